@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.publish import Table, markdown, publish
 from zorkgpt.embeddings.choose import choose_provider
-from zorkgpt.memory.entailment.compare import Relation, compare
+from zorkgpt.memory.entailment.compare import TextRelation, compare
 
 DATA = Path(__file__).parent / "data"
 SETS = {"pairs": "dedup_dev.jsonl", "other domains": "dedup_new_domain.jsonl"}
@@ -33,7 +33,7 @@ class Pair(NamedTuple):
     kind: str
     group: str
     cosine: float
-    relation: Relation
+    relation: TextRelation
 
 
 WAYS: dict[str, Callable[[Pair], bool]] = {

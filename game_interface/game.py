@@ -1,4 +1,4 @@
-"""The `Game` protocol: what the agent needs of a game engine.
+"""The `Game` protocol: what the agent needs of a game engine, and all that it knows of one.
 
 `JerichoInterface` implements it for Z-machine stories. Everything above `game_interface` speaks to the protocol;
 `orchestration/assembly.py` alone chooses an implementation where none is handed in.

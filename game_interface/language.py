@@ -1,4 +1,4 @@
-"""A story's vocabulary and grammar, and the objects that a command can refer to: frozen values."""
+"""What a story's parser understands, and which objects a command can refer to: frozen values."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

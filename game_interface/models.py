@@ -1,4 +1,4 @@
-"""The state of a game and the transition between two states: frozen values."""
+"""What a game tells of its current state, and of the transition between two: frozen values."""
 
 from dataclasses import dataclass
 

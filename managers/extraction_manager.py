@@ -13,7 +13,7 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.extractor import Extractor
 
-_Text = tuple[int | None, str]
+_PrintedText = tuple[int | None, str]
 """A location id, and what was printed there."""
 
 
@@ -40,7 +40,7 @@ class ExtractionManager(BaseManager):
 
     def reset(self) -> None:
         """Begin a new episode: forget the texts."""
-        self._read: dict[_Text, Extraction] = {}
+        self._read: dict[_PrintedText, Extraction] = {}
         self._counts: Counter[str] = Counter()
 
     def of_opening(self, text: str, now: Observation) -> Extraction:
@@ -88,5 +88,5 @@ class ExtractionManager(BaseManager):
         return {"type": "extraction", "state": "ready", "metrics": dict(self._counts)}
 
 
-def _key(location_id: int | None, text: str) -> _Text:
+def _key(location_id: int | None, text: str) -> _PrintedText:
     return location_id, " ".join(text.split())

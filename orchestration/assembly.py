@@ -124,6 +124,7 @@ def _knowledge(services: Services) -> KnowledgeManager | None:
         history=services.history,
         synthesizer=ModelKnowledgeSynthesizer(services.llm) if services.llm else RuleKnowledgeSynthesizer(),
         episode_log=services.episode_log,
+        memory=services.memory,
     )
 
 

@@ -1,4 +1,4 @@
-"""Information from a turn's text: whether it describes the room, exits, a fight."""
+"""What a turn's text tells beyond the Z-machine: whether it describes the room, the exits it names, a fight."""
 
 from dataclasses import dataclass
 from typing import Literal

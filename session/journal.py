@@ -1,4 +1,4 @@
-"""The journal of decisions and turns from which a resumed episode is rebuilt."""
+"""The journal of an episode: each turn as it was decided and as it was played, to rebuild a resumed episode from."""
 
 import json
 import os
@@ -46,8 +46,8 @@ class TurnDecision:
     """What the player has changed in its notes since the turn before, see `zorkgpt.player.Player.changed_notes`."""
 
 
-Entry = Opening | TurnDecision | TurnRecord
-_KINDS: dict[str, type[Entry]] = {"opening": Opening, "decided": TurnDecision, "played": TurnRecord}
+JournalEntry = Opening | TurnDecision | TurnRecord
+_KINDS: dict[str, type[JournalEntry]] = {"opening": Opening, "decided": TurnDecision, "played": TurnRecord}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
@@ -77,7 +77,7 @@ class TurnJournal:
                 os.truncate(path, data.rfind(b"\n") + 1)
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: JournalEntry) -> None:
         """Append an entry."""
         body = as_json({_NAMES[type(entry)]: entry})
         line = memoryview(b"%08x %s\n" % (zlib.crc32(body), body))
@@ -114,7 +114,7 @@ def read_journal(path: Path) -> JournalContent:
     return JournalContent(opening, decided, played)
 
 
-def _entries(data: bytes, path: Path) -> Iterator[Entry]:
+def _entries(data: bytes, path: Path) -> Iterator[JournalEntry]:
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         try:
             checksum, body = line[:8], line[9:]
@@ -128,5 +128,5 @@ def _entries(data: bytes, path: Path) -> Iterator[Entry]:
 
 
 @cache
-def _adapter(name: str) -> TypeAdapter[Entry]:
+def _adapter(name: str) -> TypeAdapter[JournalEntry]:
     return TypeAdapter(_KINDS[name])

@@ -1,4 +1,4 @@
-"""Convert turns and model calls to events of the run log, and back."""
+"""Turns and model calls as events of the run log, and back."""
 
 from dataclasses import fields
 from datetime import UTC, datetime

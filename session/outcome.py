@@ -1,4 +1,4 @@
-"""The outcome of an action, and whether it had an effect, by ground truth."""
+"""What an action did, and whether it did anything, by the Z-machine's ground truth."""
 
 import re
 from collections.abc import Iterator

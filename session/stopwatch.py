@@ -1,4 +1,4 @@
-"""Measure the time of an episode by part."""
+"""Where the time of an episode goes, by part."""
 
 from collections import defaultdict
 from enum import StrEnum

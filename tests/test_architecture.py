@@ -32,15 +32,34 @@ def test_a_word_of_the_glossary_leads_to_what_it_means(word, module, name):
     assert name in defined_in(ROOT / module)
 
 
+TYPE_PARAMETERS = {"TypeVar", "ParamSpec"}
+
+
+def defined_types(path: Path) -> list[tuple[str, bool]]:
+    """Return the classes and type aliases of a module without leading underscores, with whether it is a parameter.
+
+    A type parameter means nothing outside the function that uses it, so several modules may have one of a name.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = [(node.name, None) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found += [(target.id, node.value) for target in targets if isinstance(target, ast.Name)]
+    return [
+        (name.lstrip("_"), isinstance(value, ast.Call) and ast.unparse(value.func) in TYPE_PARAMETERS)
+        for name, value in found
+        if re.fullmatch(r"_*[A-Z]\w*[a-z]\w*", name)
+    ]
+
+
 @pytest.mark.slow
-def test_no_two_classes_have_the_same_name():
-    names = Counter(
-        node.name
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
-    )
+def test_no_two_classes_or_type_aliases_have_the_same_name():
+    types = [each for path in MODULES for each in defined_types(path)]
+    names = Counter(name for name, is_parameter in types if not is_parameter)
+    assert len(names) > 500
     assert [name for name, times in names.items() if times > 1] == []
+    assert names.keys().isdisjoint(name for name, is_parameter in types if is_parameter)
 
 
 def test_every_module_that_the_page_names_is_there():

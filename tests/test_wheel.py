@@ -89,7 +89,7 @@ import asyncio
 from zorkgpt import Memory, MemorySynthesisResponse, ScriptedLLM, SimpleMemoryManager
 from zorkgpt.memory.asynchronous import AsyncMemory
 from zorkgpt.memory.models import Category, Persistence
-from zorkgpt.memory.retrieval import Found, Recalled
+from zorkgpt.memory.retrieval import Recalled, SearchResult
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.world import World
 
@@ -111,7 +111,7 @@ def own(recalled: Recalled) -> str:
     return f"{len(recalled.memories)} at {recalled.name}"
 
 
-def use(world: World) -> list[Found]:
+def use(world: World) -> list[SearchResult]:
     facts: dict[str, int] = {"reward": 1}
     with SimpleMemoryManager.open("Memories.md", ScriptedLLM([]), synthesizer=Points(), world=world) as memory:
         kept: str = memory.remember("https://shop/cart", "It takes one code.", persistence="core")

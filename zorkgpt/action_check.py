@@ -1,4 +1,4 @@
-"""Check a command against the story's dictionary, grammar and objects, without a model.
+"""Check a command against the story's own dictionary, grammar and objects before it is played, without a model.
 
 Only what the story is known to refuse is rejected. Where knowledge ends, or the command is of a kind that is not
 analysed here (speech, several objects, pronouns), it passes.
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from game_interface.language import GrammarLine, Language, Scene, TokenKind, spelled_direction
-from zorkgpt.action_rules import Meaning, missing, objection, picks_up
+from zorkgpt.action_rules import TokenMeaning, missing, objection, picks_up
 from zorkgpt.world.directions import canonical_direction
 
 CONFIDENCE = 0.9
@@ -145,7 +145,7 @@ def _fillings(line: GrammarLine, words: tuple[str, ...], *, may_omit: bool, at: 
 def _faults(
     line: GrammarLine, phrases: Phrases, language: Language, scene: Scene | None, whole: Mapping[str, str]
 ) -> Iterator[str]:
-    meanings: list[Meaning] = [
+    meanings: list[TokenMeaning] = [
         (kind, phrase, _meaning(kind, phrase, language, scene, whole)) for kind, phrase in phrases
     ]
     if scene is not None:

@@ -1,4 +1,4 @@
-"""Objections to an action, by the attributes of the object at hand."""
+"""Objections to doing something with an object at hand, by the object's attributes."""
 
 from collections.abc import Callable, Iterable
 
@@ -6,7 +6,7 @@ from game_interface.language import GrammarLine, Language, Scene, TokenKind
 
 Rule = Callable[[int, Scene], str | None]
 """Returns why the object will not do, as the end of a sentence that begins with its name; None if it may."""
-Meaning = tuple[TokenKind, tuple[str, ...], frozenset[int] | str | None]
+TokenMeaning = tuple[TokenKind, tuple[str, ...], frozenset[int] | str | None]
 """A token's kind, the words that fill it, and the objects that they mean: or why there are none, or None if unknown."""
 
 _PICKING_UP = (TokenKind.IN_REACH, TokenKind.PICKED_UP)
@@ -34,7 +34,7 @@ def missing(line: GrammarLine, scene: Scene) -> str | None:
     return None
 
 
-def picks_up(line: GrammarLine, meanings: Iterable[Meaning], scene: Scene) -> bool:
+def picks_up(line: GrammarLine, meanings: Iterable[TokenMeaning], scene: Scene) -> bool:
     """Return whether the game may take something implicitly before it refuses the rest, which is an effect."""
     wanted: set[int] = set()
     for kind, _, meant in meanings:

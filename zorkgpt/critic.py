@@ -1,4 +1,4 @@
-"""Review a proposed action: by grammar and objects first, then by a model if there is one."""
+"""Reviews a proposed action: by the story's grammar and objects first, then by a model, if there is one."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ log = get_logger(__name__)
 
 PROPOSAL_TOKENS = (100, 200)
 """The tokens of the action, and of the reasons for it, whose conclusion stands at the end."""
-Judge = Literal["story", "model", "nobody"]
+JudgedBy = Literal["story", "model", "nobody"]
 
 
 class CriticAnswer(BaseModel):
@@ -38,7 +38,7 @@ class CriticVerdict:
 
     accepted: bool
     reason: str = ""
-    judge: Judge = "nobody"
+    judge: JudgedBy = "nobody"
     """Who decided: the story's grammar and objects, the model, or nobody if neither had an objection."""
     score: float | None = None
     """The model's score, -1 to 1; None if it was not asked."""

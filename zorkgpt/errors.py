@@ -1,4 +1,4 @@
-"""The errors that this project raises."""
+"""Every error that this project raises on purpose."""
 
 _LONGEST_REASON = 200
 

@@ -1,4 +1,4 @@
-"""Ask a model for information in the game's text that the Z-machine can't provide."""
+"""Extracts from the game's text what the Z-machine can't say, by asking a model."""
 
 from typing import Any, Protocol
 

@@ -1,4 +1,4 @@
-"""Optional packages: the extra that installs each, and the install command."""
+"""Optional packages: the extra that brings each one, and the command that installs it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

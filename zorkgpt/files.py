@@ -1,4 +1,4 @@
-"""Files that are replaced atomically, so that a killed process never leaves half of one."""
+"""Files that are replaced as a whole, so that no reader and no killed process ever leaves or sees half of one."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Cache the result of a function by the identity of its argument."""
+"""A cache of what a function returned for an object, by the identity of the object."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -1,4 +1,4 @@
-"""The interface of a player: its context and its answer."""
+"""The interface of a player: what it is told before a turn and what it answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A player that first returns to a state of an earlier episode, then hands over to another player."""
+"""A player that first goes back to where an earlier episode was, and then lets another player go on."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A player that lets the rules choose a turn if its model gives no usable command."""
+"""A player whose turns the rules choose if its model gives no usable command."""
 
 from collections.abc import Sequence
 from typing import Any

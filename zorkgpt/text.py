@@ -1,4 +1,4 @@
-"""Text functions that every part of the project shares."""
+"""Functions on text that every part of the project shares."""
 
 _LONGEST_QUOTE = 200
 _ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})

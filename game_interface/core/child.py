@@ -21,7 +21,7 @@ import warnings
 from pathlib import Path
 from typing import Any, TypeAlias
 
-_State: TypeAlias = tuple[Any, ...]
+_FrotzState: TypeAlias = tuple[Any, ...]
 """As `FrotzEnv.get_state` returns it: memory and stack as numpy arrays, six numbers, the random generator, the text."""
 
 LENGTH = struct.Struct(">I")
@@ -84,9 +84,9 @@ class _Interpreter:
         self._env = FrotzEnv(path, seed=seed)
         self._library = self._env.frotz_lib
         self._supported = self._env.is_fully_supported
-        self._before: _State | None = None
+        self._before: _FrotzState | None = None
         """The state before the last step; None if the last request was not a step."""
-        self._now: _State = ()
+        self._now: _FrotzState = ()
         self._settled: dict[tuple[str, ...], Any] = {}
         """Settling commands → the memory after the last step and these commands."""
         self._known: Any = None
@@ -155,7 +155,7 @@ class _Interpreter:
         finally:
             self._env.set_state(now)
 
-    def _played(self, start: _State, command: str | None, then: tuple[str, ...]) -> tuple[_State, Any]:
+    def _played(self, start: _FrotzState, command: str | None, then: tuple[str, ...]) -> tuple[_FrotzState, Any]:
         """Return the state after the command, and the memory after the settling commands that follow it."""
         done = start
         if command is not None or then:
@@ -209,7 +209,7 @@ class _Interpreter:
         return b"".join((head, encoded, memory, used, narrative))
 
 
-def _draws_between(start: _State, end: _State) -> int | None:
+def _draws_between(start: _FrotzState, end: _FrotzState) -> int | None:
     """Return how many random numbers were drawn between two states; None if it is not known."""
     (value, *others), (wanted, *others_then) = start[7], end[7]
     value, wanted = int(value) % _RNG_RANGE, int(wanted) % _RNG_RANGE
@@ -220,7 +220,7 @@ def _draws_between(start: _State, end: _State) -> int | None:
     return None
 
 
-def _with_rng_advanced(state: _State, count: int) -> _State:
+def _with_rng_advanced(state: _FrotzState, count: int) -> _FrotzState:
     """Return the state as if this many random numbers had been drawn."""
     value, *others = state[7]
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Separate the effects of an action from what happens by itself, by playing the same turn with a control command.
+"""Tell what an action did from what would have happened without it: the same turn played with a control command.
 
 A story's memory differs after every command: the turn counter, timers, what the parser keeps of the words. None of that
 is the action's doing. A control such as `look`, played from the very same state, random generator included, changes it

@@ -1,4 +1,4 @@
-"""Describe what was detected in a story and the consequences of missing values."""
+"""What is known of a story, in words for the person who is about to play it, and what follows where it is not."""
 
 import re
 from dataclasses import dataclass

@@ -46,7 +46,7 @@ TryCommand = Callable[[SavedState, str], SavedState | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class _DirectionTest:
     """The memory before and after one direction was tried."""
 
     before: View
@@ -100,7 +100,7 @@ def _by_name(profile: Profile, view: View) -> Profile:
     return profile
 
 
-def _trials(opening: SavedState, try_command: TryCommand) -> Iterator[_Trial]:
+def _trials(opening: SavedState, try_command: TryCommand) -> Iterator[_DirectionTest]:
     """Try every direction from the opening and from where these lead, breadth first."""
     reached, seen, tried = [opening], {opening.view.fingerprint()}, 0
     while reached and tried < _MAX_TRIALS:
@@ -110,13 +110,13 @@ def _trials(opening: SavedState, try_command: TryCommand) -> Iterator[_Trial]:
             there = try_command(here, direction)
             if there is None:
                 continue
-            yield _Trial(here.view, there.view)
+            yield _DirectionTest(here.view, there.view)
             if (look := there.view.fingerprint()) not in seen:
                 seen.add(look)
                 reached.append(there)
 
 
-def _player(profile: Profile, trials: list[_Trial]) -> int | None:
+def _player(profile: Profile, trials: list[_DirectionTest]) -> int | None:
     moved = Counter(number for trial in trials for number, _, _ in changes(trial.before, trial.after).moved)
     candidates = [number for number in moved if _stands_where_the_globals_say(profile, number, trials)]
     if not candidates:
@@ -129,7 +129,7 @@ def _player(profile: Profile, trials: list[_Trial]) -> int | None:
     return best[0] if len(best) == 1 and most >= 3 else None
 
 
-def _stands_where_the_globals_say(profile: Profile, number: int, trials: list[_Trial]) -> bool:
+def _stands_where_the_globals_say(profile: Profile, number: int, trials: list[_DirectionTest]) -> bool:
     if not all(view.ancestors(number) for trial in trials for view in (trial.before, trial.after)):
         return False
     if profile.location_global is None:
@@ -138,7 +138,7 @@ def _stands_where_the_globals_say(profile: Profile, number: int, trials: list[_T
     return all(view.global_value(profile.location_global) in view.ancestors(number) for view in views)
 
 
-def _rooms_parent(walks: list[_Trial], player: int) -> int:
+def _rooms_parent(walks: list[_DirectionTest], player: int) -> int:
     """Return the nearest ancestor that both ends of every walk share; 0 if there is none."""
     shared: set[int] | None = None
     order: tuple[int, ...] = ()
@@ -149,7 +149,7 @@ def _rooms_parent(walks: list[_Trial], player: int) -> int:
     return next((number for number in order if number in (shared or ())), 0)
 
 
-def _with_inform_library(profile: Profile, player: int, walks: list[_Trial]) -> Profile:
+def _with_inform_library(profile: Profile, player: int, walks: list[_DirectionTest]) -> Profile:
     """Return the profile with the globals and attributes of Inform's library that the walks confirm."""
     base = next((first for first in (0, 1) if _holds_the_room(first, walks, player)), None)
     if base is not None and profile.location_global is None:
@@ -172,7 +172,7 @@ def _with_inform_library(profile: Profile, player: int, walks: list[_Trial]) -> 
     return profile
 
 
-def _holds_the_room(index: int, walks: list[_Trial], player: int) -> bool:
+def _holds_the_room(index: int, walks: list[_DirectionTest], player: int) -> bool:
     views = [view for walk in walks for view in (walk.before, walk.after)]
     in_room = [view.global_value(index) in view.ancestors(player) for view in views]
     elsewhere = {view.global_value(index) for view, inside in zip(views, in_room, strict=True) if not inside}
@@ -180,6 +180,6 @@ def _holds_the_room(index: int, walks: list[_Trial], player: int) -> bool:
     return sum(in_room) >= 0.6 * len(in_room) or (any(in_room) and len(elsewhere) == 1)
 
 
-def _marks_rooms_as_visited(walk: _Trial, player: int) -> bool:
+def _marks_rooms_as_visited(walk: _DirectionTest, player: int) -> bool:
     rooms = [(view, view.ancestors(player)[-1]) for view in (walk.before, walk.after) if view.ancestors(player)]
     return any(view.attribute(room, _INFORM_VISITED) for view, room in rooms)

@@ -1,4 +1,4 @@
-"""Tell whether an action did what its verb means, or only changed something else.
+"""Tell an action that did what its verb means from one that only changed something beside it.
 
 A refusal may set a flag or count how often it was given: the object tree then differs, and yet nothing was opened.
 """

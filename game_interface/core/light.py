@@ -1,4 +1,4 @@
-"""Detect darkness from what `look` prints on a saved state.
+"""Whether it is too dark to see, by what `look` prints on a saved state.
 
 In the light `look` prints the name of the room as a heading; in the dark it prints something else. That is asked once
 for each state of a room and of what is in it, and remembered: a lamp that is put out makes another state.

@@ -1,4 +1,4 @@
-"""Turn a view of the memory into an observation, and two views into changes."""
+"""Turn a view of the memory into an observation, and two of them into what changed."""
 
 import hashlib
 from collections.abc import Collection, Iterator

@@ -1,4 +1,4 @@
-"""Story-specific layout that the Standard doesn't define: player object, globals of score and death, attributes."""
+"""What the Standard does not fix in a story: the player object, the globals for score and death, attribute meanings."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Distinguish a command prompt from a question, by where the code reads input.
+"""Tell a story that awaits a command from one that asks something, by where its code reads what the player types.
 
 A story has one place for commands: the same instruction, at the same depth of routine calls. Questions, menus and key
 presses are read elsewhere, in whatever words they are put. Where commands are read is found once, by trying a few on a
@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from game_interface.core.worker import InterpreterState, Worker
 
-Place: TypeAlias = tuple[int, int]
+ExecutionPoint: TypeAlias = tuple[int, int]
 """See `InterpreterState.place`."""
 
 _COMMANDS = (b"look", b"inventory", b"xyzzyx")
@@ -50,7 +50,7 @@ class Prompts:
     """Knows where one story reads commands; everywhere else it asks something."""
 
     def __init__(self) -> None:
-        self._awaits_command: dict[Place, bool] = {}
+        self._awaits_command: dict[ExecutionPoint, bool] = {}
 
     @property
     def is_known(self) -> bool:

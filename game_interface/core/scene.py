@@ -1,4 +1,4 @@
-"""Turn a view of the memory into the objects that a command can refer to, with their states."""
+"""Turn a view of the memory into what a command can refer to, and the things at hand with their states."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

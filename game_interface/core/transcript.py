@@ -1,4 +1,4 @@
-"""Information that only the printed text contains: the status line and the end of a game."""
+"""What only the printed text tells: where the status line is, and how a game says that it is over."""
 
 import re
 from dataclasses import dataclass

@@ -119,7 +119,7 @@ class BranchComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Connection:
+class _WorkerProcess:
     """A running interpreter process."""
 
     process: subprocess.Popen[bytes]
@@ -140,7 +140,7 @@ class Worker:
         self._story = story
         self.seed = seed
         self.time_limit_s = time_limit_s
-        self._connection: _Connection | None = None
+        self._connection: _WorkerProcess | None = None
         self._folder: Path | None = None
         self._memory = b""
         """The story's memory after the last request, which the process answers with what changed in it."""
@@ -154,7 +154,7 @@ class Worker:
         """The id of the process; None if none is running."""
         return self._connection.process.pid if self._connection else None
 
-    def _start(self) -> _Connection:
+    def _start(self) -> _WorkerProcess:
         """Start a process with the story loaded; an old one is killed."""
         self.kill()
         self._folder, path = self._copy_story()
@@ -178,7 +178,7 @@ class Worker:
                 start_new_session=True,  # Ctrl-C is for the parent
                 env=_child_environment(),
             )
-        connection = self._connection = _Connection(process, ours)
+        connection = self._connection = _WorkerProcess(process, ours)
         self._receive(connection, START_LIMIT_S)
         hello = self._receive(connection, self.time_limit_s)
         self.supported, self.player_object, self.max_score = child.HELLO.unpack(hello)
@@ -274,7 +274,7 @@ class Worker:
             raise self._failure(connection, f"can't be reached ({error})") from None
         return self._receive(connection, self.time_limit_s)
 
-    def _receive(self, connection: _Connection, limit_s: float) -> bytes:
+    def _receive(self, connection: _WorkerProcess, limit_s: float) -> bytes:
         # The limit applies to each part of a message; there are few, and a stall in one is enough to kill.
         connection.channel.settimeout(limit_s)
         try:
@@ -284,7 +284,7 @@ class Worker:
         except (EOFError, OSError):
             raise self._failure(connection, "died") from None
 
-    def _failure(self, connection: _Connection, what: str) -> WorkerFailure:
+    def _failure(self, connection: _WorkerProcess, what: str) -> WorkerFailure:
         if what == "died":
             what = f"died ({_exit_reason(connection.process)})"
         output = self._last_output()

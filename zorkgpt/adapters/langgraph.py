@@ -1,4 +1,4 @@
-"""The memory as a LangGraph store: namespaces are places, keys are titles, values are texts."""
+"""The memory as a store of LangGraph: namespaces are places, keys are titles, values are texts."""
 
 import asyncio
 import json

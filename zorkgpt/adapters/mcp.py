@@ -1,4 +1,4 @@
-"""The memory as an MCP server: tools for agents, and a resource for each place."""
+"""The memory as a server of the Model Context Protocol: tools for agents, and a resource for each place."""
 
 import functools
 import secrets

@@ -1,4 +1,4 @@
-"""The memory as function tools of OpenAI's Agents SDK, and instructions with the memories of a place."""
+"""The memory as function tools of OpenAI's Agents SDK, and instructions that hold what is known of a place."""
 
 from collections.abc import Callable
 from typing import Any

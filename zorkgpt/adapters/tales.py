@@ -60,7 +60,7 @@ class Settings:
         return config.model_copy(update={"orchestrator": section})
 
 
-class _Run:
+class _GameRun:
     """The episodes of one game, played in a thread of their own, which the suite's calls drive."""
 
     def __init__(self, settings: Settings, env_name: str, workdir: Path) -> None:
@@ -118,7 +118,7 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
 
     def __init__(self, **given: Any) -> None:
         self.settings = Settings.of(given)
-        self._run: _Run | None = None
+        self._run: _GameRun | None = None
         self._waits = False
         """Whether the player waits to be told what came of its command."""
         self._counted = (0, 0)
@@ -156,7 +156,7 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
         """Begin a game: the first, or the next after one that has ended."""
         last, restarted, opening = obs.rpartition(_RESTARTED)
         if self._run is None:
-            self._run = _Run(self.settings, env, self._folder(env))
+            self._run = _GameRun(self.settings, env, self._folder(env))
             atexit.register(self._run.close)
         elif self._waits:
             self._run.told.put(Told(last if restarted else "", over=True))

@@ -1,4 +1,4 @@
-"""A `Game` that knows only text and is played by another program.
+"""A game of which only the text is known, played by somebody else: commands are handed out, their outcomes handed in.
 
 It implements the `Game` protocol without a game engine. What the object tree would tell is not known: which things
 there are, what is carried, what an action changed. A place is known by the heading that the text prints.

@@ -1,4 +1,4 @@
-"""The memory as functions that a model calls, for agent frameworks."""
+"""The memory as functions that a model calls, for the frameworks in which agents are written."""
 
 from collections.abc import Callable
 from typing import Any, Literal

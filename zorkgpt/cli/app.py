@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from zorkgpt.cli.paths import WorkdirOption
 from zorkgpt.cli.process import ExitCode, announce_start
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
 from zorkgpt.extras import IS_CHECKOUT, extra_of, require
@@ -23,7 +24,7 @@ First steps:
   {command} doctor                   check the installation"""
 
 
-class _Group(TyperGroup):
+class _CommandGroup(TyperGroup):
     """The commands. `play` is the default, so the help lists its options too."""
 
     # Typer has its own copy of Click or the real one, by its version: the contexts are of either.
@@ -48,7 +49,7 @@ def _show_version(wanted: bool) -> None:
 
 app = typer.Typer(
     name="zorkgpt",
-    cls=_Group,
+    cls=_CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=False,
     add_completion=False,
@@ -56,11 +57,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Workdir = Annotated[
-    Path | None,
-    typer.Option("--workdir", help="Folder for memories, map and runs. [default: the story's folder in game_files]"),
-]
-Game = Annotated[str | None, typer.Option("--game", help="Story file, or a name listed by `games`.")]
+GameOption = Annotated[str | None, typer.Option("--game", help="Story file, or a name listed by `games`.")]
 PLAY_WORDS = ("-h", "--help", "--version")
 
 
@@ -88,7 +85,7 @@ def play(
         ),
     ] = None,
     max_turns: Annotated[int | None, typer.Option("--max-turns", help="Maximum turns per episode.")] = None,
-    game: Game = None,
+    game: GameOption = None,
     seed: Annotated[
         int | None, typer.Option("--seed", min=1, help="Random seed for the interpreter. [default: 1]")
     ] = None,
@@ -107,7 +104,7 @@ def play(
     walkthrough: Annotated[
         Path | None, typer.Option("--walkthrough", help="File with one command per line, for --player walkthrough.")
     ] = None,
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     explore: Annotated[
         str | None, typer.Option("--explore", help="none, or return: start from a state reached in an earlier episode.")
     ] = None,
@@ -162,8 +159,8 @@ def show_page(
             help="Story folder, or an episode folder below runs/. Several are shown side by side.",
         ),
     ] = None,
-    workdir: Workdir = None,
-    game: Game = None,
+    workdir: WorkdirOption = None,
+    game: GameOption = None,
     host: Annotated[
         str | None,
         typer.Option("--host", help="Listen on this address, so that other machines with the token can connect."),
@@ -272,7 +269,7 @@ def games() -> None:
 
 
 @app.command()
-def doctor(workdir: Workdir = None, game: Game = None) -> None:
+def doctor(workdir: WorkdirOption = None, game: GameOption = None) -> None:
     """Check the installation and suggest fixes."""
     from zorkgpt.cli.doctor import examine
 

@@ -16,7 +16,7 @@ from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, l
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from zorkgpt.stand_in import RULES
 
-Key = tuple[PlaceKey, str]
+TitleKey = tuple[PlaceKey, str]
 """The location and the title of a memory."""
 _SHOWN_MEMORIES = 3
 
@@ -67,7 +67,7 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
     """
     document, trials = _remembered(memories)
     numbers = episodes_in(workdir)
-    shown: Counter[Key] = Counter()
+    shown: Counter[TitleKey] = Counter()
     gains: dict[tuple[int | str, int], int] = {}
     followed = {(one.location_id, one.title) for one in trials}
     ends: list[tuple[EpisodeEnded, str, list[TurnPlayed]]] = []
@@ -121,9 +121,9 @@ def _is_shown(title: str, turn: TurnPlayed) -> bool:
 
 
 def _useful_memories(
-    document: Document, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int], shown: Counter[Key]
+    document: Document, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int], shown: Counter[TitleKey]
 ) -> tuple[UsefulMemory, ...]:
-    by_memory: defaultdict[Key, list[Trial]] = defaultdict(list)
+    by_memory: defaultdict[TitleKey, list[Trial]] = defaultdict(list)
     for trial in trials:
         by_memory[trial.location_id, trial.title].append(trial)
     found = []

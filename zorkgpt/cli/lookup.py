@@ -18,7 +18,7 @@ _STRAIGHT_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"') | dict.from
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FoundMemory:
     """A memory that may be meant."""
 
     place: "PlaceKey"
@@ -63,7 +63,7 @@ def find_place(names: Mapping["PlaceKey", str], text: str) -> "PlaceKey":
 
 def find_memories(
     manager: "SimpleMemoryManager", text: str, place: "PlaceKey | None" = None, *, also_removed: bool = False
-) -> list[Candidate]:
+) -> list[FoundMemory]:
     """Return the memories with this id or title, else those whose title contains the text.
 
     Of several, those that are believed. Curly and straight quotes count as the same.
@@ -91,7 +91,7 @@ def find_memories(
     return [one for one in found if one.is_current] or found
 
 
-def find_memory(manager: "SimpleMemoryManager", text: str, place: "PlaceKey | None" = None) -> Candidate:
+def find_memory(manager: "SimpleMemoryManager", text: str, place: "PlaceKey | None" = None) -> FoundMemory:
     """Return the only memory that `find_memories` finds.
 
     Raises:
@@ -103,7 +103,7 @@ def find_memory(manager: "SimpleMemoryManager", text: str, place: "PlaceKey | No
     return found[0]
 
 
-def ambiguous(text: str, found: Sequence[Candidate]) -> MemoryEditError:
+def ambiguous(text: str, found: Sequence[FoundMemory]) -> MemoryEditError:
     """Return the error that lists the memories that a text may mean."""
     return MemoryEditError(f"Several memories fit {text!r}. Give the id of one:{_listed(list(map(str, found)))}")
 
@@ -113,7 +113,7 @@ def contains(title: str, text: str) -> bool:
     return _folded(text) in _folded(title)
 
 
-def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> Iterable[Candidate]:
+def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> Iterable[FoundMemory]:
     found = {
         (one.location_id, memory_id(one.location_id, one.memory)): _candidate(
             one.location_id, one.location_name, one.memory
@@ -130,9 +130,9 @@ def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> Iterab
     return found.values()
 
 
-def _candidate(place: "PlaceKey", name: str, memory: "Memory") -> Candidate:
+def _candidate(place: "PlaceKey", name: str, memory: "Memory") -> FoundMemory:
     is_current = memory.status != "SUPERSEDED"
-    return Candidate(place, name, memory_id(place, memory), memory.title, is_current)
+    return FoundMemory(place, name, memory_id(place, memory), memory.title, is_current)
 
 
 def _folded(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zorkgpt.cli.paths import RunPaths, run_paths
+from zorkgpt.cli.paths import RunPaths, SavedGameOption, WorkdirOption, run_paths
 from zorkgpt.errors import FileError, MapFileError
 from zorkgpt.files import write_file
 
@@ -17,16 +17,11 @@ app = typer.Typer(
     invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 
-Workdir = Annotated[
-    Path | None,
-    typer.Option("--workdir", help="Folder of map_state.json. [default: the story's folder in game_files]"),
-]
-Game = Annotated[str | None, typer.Option("--game", help="Story file or name. [default: the last one played]")]
 Out = Annotated[Path | None, typer.Option("--out", help="File to write. [default: standard output]")]
 
 
 @app.callback()
-def overview(context: typer.Context, workdir: Workdir = None, game: Game = None) -> None:
+def overview(context: typer.Context, workdir: WorkdirOption = None, game: SavedGameOption = None) -> None:
     """Show, draw or export the map. Without a command: list the rooms."""
     if context.invoked_subcommand is not None:
         return
@@ -38,7 +33,7 @@ def overview(context: typer.Context, workdir: Workdir = None, game: Game = None)
 
 
 @app.command()
-def show(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
+def show(workdir: WorkdirOption = None, game: SavedGameOption = None, out: Out = None) -> None:
     """List every room with its exits, their certainty, and untried directions."""
     paths = run_paths(workdir, game)
     graph, here = _graph(paths), _here(paths)
@@ -47,7 +42,7 @@ def show(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
 
 
 @app.command()
-def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
+def svg(workdir: WorkdirOption = None, game: SavedGameOption = None, out: Out = None) -> None:
     """Draw the map as an SVG picture."""
     from zorkgpt.world.export import draw
 
@@ -57,7 +52,7 @@ def svg(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
 
 
 @app.command()
-def graphml(workdir: Workdir = None, game: Game = None, out: Out = None) -> None:
+def graphml(workdir: WorkdirOption = None, game: SavedGameOption = None, out: Out = None) -> None:
     """Write the map as GraphML, for graph programs."""
     from zorkgpt.world.export import graphml as rendered
 

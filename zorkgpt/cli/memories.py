@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from zorkgpt.cli.lookup import ambiguous, find_memories, find_place
-from zorkgpt.cli.paths import run_paths
+from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_paths
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id
@@ -31,17 +31,14 @@ app = typer.Typer(
     invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
 )
 
-Workdir = Annotated[
-    Path | None,
-    typer.Option("--workdir", help="Folder of Memories.md. [default: the story's folder in game_files]"),
-]
-Game = Annotated[str | None, typer.Option("--game", help="Story file or name. [default: the last one played]")]
 File = Annotated[
     str | None,
     typer.Option("--file", help="Memory file, or a postgresql:// address."),
 ]
 Title = Annotated[str, typer.Argument(metavar="MEMORY", help="Id, title or unique part of a title.")]
-Location = Annotated[str | None, typer.Option("--location", help="Only memories of this location: its name or number.")]
+LocationOption = Annotated[
+    str | None, typer.Option("--location", help="Only memories of this location: its name or number.")
+]
 _LONGEST_AS_OF = 100
 """Characters of an episode and a turn; Python reads no number of thousands of digits."""
 _MOST_TRIALS, _MOST_CHANGES = 10, 10
@@ -49,7 +46,9 @@ _MOST_TRIALS, _MOST_CHANGES = 10, 10
 
 
 @app.callback()
-def overview(context: typer.Context, workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+def overview(
+    context: typer.Context, workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None
+) -> None:
     """Inspect and edit memories. Without a command: show statistics."""
     if context.invoked_subcommand is not None:
         return
@@ -78,9 +77,9 @@ def show(
         str | None,
         typer.Option("--as-of", metavar="EPISODE:TURN", help="State after this turn, such as 3:120."),
     ] = None,
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """List the memories of a location, or of all locations."""
     with opened(workdir, file, game) as manager:
@@ -101,11 +100,11 @@ def show(
 @app.command()
 def explain(
     memory: Title,
-    location: Location = None,
+    location: LocationOption = None,
     json_: Annotated[bool, typer.Option("--json", help="Print everything as a JSON array.")] = False,
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """Show where a memory comes from, when it was shown, its results, and its changes."""
     with opened(workdir, file, game) as manager:
@@ -132,7 +131,7 @@ app.command("why", hidden=True)(explain)
 
 
 @app.command()
-def history(memory: Title, workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+def history(memory: Title, workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
     """List every change of a memory, also those that replaced it."""
     with opened(workdir, file, game) as manager:
         # A read-only folder has a history too.
@@ -160,7 +159,7 @@ def history(memory: Title, workdir: Workdir = None, file: File = None, game: Gam
 def search(
     text: Annotated[str, typer.Argument(help="Words to search for.")],
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of results.")] = 10,
-    location: Location = None,
+    location: LocationOption = None,
     persistence: Annotated[str | None, typer.Option("--class", help="core or permanent.")] = None,
     status: Annotated[
         str | None, typer.Option("--status", help="active, tentative or superseded. [default: active and tentative]")
@@ -169,9 +168,9 @@ def search(
         str | None, typer.Option("--category", help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")
     ] = None,
     episode: Annotated[str | None, typer.Option("--episode", help="First or last seen in this episode.")] = None,
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """Search all memories, best match first."""
     with opened(workdir, file, game) as manager:
@@ -193,7 +192,7 @@ def search(
 
 
 @app.command()
-def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+def stats(workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
     """Show how many memories there are, by class, status and category."""
     with opened(workdir, file, game) as manager:
         located = manager.all_memories()
@@ -206,7 +205,7 @@ def stats(workdir: Workdir = None, file: File = None, game: Game = None) -> None
 
 
 @app.command()
-def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+def check(workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
     """List lines of the file that can't be parsed. Exits with 1 if there are any."""
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage.document import parse
@@ -228,9 +227,9 @@ def check(workdir: Workdir = None, file: File = None, game: Game = None) -> None
 @app.command()
 def export(
     as_json: Annotated[bool, typer.Option("--json", help="JSON array instead of Markdown.")] = False,
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """Print all memories."""
     with opened(workdir, file, game) as manager:

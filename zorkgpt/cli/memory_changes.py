@@ -9,10 +9,8 @@ import typer
 from zorkgpt.cli.lookup import contains, find_memory
 from zorkgpt.cli.memories import (
     File,
-    Game,
-    Location,
+    LocationOption,
     Title,
-    Workdir,
     app,
     described,
     fail,
@@ -23,7 +21,7 @@ from zorkgpt.cli.memories import (
     say,
     world_of,
 )
-from zorkgpt.cli.paths import configured_paths
+from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, configured_paths
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.places import place_label
@@ -54,10 +52,10 @@ def edit(
     status: Annotated[str | None, typer.Option("--status", help="active, tentative or superseded.")] = None,
     expected: Expected = None,
     reason: Reason = None,
-    location: Location = None,
-    workdir: Workdir = None,
+    location: LocationOption = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """Change the text, category, class or status of a memory. No model changes it afterwards."""
     from zorkgpt.memory.editing import Edit
@@ -79,10 +77,10 @@ def pin(
     title: Title,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the mark.")] = False,
     reason: Reason = None,
-    location: Location = None,
-    workdir: Workdir = None,
+    location: LocationOption = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """Show a memory first, and never let a model or rule replace or invalidate it."""
     from zorkgpt.memory.editing import Edit
@@ -95,10 +93,10 @@ def hide(
     title: Title,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the mark.")] = False,
     reason: Reason = None,
-    location: Location = None,
-    workdir: Workdir = None,
+    location: LocationOption = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """Never show a memory to the player, and never learn it again."""
     from zorkgpt.memory.editing import Edit
@@ -113,9 +111,9 @@ app.command("veto", hidden=True)(hide)
 def undo(
     list_: Annotated[bool, typer.Option("--list", help="List what can be undone, latest first.")] = False,
     title: Annotated[str | None, typer.Option("--title", help="The latest one with this in a title.")] = None,
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """Undo the last merge or replacement. The two memories are kept apart from then on."""
     with opened(workdir, file, game) as manager:
@@ -140,9 +138,9 @@ def undo(
 def move(
     old: Annotated[str, typer.Argument(help="Current name or number of the location.")],
     new: Annotated[str, typer.Argument(help="New number or key.")],
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """Move all memories of a location to another number or key."""
     with opened(workdir, file, game) as manager:
@@ -161,9 +159,9 @@ def move(
 @app.command("import")
 def import_(
     source: Annotated[Path, typer.Argument(help="Output of export --json, or another memory file.")],
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """Add the memories of another file, except those already known."""
     with opened(workdir, file, game, must_exist=False) as manager:
@@ -174,7 +172,7 @@ def import_(
 
 
 @app.command()
-def compact(workdir: Workdir = None, file: File = None, game: Game = None) -> None:
+def compact(workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
     """Shorten the history by joining consecutive observations of the same memory."""
     with opened(workdir, file, game) as manager:
         before, after = manager.store.compact_history()
@@ -188,9 +186,9 @@ def dedupe(
         float | None, typer.Option("--threshold", min=0, max=1, help="Minimum cosine similarity.")
     ] = None,
     provider: Annotated[str, typer.Option("--provider", help="Embedding provider: auto, onnx, none ...")] = "auto",
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
 ) -> None:
     """List duplicate memories by location with the reason, and merge them with --apply."""
     with opened(workdir, file, game, provider=provider) as manager:
@@ -213,9 +211,9 @@ def dedupe(
 
 @app.command()
 def classify(
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Use rules even if a model is configured.")] = False,
 ) -> None:
@@ -244,9 +242,9 @@ def classify(
 
 @app.command()
 def audit(
-    workdir: Workdir = None,
+    workdir: WorkdirOption = None,
     file: File = None,
-    game: Game = None,
+    game: SavedGameOption = None,
     seed: Annotated[int, typer.Option("--seed", min=1, help="Random seed for the interpreter.")] = 1,
     apply: Annotated[bool, typer.Option("--apply", help="Invalidate wrong ones. [default: only list them]")] = False,
 ) -> None:

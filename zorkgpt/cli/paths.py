@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,14 @@ from zorkgpt.runlog.story_folder import (
 
 if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
+
+WorkdirOption = Annotated[
+    Path | None,
+    typer.Option("--workdir", help="Folder of memories, map and runs. [default: the story's folder in game_files]"),
+]
+SavedGameOption = Annotated[
+    str | None, typer.Option("--game", help="Story file or name. [default: the last one played]")
+]
 
 
 @dataclass(frozen=True)

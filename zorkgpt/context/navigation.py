@@ -1,15 +1,13 @@
 """The surroundings by the map and the memory: exits, the player's destination and route, dangers and known points."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from zorkgpt.memory.models import Category, Memory
+from zorkgpt.memory.models import Category
+from zorkgpt.memory.retrieval import Recall
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, Route, UntriedWays
 from zorkgpt.world.directions import OPPOSITE, exit_name
 from zorkgpt.world.graph import MapGraph, compass_order
-
-Recall = Callable[[int], Iterable[Memory]]
-"""Returns the current memories of a location."""
 
 _NAMED = re.compile(r"GOING TO:[\s\"'`*]*(.+?)[\s\"'`*.]*(?:\n|[.;,(]|$)")
 _NUMBER = re.compile(r"[\s\"'`*]*\(location (\d+)\)")

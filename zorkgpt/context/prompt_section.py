@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.prompts.render import fence
 
-Item = TypeVar("Item")
+Element = TypeVar("Element")
 
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+")
 _MARK = "[...]"
@@ -38,10 +38,10 @@ class PromptSection:
 
 def list_section(
     heading: str,
-    items: Sequence[Item],
-    line: Callable[[Item], str],
+    items: Sequence[Element],
+    line: Callable[[Element], str],
     tokens: int,
-    values: Callable[[list[Item]], Mapping[str, Any]],
+    values: Callable[[list[Element]], Mapping[str, Any]],
 ) -> PromptSection:
     """Return a section of items as lines, the most important first; each is shown as a whole or not at all."""
     lines = [line(item) for item in items]

@@ -1,4 +1,4 @@
-"""NumPy, imported in one place for all code that handles vectors."""
+"""NumPy, which everything that makes or compares vectors takes from here."""
 
 from zorkgpt.extras import importing
 

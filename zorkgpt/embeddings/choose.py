@@ -1,4 +1,4 @@
-"""Choose an embedding provider by setting, with fallbacks; providers load on first use."""
+"""Choose a provider by a setting, with others to fall back on; nothing is loaded before its first use."""
 
 import logging
 import threading

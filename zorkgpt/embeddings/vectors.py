@@ -1,4 +1,4 @@
-"""Embed texts longer than the context window of a model, in pieces."""
+"""Embed whole texts with a model of limited window: blank ones are skipped, long ones embedded in pieces."""
 
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Ablations: which part of the memory is disabled, and how it is disabled between episodes."""
+"""Ablations: what is taken from the memory, to see what it is worth, and what is done for that between two episodes."""
 
 import json
 import random

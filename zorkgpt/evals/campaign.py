@@ -1,4 +1,5 @@
-"""Play the runs of an evaluation: retry lost ones, stop slow ones, and keep failures apart."""
+"""Plays the runs of an evaluation: what is lost is tried again, what takes too long is given up, and no run that fails
+ends any of the others."""
 
 import time
 from collections import deque

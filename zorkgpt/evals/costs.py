@@ -1,4 +1,4 @@
-"""Costs of each ablation: calls, tokens and money by role, time by part."""
+"""What the runs of each ablation took: calls, tokens and cost by role, and time by part."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

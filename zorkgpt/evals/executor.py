@@ -1,4 +1,4 @@
-"""The protocol that plays the tasks of an evaluation, and its implementation with local processes."""
+"""What plays the tasks of an evaluation, and the one that does so in processes of this machine."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A run in generations: parallel episodes start from one snapshot, and their results are merged into the next."""
+"""A run in generations: all episodes of one begin with the same snapshot, and what they have found is merged."""
 
 import os
 import shutil

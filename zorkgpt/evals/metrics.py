@@ -10,7 +10,7 @@ from hashlib import sha256
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import EvaluationFailed
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
-from zorkgpt.evals.truth import Key, ShownMemories, read_shown
+from zorkgpt.evals.truth import ShownMemories, StatementKey, read_shown
 from zorkgpt.memory.storage.trials import TrialFile
 from zorkgpt.runlog.episodes import (
     MODEL_CALLS,
@@ -284,9 +284,9 @@ def _places(begun: EpisodeStarted, turns: Iterable[TurnPlayed]) -> set[int]:
     return {place for place in found if place is not None}
 
 
-def _still_shown(undone: Sequence[Key], shown: Iterable[ShownMemories], turns: Iterable[TurnPlayed]) -> int:
+def _still_shown(undone: Sequence[StatementKey], shown: Iterable[ShownMemories], turns: Iterable[TurnPlayed]) -> int:
     """Count the memories that were shown although a restart had undone them, and before they were learned again."""
-    learned: dict[Key, int] = {}
+    learned: dict[StatementKey, int] = {}
     for turn in turns:
         for event in turn.memory_events:
             learned.setdefault((event["location_id"], event["title"], event["text"]), turn.turn)

@@ -1,4 +1,4 @@
-"""List the runs of an evaluation."""
+"""Which runs an evaluation consists of."""
 
 from collections.abc import Iterator
 from pathlib import Path

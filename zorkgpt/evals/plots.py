@@ -1,4 +1,4 @@
-"""Plots of an evaluation as SVG, by matplotlib (the extra `evals`)."""
+"""Pictures of an evaluation, as SVG, by matplotlib (the extra `evals`)."""
 
 import io
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The protocols: episodes, turns, seeds and main metric. A protocol never changes under its name."""
+"""The protocols: how much of a story is played, with which seeds, and which figure counts. Their names never change."""
 
 import re
 from dataclasses import dataclass

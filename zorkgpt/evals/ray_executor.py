@@ -1,4 +1,4 @@
-"""Play the tasks of an evaluation on a Ray cluster.
+"""Plays the tasks of an evaluation on a Ray cluster, or on a local one.
 
 A task needs no file system that the machines share: what it reads and what it has written so far goes along, it plays
 in a folder of its own on its worker, and what it has written comes back at its end.

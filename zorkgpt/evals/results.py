@@ -1,4 +1,4 @@
-"""Aggregate the results of an evaluation over seeds, and write tables, JSON and CSV."""
+"""The results of an evaluation: summed up over seeds, and written as a table, as JSON and as CSV."""
 
 import csv
 import io

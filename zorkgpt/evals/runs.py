@@ -1,4 +1,4 @@
-"""One run of an evaluation: the episodes of one protocol, story, seed and ablation, in one folder."""
+"""One run of an evaluation: the episodes of a protocol with one story, one seed and one ablation, in a folder."""
 
 import json
 import platform
@@ -362,10 +362,10 @@ class RunTask:
         self.run.play(count)
 
 
-_Run = TypeVar("_Run", bound=EvaluationRun)
+_AnyRun = TypeVar("_AnyRun", bound=EvaluationRun)
 
 
-def moved_run(run: _Run, root: Path, places: Mapping[Path, Path]) -> _Run:
+def moved_run(run: _AnyRun, root: Path, places: Mapping[Path, Path]) -> _AnyRun:
     """Return the same run with another root, and its files where they are now."""
     walkthrough = None if run.walkthrough is None else places[run.walkthrough]
     return replace(run, root=root, game=places[run.game], walkthrough=walkthrough)

@@ -1,4 +1,4 @@
-"""Means with confidence intervals, over runs and over pairs of runs with the same seed."""
+"""Means with their uncertainty: over runs with different seeds, and over pairs of runs with the same seed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

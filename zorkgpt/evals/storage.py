@@ -1,4 +1,4 @@
-"""Copy the results of an evaluation to a remote store, by its fsspec URL."""
+"""Where the results of an evaluation are kept beside its folder: any store that fsspec knows, by its URL."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Check the memories that the player is shown against the object tree."""
+"""Whether the memories that the player is shown are true of the world at that turn, by the object tree."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ FILE_NAME = "shown_memories.jsonl"
 
 """The attributes of which a memory can claim something."""
 
-Key = tuple[PlaceKey, str, str]
+StatementKey = tuple[PlaceKey, str, str]
 """The place, title and text of a memory."""
 
 
@@ -81,7 +81,7 @@ class ShownMemories:
     """Of the other updates, the ones that are believed as they were, without a note of what is so."""
 
     @property
-    def undone_keys(self) -> list[Key]:
+    def undone_keys(self) -> list[StatementKey]:
         return [(place, str(title), str(text)) for place, title, text in self.undone_before]
 
 
@@ -143,7 +143,7 @@ class WorldNow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Belief:
+class _PriorMemory:
     """A memory of the player's place before a turn."""
 
     memory: Memory
@@ -166,8 +166,8 @@ class TruthRecorder:
     def __init__(self, earlier: frozenset["LocatedEphemeral"]) -> None:
         self._followed: Services | None = None
         self._earlier = {one.key: one.memory for one in sorted(earlier, key=lambda one: str(one.key))}
-        self._undone: list[Key] = []
-        self._here: dict[Key, _Belief] = {}
+        self._undone: list[StatementKey] = []
+        self._here: dict[StatementKey, _PriorMemory] = {}
         """The memories of the present place."""
         self._world: WorldNow | None = None
         """Before the next turn."""
@@ -214,7 +214,7 @@ class TruthRecorder:
     def _look(self) -> "WorldNow | None":
         return None if self._services.memory is None else WorldNow.of(self._services.game)
 
-    def _undone_by_the_restart(self) -> set[Key]:
+    def _undone_by_the_restart(self) -> set[StatementKey]:
         """Return what was true of an earlier episode only, and what is kept for good and the fresh world denies."""
         memory, world = self._services.memory, self._look()
         if memory is None or world is None:
@@ -240,7 +240,7 @@ class TruthRecorder:
             kept = is_current(one) and self._earlier.get(_key(place, one)) is not one
             if kept or _key(place, one) not in self._here:
                 noted = kept and bool(memory.instead_of(place, one))
-                self._here[_key(place, one)] = _Belief(one, kept, world.bears_out(place, one), noted)
+                self._here[_key(place, one)] = _PriorMemory(one, kept, world.bears_out(place, one), noted)
 
     def _of_what_was_shown(self, record: TurnRecord, place: int) -> ShownMemories:
         lines = record.memory_shown.splitlines()
@@ -369,7 +369,7 @@ def read_shown(directory: Path) -> Iterator[ShownMemories]:
 class LocatedEphemeral:
     """A memory that was true of an earlier episode only."""
 
-    key: Key
+    key: StatementKey
     memory: Memory = field(compare=False)
 
 
@@ -388,7 +388,7 @@ def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
     )
 
 
-def _key(place: PlaceKey, memory: Memory) -> Key:
+def _key(place: PlaceKey, memory: Memory) -> StatementKey:
     return place, memory.title, memory.text
 
 

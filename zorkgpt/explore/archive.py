@@ -1,4 +1,4 @@
-"""The states that earlier episodes reached, grouped into cells, and the choice of the cell to return to."""
+"""The states that were reached, one cell for all that look the same, and the choice of the cell to return to."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""An episode as a trail for replay: its commands, and the state after each."""
+"""An episode as a trail that can be replayed: its commands, and the state after each."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

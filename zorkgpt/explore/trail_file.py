@@ -1,4 +1,4 @@
-"""Read trails from episode logs, with a cache file beside each log."""
+"""Read trails from the logs of a working directory's episodes, with a cache file beside each log."""
 
 import logging
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Lines in a fixed form: written from the fields of a turn, parsed back, and checked against later turns."""
+"""Lines in a fixed form: worded from the fields of a turn, read back into fields, and checked against later turns."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

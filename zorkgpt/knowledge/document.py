@@ -1,7 +1,7 @@
-"""The knowledge file: parse it into rows and render it, preserving every unknown byte."""
+"""The whole file: parse bytes into rows and render them, keeping every byte that is not ours in its place."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -39,11 +39,11 @@ class ProcessedTurns:
     """Whether the episode is over and still to be concluded."""
 
 
-Ledger = Mapping[str, ProcessedTurns]
+ProcessedEpisodes = Mapping[str, ProcessedTurns]
 """Episode name → its processed turns, in the order in which the episodes were first processed."""
 
 
-def render_ledger(ledger: Ledger) -> str:
+def render_ledger(ledger: ProcessedEpisodes) -> str:
     """Return the row of the file, without its line ending."""
     episodes = list(ledger.items())[-_MAX_EPISODES:]
     return f"<!-- taken in: {'; '.join(_entry(name, processed) for name, processed in episodes)} -->"
@@ -104,6 +104,16 @@ class KnowledgeDocument:
     def lines(self) -> tuple[KnowledgeLine, ...]:
         """All lines with evidence, including those that are struck."""
         return tuple(row.line for row in self.rows if row.line is not None)
+
+    @cached_property
+    def by_place(self) -> Mapping[int, Sequence[KnowledgeLine]]:
+        """Number of a place → the patterns found there that are not struck."""
+        found: dict[int, list[KnowledgeLine]] = {}
+        for line in self.lines:
+            if not line.struck:
+                for number in {place.number for place in line.places}:
+                    found.setdefault(number, []).append(line)
+        return found
 
     @cached_property
     def by_hand(self) -> tuple[tuple[KnowledgeSection, str], ...]:

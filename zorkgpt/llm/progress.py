@@ -1,4 +1,4 @@
-"""The progress of a running call, for a display."""
+"""What a call to a model is doing while it lasts, for a display."""
 
 import time
 from collections.abc import Callable

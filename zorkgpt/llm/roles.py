@@ -1,4 +1,4 @@
-"""The roles that ask a model."""
+"""The roles that ask a model, one row for each."""
 
 from enum import StrEnum
 from typing import Self

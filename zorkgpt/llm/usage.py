@@ -1,4 +1,4 @@
-"""Token usage and cost of model calls by role and episode, and their limits."""
+"""Token usage and cost of model calls, by role and episode, and the ceiling on both."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields

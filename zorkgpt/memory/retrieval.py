@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from math import log
@@ -29,6 +29,10 @@ _TENTATIVE, _DANGER = MemoryStatus.TENTATIVE, Category.DANGER
 
 # Okapi BM25 with its usual constants: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
 _K1, _B = 1.2, 0.75
+
+
+Recall = Callable[[int], Iterable[Memory]]
+"""Location → its active memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class Method(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """A search result."""
 
     located: LocatedMemory
@@ -152,14 +156,21 @@ def shown(
     episodes: Sequence[int | str] = (),
     budget: Budget = Budget(),
     count_tokens: Callable[[str], int] = estimated_tokens,
+    in_general: int = 0,
     now: Callable[[Memory], str] = lambda _: "",
 ) -> Shown:
     """Return the memories of one location as lines, persistent first, the tentative at the end.
 
     Args:
         episodes: of the location, in their order; the last is the newest.
+        in_general: how many more of the location hold at many places, and are told there and not here.
         now: what is so at this moment instead of what a memory claims; "" where it still is so, or nobody knows.
     """
+    if in_general:
+        pointer = _in_general(in_general)
+        rest = replace(budget, tokens=budget.tokens - count_tokens(f"{pointer}\n"))
+        found = shown(persistent, ephemeral, episodes=episodes, budget=rest, count_tokens=count_tokens, now=now)
+        return Shown(f"{found.text}\n{pointer}" if found.text else pointer, found.memories)
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
     current = [
         (_rank(memory, order, place), memory)
@@ -258,9 +269,13 @@ def _left_out(count: int) -> str:
     return f"({count} more {'memory' if count == 1 else 'memories'} not shown)"
 
 
+def _in_general(count: int) -> str:
+    return f"({count} more {'holds' if count == 1 else 'hold'} here as at other places: see what you know in general)"
+
+
 def best_matches(
     query: str, memories: Sequence[LocatedMemory], k: int, counts: WordCounts | None = None
-) -> list[Found]:
+) -> list[SearchResult]:
     """Return the k memories whose words say most of what the query asks for, best first; none without a common word.
 
     Args:
@@ -278,7 +293,7 @@ def best_matches(
             _weight(bag[word], counts.holding.get(word, 0), counts.memories, length) for word in wanted & bag.keys()
         )
         if score > 0:
-            found.append(Found(located, score))
+            found.append(SearchResult(located, score))
     return sorted(found, key=lambda result: -result.score)[:k]
 
 

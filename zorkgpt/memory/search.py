@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning, OwnMeaning, SharedMeaning, Wanted
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, episode_key
-from zorkgpt.memory.retrieval import Found, LocatedMemory, Method, best_matches
+from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.word_index import (
@@ -97,7 +97,7 @@ class Searcher:
         table = None if vectors is None else vectors.table
         self._meaning: Meaning = OwnMeaning() if table is None else SharedMeaning(table)
 
-    def search(self, query: str, k: int, filters: Filters) -> list[Found]:
+    def search(self, query: str, k: int, filters: Filters) -> list[SearchResult]:
         """Return the k memories that answer the query best, best first."""
         if not query.strip() or k < 1:
             return []
@@ -107,7 +107,7 @@ class Searcher:
         by_meaning = self._by_meaning(query, pool, filters, passing)
         return (_fused(by_words, by_meaning) if by_meaning is not None else by_words)[:k]
 
-    def _by_words(self, query: str, pool: int, filters: Filters, passing: list[LocatedMemory]) -> list[Found]:
+    def _by_words(self, query: str, pool: int, filters: Filters, passing: list[LocatedMemory]) -> list[SearchResult]:
         asked = set(words(query))
         try:
             # Of a place all are looked at: the index tells only how often words stand elsewhere.
@@ -124,7 +124,9 @@ class Searcher:
         )
         return best_matches(query, [*candidates, *passing], pool, total)
 
-    def _by_meaning(self, query: str, pool: int, filters: Filters, passing: list[LocatedMemory]) -> list[Found] | None:
+    def _by_meaning(
+        self, query: str, pool: int, filters: Filters, passing: list[LocatedMemory]
+    ) -> list[SearchResult] | None:
         """Return what is nearest in meaning, best first; None where vectors can't tell now."""
         if self._vectors is None or self._vectors.is_lost:
             return None
@@ -140,7 +142,7 @@ class Searcher:
                 return None
             found += zip(passing, cosines, strict=True)
         found.sort(key=lambda each: -each[1])
-        return [Found(one, cosine, Method.MEANING) for one, cosine in found if cosine >= RELATED][:pool]
+        return [SearchResult(one, cosine, Method.MEANING) for one, cosine in found if cosine >= RELATED][:pool]
 
     def _passing(self, filters: Filters) -> list[LocatedMemory]:
         return [
@@ -169,15 +171,15 @@ _NOWHERE = -1
 """Stands for all locations where vectors are kept by location."""
 
 
-def _fused(by_words: Sequence[Found], by_meaning: Sequence[Found]) -> list[Found]:
+def _fused(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult]) -> list[SearchResult]:
     """Return what either has found, best first by its ranks in both."""
     scores: dict[int, float] = {}
-    kept: dict[int, Found] = {}
+    kept: dict[int, SearchResult] = {}
     for ranked in (by_words, by_meaning):
         for rank, one in enumerate(ranked, 1):
             key = id(one.located.memory)
             scores[key] = scores.get(key, 0.0) + 1 / (_RANK_OFFSET + rank)
             method = Method.BOTH if key in kept else one.method
-            kept[key] = Found(one.located, 0.0, method)
+            kept[key] = SearchResult(one.located, 0.0, method)
     fused = [replace(one, score=scores[key]) for key, one in kept.items()]
     return sorted(fused, key=lambda one: -one.score)

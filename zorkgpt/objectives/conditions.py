@@ -1,4 +1,4 @@
-"""Conditions that fulfill an objective: checks of the game state, or a text."""
+"""When an objective counts as reached: one of a closed set of conditions on the Z-machine's state, or a text."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Objectives as JSON, in checkpoints and in the file that all processes share."""
+"""Objectives as JSON: in checkpoints, and in the file that every process playing in the same folder shares."""
 
 import json
 import logging

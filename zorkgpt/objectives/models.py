@@ -1,4 +1,4 @@
-"""An objective: goal, condition and status."""
+"""An objective: what is wanted, how to tell that it is done, and what became of it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -6,12 +6,10 @@ from typing import Protocol
 from game_interface.models import Observation
 from session.history import TurnRecord
 from zorkgpt.errors import LLMError
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.retrieval import Recall
 from zorkgpt.objectives.finder import ObjectiveFinder, SeenWorld, Situation, objective_from_proposal
 from zorkgpt.objectives.models import EpisodeTurn
 from zorkgpt.objectives.tracker import ObjectiveTracker
-
-Recall = Callable[[int], Iterable[Memory]]
 
 
 class NamedRoom(Protocol):

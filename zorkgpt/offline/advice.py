@@ -1,4 +1,4 @@
-"""Find advice in a text: "You should get out of bed first", or a command in quotation marks."""
+"""What a text itself suggests to do: "You should get out of bed first", or a command in quotation marks."""
 
 import re
 from collections.abc import Iterator

@@ -154,8 +154,8 @@ Traits = Mapping[int, Mapping[str, bool]]
 
 # Kind, verb, needed attributes: if the meaning of any of these is known, the thing must have one of them, or not have
 # it ("!").
-_Form = tuple[Tier, str, tuple[str, ...]]
-_ALONE: tuple[_Form, ...] = (
+_ActionPattern = tuple[Tier, str, tuple[str, ...]]
+_ALONE: tuple[_ActionPattern, ...] = (
     (Tier.GATHER, "take", ("takeable",)),
     (Tier.OPEN, "open", ("openable",)),
     (Tier.INSPECT, "read", ("readable",)),
@@ -166,21 +166,21 @@ _ALONE: tuple[_Form, ...] = (
     (Tier.FIDDLE, "pull", ("!takeable",)),
     (Tier.FIDDLE, "turn", ("!takeable",)),
 )
-_CARRIED: tuple[_Form, ...] = (
+_CARRIED: tuple[_ActionPattern, ...] = (
     (Tier.LIGHT, "turn on", ("switchable", "light")),
     (Tier.OPEN, "open", ("openable",)),
     (Tier.INSPECT, "read", ("readable",)),
     (Tier.INSPECT, "examine", ()),
 )
-_INSIDE: tuple[_Form, ...] = ((Tier.HANDLE, "take", ("takeable",)),)
-_MENTIONED: tuple[_Form, ...] = (
+_INSIDE: tuple[_ActionPattern, ...] = ((Tier.HANDLE, "take", ("takeable",)),)
+_MENTIONED: tuple[_ActionPattern, ...] = (
     (Tier.HANDLE, "open", ()),
     (Tier.COMBINE, "enter", ()),
     (Tier.COMBINE, "push", ()),
     (Tier.COMBINE, "climb", ()),
     (Tier.FIDDLE, "take", ()),
 )
-_LIVING: tuple[_Form, ...] = ((Tier.GATHER, "take", ("takeable",)), (Tier.INSPECT, "examine", ()))
+_LIVING: tuple[_ActionPattern, ...] = ((Tier.GATHER, "take", ("takeable",)), (Tier.INSPECT, "examine", ()))
 _FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED, "living": _LIVING}
 _VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
 _UNTOLD: Mapping[str, bool] = {}

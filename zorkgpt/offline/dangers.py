@@ -1,4 +1,4 @@
-"""Exits and rooms to avoid: where the player died or fled, dark and closed ones."""
+"""Which exits and rooms are shunned: where the player died or fled, what is dark or was found closed."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -8,7 +8,7 @@ from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.offline.state import ExplorerState, PlaceNotes
 from zorkgpt.world.directions import canonical_direction
-from zorkgpt.world.graph import Danger, MapGraph
+from zorkgpt.world.graph import DangerousSpot, MapGraph
 from zorkgpt.world.movement import MoveKind
 
 _ACCEPTED_RISK = 0.15
@@ -90,7 +90,7 @@ def deadly_walks(graph: MapGraph) -> Counter[str]:
     return found
 
 
-def dangerous_rooms(graph: MapGraph, plan: ScoringPlan, accepted: int = 0) -> frozenset[Danger]:
+def dangerous_rooms(graph: MapGraph, plan: ScoringPlan, accepted: int = 0) -> frozenset[DangerousSpot]:
     """Return the rooms where more episodes ended in death than did what scores there, and not just once in a while.
 
     Args:
@@ -115,9 +115,9 @@ def closed(
     plan: ScoringPlan,
     blocked: Collection[tuple[int, str]],
     notes_of: Callable[[int], PlaceNotes],
-) -> frozenset[Danger]:
+) -> frozenset[DangerousSpot]:
     """Return the exits and rooms that must not be entered now."""
-    shut: set[Danger] = set(blocked)
+    shut: set[DangerousSpot] = set(blocked)
     died = deaths(graph)
     for room, noted in notes.items():
         if noted.deadly:

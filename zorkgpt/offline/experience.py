@@ -1,4 +1,4 @@
-"""What the rules player learns from earlier logs: what scored, what was tried, what is left."""
+"""What earlier episodes tell the player without a model: what scored, what was tried where, what was left."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from game_interface.language import Language, Scene
 from game_interface.models import Item, Observation
 from zorkgpt.action_check import check_action
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.retrieval import Recall
 from zorkgpt.offline import dangers
 from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import COST, STEEP, Candidate, Nouns, Tier, candidates, exit_candidates
@@ -38,10 +38,8 @@ from zorkgpt.offline.surroundings import holders, suggestions
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, directions_in, exit_name
-from zorkgpt.world.graph import Danger, MapGraph
+from zorkgpt.world.graph import DangerousSpot, MapGraph
 
-Recall = Callable[[int], Iterable[Memory]]
-"""Location → its active memories."""
 Experiences = Callable[[], Experience]
 """Returns what earlier episodes tell."""
 
@@ -530,7 +528,7 @@ class OfflineExplorer:
         return None
 
     def _follow_plan(
-        self, here: int, context: PlayerContext, shut: frozenset[Danger], *, at_any_price: bool = True
+        self, here: int, context: PlayerContext, shut: frozenset[DangerousSpot], *, at_any_price: bool = True
     ) -> AgentDecision | None:
         """Return the next step of the plan that can be done now, or the next move towards it."""
         routes = self._graph.routes(here, dangers=shut)
@@ -550,7 +548,7 @@ class OfflineExplorer:
             self._plan.note(here, step.action, failed=True)
         return None
 
-    def _is_safe(self, step: ScoringStep, shut: frozenset[Danger]) -> bool:
+    def _is_safe(self, step: ScoringStep, shut: frozenset[DangerousSpot]) -> bool:
         return (step.place, step.action) not in shut and self._graph.leads_to(step.place, step.action) not in shut
 
     def _choose(self, here: int, context: PlayerContext, worth: float | None = None) -> AgentDecision | None:
@@ -699,7 +697,7 @@ class OfflineExplorer:
                     self._newly_done.append(action)
         return self._notes[room]
 
-    def _closed(self) -> frozenset[Danger]:
+    def _closed(self) -> frozenset[DangerousSpot]:
         """Return the exits and rooms that must not be entered now."""
         for room in self._graph.rooms:
             self._notes_of(room)

@@ -1,4 +1,4 @@
-"""Commands from the story's own grammar: every verb, on the objects at hand."""
+"""Commands by the story's own grammar: every verb that it knows, on what is at hand."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
@@ -15,12 +15,16 @@ _USUAL = {"take": 1, "open": 1, "read": 1, "examine": 1, "enter": 1, "push": 1, 
 _OBJECTS = frozenset(TokenKind) - {TokenKind.WORD, TokenKind.FREE}
 _MAX_OBJECTS = 2
 
-Traits = Mapping[str, frozenset[int]]
+AttributeNumbers = Mapping[str, frozenset[int]]
 """Name of a thing → the numbers of its attributes that are set."""
 
 
 def commands(
-    language: Language, here: Sequence[str], held: Sequence[str], promise: Callable[[str], float], traits: Traits
+    language: Language,
+    here: Sequence[str],
+    held: Sequence[str],
+    promise: Callable[[str], float],
+    traits: AttributeNumbers,
 ) -> Iterator[str]:
     """Yield the commands that can be made of the verbs and these names, those with the most promising verb first.
 
@@ -41,7 +45,7 @@ def commands(
                 yield _command(verb, line, names)
 
 
-def meant_commands(language: Language, here: Traits, held: Traits) -> Iterator[str]:
+def meant_commands(language: Language, here: AttributeNumbers, held: AttributeNumbers) -> Iterator[str]:
     """Yield the commands that use something held on something else, where the grammar looks for just such things.
 
     A story tells so of what belongs together: what can be burned and what burns, what can be turned and a tool.

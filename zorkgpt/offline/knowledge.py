@@ -1,4 +1,4 @@
-"""Knowledge from turns and episodes, by rules over ground truth."""
+"""What turns and episodes teach, by rules over ground truth, without a language model."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

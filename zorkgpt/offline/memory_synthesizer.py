@@ -1,4 +1,4 @@
-"""Write memories from the ground truth of a turn, by rules.
+"""Make memories from the Z-machine's ground truth about a turn, by rules, without a language model.
 
 Remembered is what opened, unlocked, lit, moved, scored or killed, where things are when an episode begins, and exits
 that led nowhere before. What the parser refuses and exits that don't exist are counted elsewhere, never remembered.

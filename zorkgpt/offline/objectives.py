@@ -1,11 +1,12 @@
-"""Find objectives by rules: untried exits, things to take or open, places that scored before."""
+"""Find objectives by rules: exits not tried, things not taken or opened, places that scored before."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from game_interface.models import Item, Transition
 from session.outcome import failed
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.retrieval import Recall
 from zorkgpt.objectives.conditions import Condition, ConditionKind, normalized_text
 from zorkgpt.objectives.finder import Findings, ObjectiveProposal, Situation
 from zorkgpt.objectives.models import Objective, ObjectiveStatus, Scope
@@ -22,8 +23,6 @@ _PRIORITIES = (
     ConditionKind.WAY_TRIED,
 )
 
-Recall = Callable[[int], Iterable[Memory]]
-"""Location → its active memories."""
 AttributesOf = Callable[[int], Mapping[str, bool]]
 """A thing's number → its attributes, as far as their meaning in this story is known."""
 _Goal = tuple[ConditionKind, int | None, int | None, str]

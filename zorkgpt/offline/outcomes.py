@@ -1,4 +1,4 @@
-"""Classify the outcome of an action from the fields of a memory."""
+"""The outcomes of actions that the rules distinguish, read from the fields of a memory."""
 
 from enum import StrEnum
 

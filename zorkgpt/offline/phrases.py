@@ -1,4 +1,4 @@
-"""Phrases by which rules recognize what the game says, and shortening of texts."""
+"""Phrases by which rules recognize what the game says, and the shortening of its texts."""
 
 import re
 

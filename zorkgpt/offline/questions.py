@@ -1,4 +1,4 @@
-"""Answer questions of the story with a few answers, each once."""
+"""What to answer when the story asks something instead of awaiting a command: a few answers, each once."""
 
 import re
 

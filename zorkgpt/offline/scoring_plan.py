@@ -1,4 +1,4 @@
-"""A plan of what scored in earlier episodes, with the steps before it, and the choice of the next step."""
+"""A plan of what scored in earlier episodes with what was done for it, and which of its steps comes next."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The state of the rules player, with its notes about each place."""
+"""What the explorer keeps in mind from turn to turn, and its notes about each place."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping

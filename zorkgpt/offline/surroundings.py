@@ -1,4 +1,4 @@
-"""Containers at a place and suggestions in its text."""
+"""What a place offers besides its things and exits: where something can be put, and what its text suggests."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Describe in a few words what a turn changed, for the lists of turns in prompts."""
+"""Says in a few words what a turn has changed for the player, for every list of turns that a model reads."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The episodes of a working directory: write and read their logs, count failures, detect running ones."""
+"""The episodes in a working directory: write their logs, read them, count failures, and see which is being played."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The events of an episode's log, one frozen dataclass per type."""
+"""The events of an episode's log: one frozen value for each kind of line."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar

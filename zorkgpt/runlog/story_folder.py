@@ -1,4 +1,4 @@
-"""Find, create and identify the folder of a story.
+"""The folder of a story: which story it belongs to, how it is found again, and how it is made.
 
 A file in it, `story.json`, names its story. Stories are told apart by the bytes of their files; the names of files and
 folders are for people.

@@ -13,7 +13,7 @@ from zorkgpt.memory.models import Persistence, PlaceKey
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, texts, whole_number
-from zorkgpt.viewer.memory_threads import MemoryEvent
+from zorkgpt.viewer.memory_threads import LoggedChange
 from zorkgpt.viewer.prompt_sections import prompt_sections
 from zorkgpt.world.directions import exit_name
 
@@ -198,7 +198,7 @@ class EpisodeIndex:
         self.names: dict[PlaceKey, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
         """(turn, kind, position in the file) of the events in `NOTED`, in order."""
-        self.ephemeral_events: dict[PlaceKey, list[MemoryEvent]] = {}
+        self.ephemeral_events: dict[PlaceKey, list[LoggedChange]] = {}
         """Place → the events of this episode's ephemeral memories."""
         self.ephemeral_changes = 0
         """The number of those events."""

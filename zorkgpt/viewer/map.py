@@ -11,7 +11,7 @@ from zorkgpt.viewer.map_levels import MapLevels
 from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.layout import COMPASS, paired_exit
 
-_Key = TypeVar("_Key")
+_Field = TypeVar("_Field")
 ExitKey = tuple[int, str]
 """A room and the name of one of its exits."""
 
@@ -66,7 +66,7 @@ class MapTimeline:
         if at < self.rooms.get(step.after, at + 1):
             self.reached[step.after] = (step.before, exit_name(step.action))
 
-    def _learn(self, known: dict[_Key, int], what: _Key, at: int) -> None:
+    def _learn(self, known: dict[_Field, int], what: _Field, at: int) -> None:
         earlier = known.get(what)
         if earlier is None or at < earlier:
             known[what] = at

@@ -4,11 +4,10 @@ import os
 import stat
 from pathlib import Path
 
+from zorkgpt.files import Stamp
 from zorkgpt.memory.storage.damage import is_memory_file
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.shelves import MemoryFiles, listed, read_document
-
-_Stamp = tuple[int, ...]
 
 
 class MemoryFile:
@@ -22,8 +21,8 @@ class MemoryFile:
         """The number of memories and headings that are not understood."""
         self.trouble = ""
         """Why it is not read, though it is there."""
-        self._seen: _Stamp = ()
-        self._read: _Stamp | None = None
+        self._seen: Stamp = ()
+        self._read: Stamp | None = None
 
     def refresh(self) -> bool:
         """Read the file if it is new, or changed and left alone since the last call; return whether it was read.
@@ -63,7 +62,7 @@ class MemoryFile:
         """Where the shelves of a large file are."""
         return MemoryFiles(self.path, lock_timeout_s=0).folder
 
-    def _stamp(self) -> _Stamp:
+    def _stamp(self) -> Stamp:
         """Return what changes with the file or a shelf; () for no file."""
         main = _state(self.path)
         if main is None:

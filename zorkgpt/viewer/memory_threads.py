@@ -24,7 +24,7 @@ Moment = tuple[str, int, int]
 """When, in ISO 8601; the episode, and its turn, at that time."""
 FROM_FILE = "file"
 """The source of a change that is known from the memory file alone."""
-MemoryEvent = tuple[int, dict[str, Any]]
+LoggedChange = tuple[int, dict[str, Any]]
 """A turn, and its change of a memory as it was logged."""
 
 
@@ -37,7 +37,7 @@ def disproved_at(thread: Thread) -> int | None:
     return at
 
 
-def ephemeral_threads(episode: int, events: list[MemoryEvent]) -> list[Thread]:
+def ephemeral_threads(episode: int, events: list[LoggedChange]) -> list[Thread]:
     """Return the versions of each ephemeral memory of one place."""
     threads: list[Thread] = []
     for turn, event in events:

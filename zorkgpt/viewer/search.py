@@ -47,7 +47,7 @@ class _Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _MemoryText:
     place: PlaceKey
     title: str
     texts: list[str]
@@ -63,7 +63,7 @@ class Search:
         for name in events:
             self._wanted |= EVENTS.get(name, 0)
         self._fates = {LEARNED, DISPROVED} & {*events}
-        self._memories: list[_Found] = []
+        self._memories: list[_MemoryText] = []
 
     def answer(self, start: int) -> dict[str, Any]:
         """Return every hit by its turn, in order, and `SHOWN` of them, from `start` on, with their text."""
@@ -129,7 +129,7 @@ class Search:
                     episode, turn = divmod(version["at"], turn_key(1, 0))
                     found = any(self._query in words.lower() for words in said)
                     if found and (has_fate or self._holds(marks.get(episode, {}).get(turn, 0))):
-                        self._memories.append(_Found(place, text(memory.get("title")), said))
+                        self._memories.append(_MemoryText(place, text(memory.get("title")), said))
                         yield _Hit(episode, turn, "memory", len(self._memories) - 1)
 
     def _has_fate(self, thread: Thread, version: dict[str, Any], memory: dict[str, Any]) -> bool:

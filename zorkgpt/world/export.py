@@ -1,10 +1,10 @@
-"""Export the map as a picture (SVG) or a graph (GraphML)."""
+"""The map for people and for other programs: a picture (SVG), or a graph (GraphML)."""
 
 from collections.abc import Collection, Iterator, Mapping
 from html import escape
 from textwrap import shorten, wrap
 
-from zorkgpt.world.graph import Danger, MapGraph
+from zorkgpt.world.graph import DangerousSpot, MapGraph
 from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, paired_exit, scaled
 from zorkgpt.world.movement import MoveKind
 
@@ -41,7 +41,7 @@ def draw(
     graph: MapGraph,
     *,
     here: int | None = None,
-    dangers: Collection[Danger] = (),
+    dangers: Collection[DangerousSpot] = (),
     untried: Mapping[int, Collection[str]] | None = None,
 ) -> str:
     """Return the map as SVG.
@@ -56,7 +56,7 @@ def draw(
 
 class _SvgMap:
     def __init__(
-        self, graph: MapGraph, here: int | None, dangers: set[Danger], untried: Mapping[int, Collection[str]]
+        self, graph: MapGraph, here: int | None, dangers: set[DangerousSpot], untried: Mapping[int, Collection[str]]
     ) -> None:
         self._graph = graph
         self._here = here

@@ -65,7 +65,7 @@ def failures_from_confidence(confidence: float, walks: int, elsewhere: int = 0) 
     return max(0, round(tries - walks - elsewhere))
 
 
-Danger = int | tuple[int, str]
+DangerousSpot = int | tuple[int, str]
 """A room, or one exit of a room."""
 Routes = dict[int, list[str]]
 """Every reachable room → the exits to take, nearest room first."""
@@ -81,7 +81,7 @@ class RouteFinder:
         import networkx
 
         self._graph = networkx.DiGraph()
-        self._found: dict[tuple[int, frozenset[Danger]], Routes] = {}
+        self._found: dict[tuple[int, frozenset[DangerousSpot]], Routes] = {}
         """The routes found since the graph last changed."""
 
     def clear(self) -> None:
@@ -99,7 +99,7 @@ class RouteFinder:
                     self._graph.add_edge(room_id, leads_to, ways=[])
                 self._graph.edges[room_id, leads_to]["ways"].append((name, cost))
 
-    def routes(self, from_id: int, dangers: Collection[Danger] = ()) -> Routes:
+    def routes(self, from_id: int, dangers: Collection[DangerousSpot] = ()) -> Routes:
         """Return the routes to every reachable room; the result must not be modified."""
         if from_id not in self._graph:
             return {from_id: []}
@@ -110,7 +110,7 @@ class RouteFinder:
             self._found[asked] = self._find(*asked)
         return self._found[asked]
 
-    def _find(self, from_id: int, dangers: frozenset[Danger]) -> Routes:
+    def _find(self, from_id: int, dangers: frozenset[DangerousSpot]) -> Routes:
         import networkx
 
         taken: dict[tuple[int, int], str] = {}
@@ -393,11 +393,11 @@ class MapGraph:
         found = ((room, self.untried(room)) for room in self.rooms)
         return {room: untried for room, untried in found if untried}
 
-    def route(self, from_id: int, to_id: int, *, dangers: Collection[Danger] = ()) -> list[str] | None:
+    def route(self, from_id: int, to_id: int, *, dangers: Collection[DangerousSpot] = ()) -> list[str] | None:
         """Return the actions that lead to a room on the most reliable route; None if no route is known."""
         return self.routes(from_id, dangers=dangers).get(to_id)
 
-    def routes(self, from_id: int, *, dangers: Collection[Danger] = ()) -> dict[int, list[str]]:
+    def routes(self, from_id: int, *, dangers: Collection[DangerousSpot] = ()) -> dict[int, list[str]]:
         """Return every reachable room → the actions that lead there, nearest first; the room itself with none.
 
         Args:

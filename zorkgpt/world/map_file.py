@@ -1,4 +1,4 @@
-"""The map on disk, shared by all episodes and processes."""
+"""The map on disk, across episodes and shared by every process that plays in the same folder."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Merge the maps of parallel episodes as if they had been played one after another."""
+"""Merges the maps of several episodes that began with the same one, as if they had been played one after another."""
 
 from collections import Counter
 from collections.abc import Iterable

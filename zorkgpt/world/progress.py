@@ -1,4 +1,4 @@
-"""Detect whether an episode makes progress: time without anything new, and repeated states."""
+"""Detect whether an episode makes progress: how long nothing was new, and whether the world is as it was before."""
 
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class NoveltyTracker:
         return new
 
 
-_Change = int | tuple[int, str]
+_StateKey = int | tuple[int, str]
 """An object whose parent differs from the beginning, or (object, attribute) whose value does."""
 _MIN_UNSEEN_CHANGES = 2
 _MIN_LOOP_TURNS = 4
@@ -74,7 +74,7 @@ class _WorldState:
     vehicle: int | None
     score: int | None
     carried: frozenset[int]
-    changes: dict[_Change, int]
+    changes: dict[_StateKey, int]
     """The differences from the beginning of the episode."""
     action: str = ""
     response: str = ""
@@ -96,9 +96,9 @@ class RecurrenceDetector:
 
     def clear(self) -> None:
         self._past.clear()
-        self._origins: dict[_Change, int] = {}
-        self._changes: dict[_Change, int] = {}
-        self._out_of_sight: Counter[_Change] = Counter()
+        self._origins: dict[_StateKey, int] = {}
+        self._changes: dict[_StateKey, int] = {}
+        self._out_of_sight: Counter[_StateKey] = Counter()
         self._unnamed = 0
 
     def learn(self, turn: int, step: Transition) -> Loop | None:
@@ -122,7 +122,7 @@ class RecurrenceDetector:
         self._past.append(now)
         return _loop(same, now) if same else None
 
-    def _change(self, what: _Change, before: int, after: int, *, seen: bool) -> None:
+    def _change(self, what: _StateKey, before: int, after: int, *, seen: bool) -> None:
         self._out_of_sight[what] += not seen
         if self._origins.setdefault(what, before) == after:
             self._changes.pop(what, None)

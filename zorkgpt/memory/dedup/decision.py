@@ -14,7 +14,7 @@ from zorkgpt.memory.storage.changes import ChangedDocument, is_current, known_ag
 from zorkgpt.memory.storage.changes import Kind as ChangeKind
 from zorkgpt.memory.storage.document import Document
 
-Kind = Literal["new", "repeats", "refines", "contradicts"]
+DecisionKind = Literal["new", "repeats", "refines", "contradicts"]
 Belief = Literal["newer", "older", "open"]
 
 # By so many observations a memory has to be ahead of what contradicts it, to be believed against it.
@@ -25,7 +25,7 @@ _AHEAD = 3
 class Decision:
     """How a new memory relates to those that are kept."""
 
-    kind: Kind
+    kind: DecisionKind
     about: Comparison | None = None
     """The comparison that decided; None: the memory is about none of them."""
 

@@ -394,8 +394,13 @@ def _add_wording(wordings: dict[tuple[PlaceKey, str], list[str]], location_id: P
         del texts[:-_MOST_WORDINGS]
 
 
-_Relation = Literal["same", "adds", "conflict", "unsure", "distinct"]
-_RELATIONS: dict[str, _Relation] = {"same": "same", "adds": "adds", "contradicts": "conflict", "distinct": "distinct"}
+_MemoryRelation = Literal["same", "adds", "conflict", "unsure", "distinct"]
+_RELATIONS: dict[str, _MemoryRelation] = {
+    "same": "same",
+    "adds": "adds",
+    "contradicts": "conflict",
+    "distinct": "distinct",
+}
 
 
 def _with_verdict(one: Comparison, verdict: "Verdict | None") -> Comparison:

@@ -12,7 +12,7 @@ from zorkgpt.memory.entailment import lexicon
 from zorkgpt.memory.entailment.lexicon import forms_of, is_past, stems_of
 from zorkgpt.memory.entailment.text import Text, read
 
-Relation = Literal["same", "adds", "conflict", "unsure"]
+TextRelation = Literal["same", "adds", "conflict", "unsure"]
 
 # What stands before a main clause is short; and nobody reads a reason that names more words than this.
 _LEADING_WORDS = 12
@@ -26,7 +26,7 @@ _MAY_BE_LEFT_OUT = lexicon.FUNCTION_WORDS | lexicon.NEGATIONS | {"do", "does", "
 class Contrast:
     """How a newer text relates to an older one, and what speaks against their being the same."""
 
-    relation: Relation
+    relation: TextRelation
     reasons: tuple[str, ...] = ()
 
 
@@ -51,7 +51,7 @@ def compare(older: str, newer: str) -> Contrast:
     return Contrast(found, _differences(first, second))
 
 
-def relation_of(older: str, newer: str) -> Relation:
+def relation_of(older: str, newer: str) -> TextRelation:
     """Return how the newer text relates to the older one, without the reasons, which take most of the time."""
     found = _found(older, newer, read(older), read(newer))
     return "unsure" if found == "says less" else found
@@ -88,7 +88,7 @@ def _stems_of(word: str) -> tuple[str, ...]:
     return (*stems_of(word), *owner)
 
 
-def _found(older: str, newer: str, first: Text, second: Text) -> Relation | Literal["says less"]:
+def _found(older: str, newer: str, first: Text, second: Text) -> TextRelation | Literal["says less"]:
     if not first.words or not second.words:
         return "same" if older.strip() == newer.strip() else "unsure"
     if covered := _covers(first, second):
