@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +19,11 @@ Answer = TypeVar("Answer")
 _FAILURES_IN_A_ROW = 3
 
 # Provider → the module that shows that it is installed.
-_MODULES = {"onnx": "onnxruntime", "sentence-transformers": "sentence_transformers", "llm": "numpy"}
+_MODULES = {
+    "onnx": "onnxruntime",
+    "sentence-transformers": "sentence_transformers",
+    "llm": "numpy",
+}
 _ORDER = {
     "auto": ("onnx", "sentence-transformers", "llm"),
     "sentence-transformers": ("sentence-transformers", "onnx"),
@@ -49,32 +54,33 @@ def choose_provider(
         return None
     is_default = sentence_transformer_model in _NAMES_OF_DEFAULT
     local_model = DEFAULT_MODEL if is_default else sentence_transformer_model
-    fits = {
-        "onnx": is_default or choice == "onnx",
-        "sentence-transformers": True,
-        "llm": llm_client is not None,
+    # Imported only when chosen: each of them needs NumPy.
+    makers: dict[str, Callable[[], EmbeddingProvider]] = {
+        "onnx": lambda: _module("onnx_provider").OnnxProvider(
+            batch_size=batch_size, cache_dir=cache_dir, hub_timeout_s=hub_timeout_s
+        ),
+        "sentence-transformers": lambda: _module("sentence_transformers_provider").SentenceTransformerProvider(
+            local_model, batch_size=batch_size
+        ),
+        "llm": lambda: _module("llm_provider").LLMEmbeddingProvider(
+            llm_client, llm_embedding_model, batch_size=batch_size
+        ),
     }
-    usable = [name for name in _ORDER.get(choice, (choice,)) if fits.get(name) and find_spec(_MODULES[name])]
-    providers: list[EmbeddingProvider] = []
-    for name in usable:
-        # Imported only when chosen: each of them needs NumPy.
-        if name == "onnx":
-            from zorkgpt.embeddings.onnx_provider import OnnxProvider
-
-            providers.append(OnnxProvider(batch_size=batch_size, cache_dir=cache_dir, hub_timeout_s=hub_timeout_s))
-        elif name == "sentence-transformers":
-            from zorkgpt.embeddings.sentence_transformers_provider import SentenceTransformerProvider
-
-            providers.append(SentenceTransformerProvider(local_model, batch_size=batch_size))
-        else:
-            from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
-
-            providers.append(LLMEmbeddingProvider(llm_client, llm_embedding_model, batch_size=batch_size))
+    if not is_default and choice != "onnx":
+        del makers["onnx"]
+    if llm_client is None:
+        del makers["llm"]
+    usable = [name for name in _ORDER.get(choice, (choice,)) if name in makers and find_spec(_MODULES[name])]
+    providers = [makers[name]() for name in usable]
     if not usable:
         log.warning(without_embeddings(choice, sentence_transformer_model))
     elif choice == "sentence-transformers" and usable[0] == "onnx":
         log.warning(f"sentence-transformers is not installed. The ONNX copy of {DEFAULT_MODEL} runs instead.")
     return FirstThatWorks(providers)
+
+
+def _module(name: str) -> Any:
+    return import_module(f"zorkgpt.embeddings.{name}")
 
 
 def without_embeddings(choice: ProviderChoice, sentence_transformer_model: str = DEFAULT_MODEL) -> str:
