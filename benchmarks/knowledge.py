@@ -1,9 +1,9 @@
-"""What the rules put into the knowledge base, what later turns say of it, and how much shorter the places get.
+"""What the rules put into the knowledge base, what later turns say of it, and how long the memories of the places are.
 
     uv run python -m benchmarks.knowledge [--seeds 3] [--episodes 4] [--turns 300]
 
 The rules player plays the bundled story; no model is asked. A line is counted at most once in each look back.
-"Places" are the tokens that all places together would show, with the patterns across places told there, and told once.
+"Places" are the tokens that all places together show.
 """
 
 import argparse
@@ -27,11 +27,9 @@ class Standing:
 
     believed: int
     struck: int
-    patterns: int
     borne_out: int
     contradicted: int
-    places_alone: int
-    places_short: int
+    places: int
 
 
 def play(seed: int, episodes: int, turns: int) -> list[Standing]:
@@ -44,18 +42,14 @@ def _after_one(workdir: Path, seed: int, turns: int) -> Standing:
     config = GameConfiguration(zork_game_workdir=str(workdir), max_turns_per_episode=turns, embedding_provider="none")
     with assemble(config, RunOptions(PlayerChoice("rules", "a benchmark", None), seed=seed)) as game:
         game.play_episode()
-        short = _tokens(game.simple_memory)
-    with SimpleMemoryManager.open(workdir) as memory:
-        alone = _tokens(memory)
+        places = _tokens(game.simple_memory)
     lines = KnowledgeStore(workdir / config.knowledge_file).document.lines
     return Standing(
         believed=sum(not line.struck for line in lines),
         struck=sum(line.struck for line in lines),
-        patterns=sum(bool(line.places) and not line.struck for line in lines),
         borne_out=sum(line.borne_out for line in lines),
         contradicted=sum(line.contradicted for line in lines),
-        places_alone=alone,
-        places_short=short,
+        places=places,
     )
 
 
@@ -73,15 +67,14 @@ def main() -> None:
     given = parser.parse_args()
     runs = [play(seed, given.episodes, given.turns) for seed in range(1, given.seeds + 1)]
     print(f"Rules player (rules, no language model), bundled story; means over {given.seeds} seeds\n")
-    print("| episode | lines believed | struck | patterns | borne out | contradicted | places, tokens | told once |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| episode | lines believed | struck | borne out | contradicted | places, tokens |")
+    print("| --- | --- | --- | --- | --- | --- |")
     for episode in range(given.episodes):
         rows = [run[episode] for run in runs]
         mean = {name: np.mean([getattr(row, name) for row in rows]) for name in Standing.__dataclass_fields__}
         print(
-            f"| {episode + 1} | {mean['believed']:.1f} | {mean['struck']:.1f} | {mean['patterns']:.1f} "
-            f"| {mean['borne_out']:.1f} | {mean['contradicted']:.1f} | {mean['places_alone']:.0f} "
-            f"| {mean['places_short']:.0f} |"
+            f"| {episode + 1} | {mean['believed']:.1f} | {mean['struck']:.1f} "
+            f"| {mean['borne_out']:.1f} | {mean['contradicted']:.1f} | {mean['places']:.0f} |"
         )
 
 

@@ -24,7 +24,7 @@ from zorkgpt.context.navigation import (
     untried_elsewhere,
 )
 from zorkgpt.context.prompt import agent_values, critic_values
-from zorkgpt.context.sections import REASONED_TURNS, reasoning_formatted, shown_dangers, shown_points
+from zorkgpt.context.sections import REASONED_TURNS, reasoning_formatted
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.objects import ThingState
@@ -148,7 +148,7 @@ class ContextManager(BaseManager):
         recent = self._recent(most=REASONED_TURNS + self._config.history_tokens // _SHORTEST_LINE_TOKENS)
         route = self._route(here, recent)
         exits = exits_of(self._graph, here)
-        context = PlayerContext(
+        return PlayerContext(
             observation=now,
             response=self._last_response,
             memories=memories,
@@ -178,8 +178,6 @@ class ContextManager(BaseManager):
             knowledge=tuple(self._knowledge(now)),
             notices=tuple(self._notices()),
         )
-        self._mark_recalled(context)
-        return context
 
     def process_periodic_update(self) -> None:
         """Have the older turns summarised when there is no room for them any more."""
@@ -234,16 +232,6 @@ class ContextManager(BaseManager):
         if memory is None:
             return tuple(found)
         return tuple(replace(one, now=memory.instead_of(one.location_id, one.memory)) for one in found)
-
-    def _mark_recalled(self, context: PlayerContext) -> None:
-        """Tell the memory what is shown here and was learned elsewhere, so that it is not learned here once more."""
-        if self._memory is None:
-            return
-        for danger in shown_dangers(context, self._config.context):
-            self._memory.mark_recalled(danger.location_id, [danger.memory])
-        for known in shown_points(context, self._config.context):
-            self._memory.mark_recalled(known.location_id, [known.memory])
-        self._memory.mark_lines_recalled(context.knowledge)
 
     def _room_description_age(self, here: int | None) -> int | None:
         """Return the age of this room's description in turns; None if there is none that is recent enough to show."""

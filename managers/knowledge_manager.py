@@ -14,19 +14,15 @@ from session.history import TurnHistory, TurnRecord
 from session.log_entries import turn_played
 from zorkgpt.errors import FileError, LLMError
 from zorkgpt.knowledge.document import KnowledgeDocument, render
-from zorkgpt.knowledge.patterns import general_form, is_general
-from zorkgpt.knowledge.retrieval import Surroundings, patterns_at, relevant_lines, surroundings_of
-from zorkgpt.knowledge.revision import Revision, line_key
+from zorkgpt.knowledge.retrieval import Surroundings, relevant_lines, surroundings_of
+from zorkgpt.knowledge.revision import Revision
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, mean_critic_score
 from zorkgpt.knowledge.updater import KnowledgeUpdater
-from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, Event, KnowledgeUpdated, TurnPlayed
-from zorkgpt.world.directions import canonical_direction
 
 _LONGEST_LOGGED = 100_000
 _HEADING_TOKENS = 30
@@ -35,43 +31,10 @@ _WITHOUT_A_MODEL = ("interrupted", "error", "budget")
 """Endings after which no model is asked, because nobody waits for it or it has just failed; the next start does it."""
 
 
-def is_way(action: str) -> bool:
-    """Return whether a command is a direction."""
-    return canonical_direction(action) is not None
-
-
 def _turns_in(events: Iterable[Event]) -> tuple[TurnPlayed, ...]:
     # Of a turn that was played again after a kill, the last event counts.
     played = {event.turn: event for event in events if isinstance(event, TurnPlayed)}
     return tuple(played[turn] for turn in sorted(played))
-
-
-class SpecificMemories:
-    """Selects the memories of a location that no line of the knowledge base repeats.
-
-    Called by the memory before it shows a location, so that what holds at many places is shown once and not at each.
-    """
-
-    def __init__(self, store: KnowledgeStore, config: GameConfiguration) -> None:
-        self._store = store
-        self._tokens = shown_tokens(config)
-
-    def __call__(self, location_id: PlaceKey, location_name: str, memories: Sequence[Memory]) -> list[Memory]:
-        """Return the memories that are not repeated by a line shown at this location; pinned ones are always kept."""
-        lines = {line_key(line) for line in patterns_at(self._store.document, location_id, self._tokens)}
-        if not lines:
-            return list(memories)
-        return [
-            memory
-            for memory in memories
-            if not is_general(memory, is_way) or general_form(memory, location_name).casefold() not in lines
-        ]
-
-
-def shown_tokens(config: GameConfiguration) -> int:
-    """Return the tokens that there are for the lines of the knowledge base in a prompt."""
-    tokens: int = config.knowledge_tokens
-    return max(0, tokens - _HEADING_TOKENS)
 
 
 class KnowledgeManager(BaseManager):
@@ -97,7 +60,6 @@ class KnowledgeManager(BaseManager):
         history: TurnHistory | None = None,
         synthesizer: KnowledgeSynthesizer | None = None,
         episode_log: EpisodeLog | None = None,
-        memory: SimpleMemoryManager | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         synthesizer = synthesizer or RuleKnowledgeSynthesizer()
@@ -109,11 +71,9 @@ class KnowledgeManager(BaseManager):
         self._keeper = KnowledgeUpdater(
             store or KnowledgeStore(self._workdir / config.knowledge_file),
             synthesizer,
-            remembered=memory.all_memories if memory else tuple,
             turns_of=self._turns_of,
-            is_way=is_way,
         )
-        self._shown_tokens = shown_tokens(config)
+        self._shown_tokens = max(0, config.knowledge_tokens - _HEADING_TOKENS)
         self._begun = False
         self._not_before = 0
         """The turn before which no update is tried again."""

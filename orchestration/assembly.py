@@ -124,7 +124,6 @@ def _knowledge(services: Services) -> KnowledgeManager | None:
         history=services.history,
         synthesizer=ModelKnowledgeSynthesizer(services.llm) if services.llm else RuleKnowledgeSynthesizer(),
         episode_log=services.episode_log,
-        memory=services.memory,
     )
 
 

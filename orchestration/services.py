@@ -10,7 +10,6 @@ from typing import Any
 from game_interface.game import Game, StoryIdentity
 from game_interface.story import Story
 from managers.episode_log import EpisodeLog
-from managers.knowledge_manager import SpecificMemories
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
 from orchestration.players import PlayerChoice
@@ -110,7 +109,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     knowledge = memory = None
     if options.remember and config.simple_memory.enabled:
         knowledge = KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
-        memory = _memory(config, state, llm, knowledge, game.story)
+        memory = _memory(config, state, llm, game.story)
     keeps_map = memory is not None if options.keep_map is None else options.keep_map
     game_map = MapManager(get_logger("map"), config, state, remember=keeps_map)
     state.max_score = game.get_max_score()
@@ -158,9 +157,7 @@ def prepare_workdir(workdir: Path) -> None:
         ) from None
 
 
-def _memory(
-    config: GameConfiguration, state: GameState, llm: LLM | None, knowledge: KnowledgeStore, story: StoryIdentity
-) -> SimpleMemoryManager:
+def _memory(config: GameConfiguration, state: GameState, llm: LLM | None, story: StoryIdentity) -> SimpleMemoryManager:
     synthesizer: MemorySynthesizer = (
         ModelSynthesizer(llm, history_window=config.get_memory_history_window()) if llm else RuleSynthesizer()
     )
@@ -172,7 +169,6 @@ def _memory(
         embeddings=_embeddings(config, llm),
         judge=ModelJudge(llm) if llm else None,
         wait_for_embeddings=False,
-        of_this_place_only=SpecificMemories(knowledge, config),
     )
     mark = StoryMark.of(story.summary())
     sha256, _, theirs = memory.store.claim_subject(f"{mark.sha256} {mark}").partition(" ")

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
-from tests.fixtures.knowledge import a_line, lines, places
+from tests.fixtures.knowledge import a_line, lines
 from zorkgpt.knowledge.document import KnowledgeDocument, parse
 from zorkgpt.knowledge.line import KnowledgeSection
-from zorkgpt.knowledge.retrieval import patterns_at, relevant_lines, surroundings_of
+from zorkgpt.knowledge.retrieval import relevant_lines, surroundings_of
 from zorkgpt.memory.retrieval import estimated_tokens
 
 NOW = Observation(Location(5, "Kitchen"), (), (Item(9, "brass lamp"),), (Item(8, "old stove"),), 0, 1)
@@ -85,15 +85,6 @@ def test_what_did_not_always_hold_is_told_with_its_evidence():
 def test_what_a_person_wrote_is_shown_and_what_they_struck_is_not():
     document = parse(b"## LESSONS LEARNED\n- Mind the lamp.\n- ~~Forget the lamp.~~\n")
     assert shown(document) == ["Mind the lamp."]
-
-
-def test_a_pattern_found_here_comes_first_and_is_what_the_place_leaves_out():
-    here = a_line("push wall: nothing happens", KnowledgeSection.SYNTAX, places=places(3, 4, 5))
-    there = a_line("pull rope: nothing happens", KnowledgeSection.SYNTAX, places=places(1, 2, 3), borne_out=9)
-    document = a_document(a_line("The old stove burns.", KnowledgeSection.DANGERS), there, here)
-    assert shown(document)[0] == here.text
-    assert patterns_at(document, 5, 300) == (here,)
-    assert patterns_at(document, 5, 10) == ()
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fixtures.knowledge import a_line, places
+from tests.fixtures.knowledge import a_line
 from zorkgpt.knowledge.document import KnowledgeDocument, parse, render
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.knowledge.revision import LineUpdates, ProposedLine, Revision
@@ -106,17 +106,6 @@ def test_what_a_person_wrote_is_neither_repeated_nor_touched():
     data = f"## LESSONS LEARNED\n- {KEY}\n".encode()
     revision = taken_in(parse(data), new=(a_proposal(KEY),))
     assert render(revision.document) == data
-
-
-def test_a_pattern_grows_by_places_which_bear_it_out():
-    revision = Revision(a_document())
-    revision.add_pattern(a_proposal("Pushing does nothing.", places=places(1, 2, 3)))
-    revision = Revision(revision.document)
-    revision.add_pattern(a_proposal("Pushing does nothing.", places=places(1, 2, 3)))
-    assert revision.document.lines[0].borne_out == 0
-    revision.add_pattern(a_proposal("Pushing does nothing.", places=places(2, 3, 4)))
-    [line] = revision.document.lines
-    assert (line.borne_out, [place.number for place in line.places]) == (1, [1, 2, 3, 4])
 
 
 def test_a_better_episode_takes_the_place_of_the_best_so_far():

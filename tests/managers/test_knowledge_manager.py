@@ -354,26 +354,13 @@ def test_the_zork_walkthrough_teaches_where_the_points_are(tmp_path, zork1):
     assert end.metrics["knowledge"]["failures"] == 0
 
 
-def test_what_holds_at_many_places_is_shown_once_and_not_where_it_is_believed_no_more(tmp_path):
+def test_memories_in_the_same_words_are_shown_at_each_place_and_are_no_line_of_knowledge(tmp_path):
     run, _ = a_run(tmp_path, *[NOTHING] * 20, turns=10)
     push = memory("push wall: works", category="SUCCESS", text="It gives way a little.")
     with run:
-        store = run.simple_memory
         for number in (901, 902, 903):
-            store.add_memory(number, f"Cave {number}", push)
-        store.add_memory(901, "Cave 901", memory("Drips", text="Water drips."))
+            run.simple_memory.add_memory(number, f"Cave {number}", push)
         run.play_episode()
-        assert "push wall: works: It gives way a little." in texts(tmp_path)
-        shown = store.get_location_memory(901)
-        assert "push wall" not in shown
-        assert shown.splitlines() == [
-            "[NOTE] Drips: Water drips.",
-            "(1 more holds here as at other places: see what you know in general)",
-        ]
-        store.invalidate_memory(901, push.title, "It is stuck.")
-        run.play_episode()
-        assert "push wall" not in store.get_location_memory(901)
-        assert "1 more holds here" not in store.get_location_memory(901)
-        assert "1 more holds here" in store.get_location_memory(902)
-    [line] = [line for line in knowledge(tmp_path).lines if "push wall" in line.text]
-    assert (line.struck, [place.number for place in line.places]) == (False, [902, 903])
+        shown = [run.simple_memory.get_location_memory(number) for number in (901, 902, 903)]
+    assert shown == ["[SUCCESS] push wall: works: It gives way a little."] * 3
+    assert not [line for line in knowledge(tmp_path).lines if "push wall" in line.text]

@@ -9,7 +9,6 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.echo_filter import EchoFilter
 from zorkgpt.memory.episode_state import recent_turns
 from zorkgpt.memory.learning import resolve_title
 from zorkgpt.memory.manager import SimpleMemoryManager
@@ -455,41 +454,6 @@ def test_the_right_key_is_learned_beside_the_wrong_one_from_plain_dicts(play):
     assert kept(manager, 5) == [("Rusty key", "permanent", "SUPERSEDED"), ("Brass key", "permanent", "ACTIVE")]
 
 
-@pytest.mark.parametrize("title", ["Brass key", "What the brass key is for"])
-def test_what_the_context_shows_of_elsewhere_is_not_learned_again(play, title):
-    manager = play(*[remember(title, text="It opens the stone door.")] * 3)
-    manager.mark_recalled(5, [memory("Brass key", text="It opens the stone door.")])
-    manager.mark_lines_recalled(["- Keys of stone doors: it opens the stone door. (3 places)"])
-    manager.record_action_outcome(6, "Attic", "look", "x", {"died": True})
-    assert kept(manager, 6) == []
-    # At its own place, and said by the game itself, it is an observation.
-    manager.record_action_outcome(5, "Hall", "look", "x", {"died": True})
-    manager.record_action_outcome(7, "Shop", "ask about key", "It opens the stone door.", {"died": True})
-    assert kept(manager, 5) == kept(manager, 7) == [(title, "permanent", "ACTIVE")]
-
-
-def test_a_line_of_knowledge_is_not_learned_as_a_memory_of_a_place(play):
-    manager = play(remember("Keys", text="It opens the stone door."), remember("Odd", text="It opens the box at noon."))
-    line = "Keys of stone doors: it opens the stone door. (3 places)"
-    manager.mark_lines_recalled([line])
-    manager.record_action_outcome(6, "Attic", "look", "x", {"died": True})
-    manager.record_action_outcome(6, "Attic", "jump", "y", {"died": True})
-    assert [title for title, *_ in kept(manager, 6)] == ["Odd"]
-    manager.reset_episode()
-    manager.synthesizer.answers.append(remember("Keys", text="It opens the stone door."))
-    manager.record_action_outcome(6, "Attic", "look", "z", {"died": True})
-    assert [title for title, *_ in kept(manager, 6)] == ["Odd", "Keys"]
-
-
-def test_what_the_agent_was_told_elsewhere_is_not_learned_again(play):
-    manager = play(remember("Brass key", text="It opens the stone door."))
-    manager.add_memory(5, "Hall", memory("Brass key", text="It opens the stone door."))
-    manager.get_location_memory(5)
-    manager.record_action_outcome(6, "Attic", "look", "x", {"died": True})
-    assert kept(manager, 6) == []
-    assert manager.drain_events()[-1].kind == "ignored"
-
-
 @pytest.mark.parametrize(
     ("said", "titles", "expected"),
     [
@@ -534,19 +498,6 @@ def test_a_model_that_is_handed_in_decides_what_a_turn_teaches(tmp_path):
         manager.record_action_outcome(5, "Hall", "pet troll", "It bites.", {"died": True, "turn": 4})
         assert manager.get_location_memory(5) == "[DANGER] Troll bites: It bites who comes near."
     assert [call.role for call in model.calls] == ["memory"]
-
-
-def test_only_what_the_reasons_take_up_is_told_of_what_was_shown_elsewhere():
-    shown = EchoFilter()
-    shown.show(5, [memory("Brass key opens the stone door"), memory("Rats bite"), memory("Stone door wants brass")])
-    shown.show_lines(["A stone door can be a trap.", "Look before you leap."])
-    reasons = "The brass key may open the stone door here."
-    assert shown.repeated_in(reasons, 6, besides={"Stone door wants brass"}) == (
-        "Brass key opens the stone door",
-        "A stone door can be a trap.",
-    )
-    assert shown.repeated_in(reasons, 5) == ("A stone door can be a trap.",)
-    assert shown.repeated_in("", 6) == ()
 
 
 def test_a_taking_that_the_inventory_shows_is_not_asked_about_where_the_thing_is_known(play):

@@ -222,12 +222,6 @@ def test_no_action_is_spoken_of_where_the_game_begins():
     assert (asked_elsewhere in opening, asked_elsewhere in walked) == (False, True)
 
 
-def test_the_model_is_told_what_the_player_was_shown_of_other_places():
-    prompt = prompt_of(with_(recalled=("Hay may burn", "Fact 2")))
-    assert "# Memories of other places that the player was shown\n\n```\nHay may burn\nFact 2\n```\n" in prompt
-    assert "# Memories of other places" not in prompt_of(with_(recalled=()))
-
-
 def test_the_model_is_told_what_is_carried_and_which_visit_this_is():
     context = ZMachineContext(inventory_after=("lamp", "rope"))
     staying, back = with_(context=context, visits=(1, 1), first_stay=True), with_(context=context, visits=(4, 2))

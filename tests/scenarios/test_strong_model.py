@@ -73,6 +73,6 @@ def test_everything_that_a_model_without_mistakes_asks_to_be_kept_is_kept(tmp_pa
     assert kept == expected
     assert len(mind.asked) > TURNS
     assert mind.replaced
-    overruled = ("persistence_corrected", "core_validation_downgrade", "forbidden_by_ground_truth", "echoes")
+    overruled = ("persistence_corrected", "core_validation_downgrade", "forbidden_by_ground_truth")
     assert {name: metrics[name] for name in overruled} == dict.fromkeys(overruled, 0)
     assert Counter(kind for _, kind in mind.asked.values()).keys() == {"core", "permanent", "ephemeral"}

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from managers.knowledge_manager import is_way
 from session.game_configuration import GameConfiguration
 from zorkgpt.encoding import as_json
 from zorkgpt.evals.runs import EpisodeFiles
@@ -18,11 +17,9 @@ from zorkgpt.files import write_file
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.document import parse as parse_knowledge
 from zorkgpt.knowledge.document import render as render_knowledge
-from zorkgpt.knowledge.merging import merge_knowledge, with_patterns
+from zorkgpt.knowledge.merging import merge_knowledge
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.models import fields_of, memory_of
-from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.storage.shelves import read_document
 from zorkgpt.objectives.file import merge_objectives
 from zorkgpt.runlog.episodes import episodes_in, run_directory
 from zorkgpt.world.graph import MapGraph
@@ -79,16 +76,6 @@ def _map(path: Path) -> MapGraph:
 def _merge_knowledge(config: GameConfiguration, start: Path, over: Sequence[EpisodeFiles], target: Path) -> None:
     read = partial(_knowledge, config)
     merged = merge_knowledge(read(start), [(one.number, read(one.workdir)) for one in over])
-    memories = target / config.simple_memory.memory_file
-    if memories.is_file():
-        remembered = [
-            LocatedMemory(section.location_id, section.name, memory)
-            for section in read_document(memories).sections
-            if section.location_id is not None
-            for memory in section.memories
-        ]
-        turns = config.max_turns_per_episode
-        merged = with_patterns(merged, remembered, is_way, episode=over[-1].number, turn=turns)
     if merged.rows:
         write_file(target / config.knowledge_file, render_knowledge(merged))
 

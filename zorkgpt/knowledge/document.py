@@ -1,7 +1,7 @@
 """The whole file: parse bytes into rows and render them, keeping every byte that is not ours in its place."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -104,16 +104,6 @@ class KnowledgeDocument:
     def lines(self) -> tuple[KnowledgeLine, ...]:
         """All lines with evidence, including those that are struck."""
         return tuple(row.line for row in self.rows if row.line is not None)
-
-    @cached_property
-    def by_place(self) -> Mapping[int, Sequence[KnowledgeLine]]:
-        """Number of a place → the patterns found there that are not struck."""
-        found: dict[int, list[KnowledgeLine]] = {}
-        for line in self.lines:
-            if not line.struck:
-                for number in {place.number for place in line.places}:
-                    found.setdefault(number, []).append(line)
-        return found
 
     @cached_property
     def by_hand(self) -> tuple[tuple[KnowledgeSection, str], ...]:

@@ -62,18 +62,8 @@ _LINE = re.compile(r"[-*+] (?P<text>.*) \*\((?P<mark>(?:[^\\*]|\\.)*)\)\*[ \t]*"
 _STRUCK = re.compile(r"~~(?P<text>.*)~~")
 _SINCE = re.compile(r"Ep(?P<episode>.+), T(?P<first>\d{1,9})(?:[-–→]T?(?P<last>\d{1,9}))?")
 _COUNTS = re.compile(r"borne out (?P<borne_out>\d{1,9}), contradicted (?P<contradicted>\d{1,9})")
-_PLACES = re.compile(r'at (?P<places>-?\d{1,18} "(?:[^"\\]|\\.)*"(?:, -?\d{1,18} "(?:[^"\\]|\\.)*")*)')
-_PLACE = re.compile(r'(?P<number>-?\d{1,18}) "(?P<name>(?:[^"\\]|\\.)*)"')
 _BECAUSE = re.compile(r'because "(?P<reason>(?:[^"\\]|\\.)*)"')
 _PARTS = re.compile(r'(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+|"')
-
-
-@dataclass(frozen=True, slots=True)
-class PatternPlace:
-    """A place where a pattern was found."""
-
-    number: int
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +85,6 @@ class KnowledgeLine:
     """Whether it is no longer believed."""
     reason: str = ""
     """Why it was struck; "" if a person struck it. A line with a reason that is not struck was restored by a person."""
-    places: tuple[PatternPlace, ...] = ()
-    """Where it was found, if it is a pattern across places."""
     extra: tuple[str, ...] = ()
     """Parts of the mark that only a later version understands, verbatim."""
 
@@ -151,9 +139,6 @@ def _mark(line: KnowledgeLine) -> str:
         f"Ep{escape(str(line.episode), _MARK)}, {span}",
         f"borne out {line.borne_out}, contradicted {line.contradicted}",
     ]
-    if line.places:
-        places = (f'{place.number} "{escape(place.name, _MARK)}"' for place in line.places)
-        parts.append(f"at {', '.join(places)}")
     if line.reason:
         parts.append(f'because "{escape(line.reason, _MARK)}"')
     return "; ".join((*parts, *line.extra))
@@ -164,9 +149,6 @@ def _with_part(line: KnowledgeLine, part: str) -> KnowledgeLine:
         return replace(line, borne_out=int(found["borne_out"]), contradicted=int(found["contradicted"]))
     if found := _BECAUSE.fullmatch(part):
         return replace(line, reason=unescape(found["reason"]))
-    if found := _PLACES.fullmatch(part):
-        places = (PatternPlace(int(one["number"]), unescape(one["name"])) for one in _PLACE.finditer(found["places"]))
-        return replace(line, places=tuple(places))
     return replace(line, extra=(*line.extra, part)) if part else line
 
 

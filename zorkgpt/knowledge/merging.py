@@ -1,13 +1,11 @@
 """Merges the knowledge of several episodes that began with the same document, as if played one after another."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.patterns import find_patterns, record_patterns, withdrawn
 from zorkgpt.knowledge.revision import ProposedLine, Revision, line_key, relation
 from zorkgpt.knowledge.updater import TRIES_TO_STRIKE
-from zorkgpt.memory.retrieval import LocatedMemory
 
 _REASON = "contradicted in several episodes"
 
@@ -16,8 +14,7 @@ def merge_knowledge(base: KnowledgeDocument, found: Iterable[tuple[int, Knowledg
     """Return the document with what each episode has learned beyond it, in their order.
 
     What says the same counts as borne out once more, and so does the evidence that later turns gave. A line that
-    contradictions have struck in one episode stays where any other has borne it out. Patterns across places are left
-    out: they follow from the merged memories, see `with_patterns`.
+    contradictions have struck in one episode stays where any other has borne it out.
     """
     merged = base
     for episode, document in found:
@@ -25,28 +22,12 @@ def merge_knowledge(base: KnowledgeDocument, found: Iterable[tuple[int, Knowledg
         known = {line_key(line): line for line in base.lines}
         reworded = [line for line in base.lines if line_key(line) not in {line_key(each) for each in document.lines}]
         for line in document.lines:
-            if not line.places:
-                before = known.get(line_key(line)) or next((one for one in reworded if _is_reworded(one, line)), None)
-                _take_in(revision, before, line)
+            before = known.get(line_key(line)) or next((one for one in reworded if _is_reworded(one, line)), None)
+            _take_in(revision, before, line)
         merged = revision.document
         if processed := document.processed.get(str(episode)):
             merged = merged.with_processed(episode, processed)
     return merged
-
-
-def with_patterns(
-    document: KnowledgeDocument,
-    remembered: Sequence[LocatedMemory],
-    is_way: Callable[[str], bool],
-    *,
-    episode: int,
-    turn: int,
-) -> KnowledgeDocument:
-    """Return the document with the patterns across all of these memories."""
-    revision = Revision(document)
-    found, gone = find_patterns(remembered, is_way), withdrawn(remembered)
-    record_patterns(revision, found, gone, episode=episode, turn=turn)
-    return revision.document
 
 
 def _take_in(revision: Revision, before: KnowledgeLine | None, line: KnowledgeLine) -> None:

@@ -1,16 +1,14 @@
 """Select the lines of knowledge that are relevant to a situation, the most relevant first, within a token budget."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
 
 from game_interface.models import Observation
 from zorkgpt.knowledge.claims import parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import ORDER, KnowledgeLine, KnowledgeSection
-from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.retrieval import estimated_tokens
 
 _PLACE_BOUND = (
@@ -24,7 +22,6 @@ _PLACE_BOUND = (
 _OPENING = (KnowledgeSection.STRATEGIES, KnowledgeSection.META_STRATEGIES)
 """Lines in these sections say how an episode is best begun, or gone about."""
 _MIN_WORD = 3
-_Line = TypeVar("_Line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +50,6 @@ class RelevantLine:
     """None: a person wrote it."""
 
 
-def patterns_at(document: KnowledgeDocument, location_id: PlaceKey | None, budget: int) -> tuple[KnowledgeLine, ...]:
-    """Return the patterns that were found at this place, as many as fit into half of the token budget."""
-    found = document.by_place.get(location_id, ()) if isinstance(location_id, int) else ()
-    here = sorted(found, key=lambda line: (line.section is not KnowledgeSection.DANGERS, -line.borne_out))
-    return tuple(_fitting(here, budget // 2, _shown_text))
-
-
 def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:
     things = (*(now.visible or ()), *(now.carried or now.inventory or ()))
     names = dict.fromkeys(thing.name for thing in things)
@@ -71,18 +61,11 @@ def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:
 
 
 def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int) -> tuple[RelevantLine, ...]:
-    """Return the lines to show within the budget: patterns found here, what names something near, and general ones.
+    """Return the lines to show within the budget: those that name something near, then general ones.
 
     Before the first turn, what says how to go about an episode comes with the lines that name something near.
     """
-    first = patterns_at(document, here.place, budget)
-    left = budget - sum(_token_cost(_shown_text(line)) for line in first)
-    ours = (
-        RelevantLine(line.section, _shown_text(line), line)
-        for line in document.lines
-        # Patterns that were found here are shown already.
-        if not line.struck and not (line.places and line in first)
-    )
+    ours = (RelevantLine(line.section, _shown_text(line), line) for line in document.lines if not line.struck)
     theirs = (RelevantLine(section, text, None) for section, text in document.by_hand)
     ranked = []
     for shown in (*ours, *theirs):
@@ -90,8 +73,7 @@ def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int)
         if nearness or shown.section not in _PLACE_BOUND:
             ranked.append((_rank(shown, nearness), shown))
     ranked.sort(key=lambda one: one[0])
-    rest = _fitting([shown for _, shown in ranked], left, lambda shown: shown.text)
-    return (*(RelevantLine(line.section, _shown_text(line), line) for line in first), *rest)
+    return tuple(_fitting((shown for _, shown in ranked), budget))
 
 
 def _nearness(shown: RelevantLine, here: Surroundings) -> int:
@@ -128,13 +110,11 @@ def _shown_text(line: KnowledgeLine) -> str:
     return f"{line.text} (later tries: {line.borne_out} bore this out, {line.contradicted} did not)"
 
 
-def _fitting(lines: Iterable[_Line], budget: int, text_of: Callable[[_Line], str]) -> list[_Line]:
-    chosen = []
+def _fitting(lines: Iterable[RelevantLine], budget: int) -> Iterator[RelevantLine]:
     for line in lines:
-        if (cost := _token_cost(text_of(line))) <= budget:
+        if (cost := _token_cost(line.text)) <= budget:
             budget -= cost
-            chosen.append(line)
-    return chosen
+            yield line
 
 
 @lru_cache(4096)

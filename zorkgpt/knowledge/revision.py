@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from zorkgpt.knowledge.claims import ClaimKind, parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
-from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection, PatternPlace
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.storage.escaping import one_line
 
@@ -22,7 +22,6 @@ class ProposedLine:
     episode: int | str
     first_turn: int
     last_turn: int
-    places: tuple[PatternPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +97,6 @@ class Revision:
             more = line.with_evidence(borne_out=borne_out, contradicted=contradicted, reason=reason, enough=enough)
             self._replace(line, more)
 
-    def add_pattern(self, proposal: ProposedLine) -> None:
-        """Add a pattern across places, or its new places to the existing line."""
-        known = self.line_of(proposal.text)
-        if known is None:
-            self._add(_line_from(proposal))
-        elif not known.struck:
-            self._extend(known, proposal.places)
-
     def _add(self, new: KnowledgeLine) -> None:
         if any(relation(text, new.text) == "same" for _, text in self.document.by_hand):
             self.counts["known by hand"] += 1
@@ -114,27 +105,8 @@ class Revision:
         self._counted.add(line_key(new))
         self.added.append(new.text)
 
-    def withdraw(self, line: KnowledgeLine, numbers: Iterable[int]) -> None:
-        """Remove places where a pattern no longer holds; strike it when none is left."""
-        numbers = set(numbers)
-        left = tuple(place for place in line.places if place.number not in numbers)
-        if left:
-            self._replace(line, replace(line, places=left))
-        elif not line.struck and not line.reason:
-            self._replace(line, replace(line, struck=True, reason="not remembered of any place any more"))
-
-    def _extend(self, line: KnowledgeLine, places: Iterable[PatternPlace]) -> None:
-        """Add places where the pattern was found, which together count as borne out once."""
-        known = {place.number for place in line.places}
-        more = tuple(place for place in places if place.number not in known)
-        if more:
-            first = line_key(line) not in self._counted
-            self._counted.add(line_key(line))
-            longer = replace(line, places=(*line.places, *more))
-            self._replace(line, longer.with_evidence(borne_out=int(first)))
-
     def _confirm(self, known: KnowledgeLine, new: KnowledgeLine, relation: str) -> None:
-        if relation == "adds" and not known.places:
+        if relation == "adds":
             fuller = replace(known, text=new.text)
             if self.line_of(new.text) is None:
                 self._replace(known, fuller)
@@ -174,7 +146,6 @@ def _line_from(proposal: ProposedLine) -> KnowledgeLine:
         proposal.episode,
         proposal.first_turn,
         proposal.last_turn,
-        places=proposal.places,
     )
 
 

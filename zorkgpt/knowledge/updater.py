@@ -9,12 +9,10 @@ from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.claims import TurnsOf
 from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns
 from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.patterns import find_patterns, record_patterns, withdrawn
 from zorkgpt.knowledge.revision import LineUpdates, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, TurnReview, no_turns, updates_from
 from zorkgpt.log import get_logger
-from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.runlog.events import TurnPlayed
 
 log = get_logger(__name__)
@@ -30,9 +28,7 @@ class KnowledgeUpdater:
     """Processes every turn once, and concludes every episode once, however often it is called.
 
     Args:
-        remembered: returns all memories with their places, for finding patterns across them.
         turns_of: returns the turns of an episode, as far as they are available: a line was learned from them.
-        is_way: whether a command is a direction.
     """
 
     def __init__(
@@ -40,23 +36,19 @@ class KnowledgeUpdater:
         store: KnowledgeStore,
         synthesizer: KnowledgeSynthesizer,
         *,
-        remembered: Callable[[], Sequence[LocatedMemory]] = tuple,
         turns_of: TurnsOf = no_turns,
-        is_way: Callable[[str], bool] = lambda action: False,
     ) -> None:
         self.store = store
         self.counts: Counter[str] = Counter()
         self._synthesizer = synthesizer
-        self._remembered = remembered
         self._turns_of = turns_of
-        self._is_way = is_way
 
     def processed(self, episode: int | str) -> ProcessedTurns:
         """Return how far the episode has been processed."""
         return self.store.document.processed.get(str(episode), ProcessedTurns())
 
     def learn(self, turns: Sequence[TurnPlayed]) -> Revision:
-        """Learn from those turns of an episode that are new, and record the patterns across memories.
+        """Learn from those turns of an episode that are new.
 
         Raises:
             LLMError: the model could not be asked; nothing was changed.
@@ -70,13 +62,11 @@ class KnowledgeUpdater:
             lessons = self._synthesize(
                 TurnReview(episode, tuple(fresh), self._known_lines(), before, self._manual_lines(), self._turns_of)
             )
-        record = self._recorder_of_patterns(episode, last)
 
         def change(revision: Revision) -> KnowledgeDocument:
             before, processed = revision.document, revision.document.processed.get(str(episode), ProcessedTurns())
             if processed.until < last:
                 revision.apply(lessons)
-            record(revision)
             if revision.document is not before or processed.until < last:
                 revision.document = revision.document.with_processed(
                     episode, ProcessedTurns(max(last, processed.until), processed.concluded, processed.due)
@@ -86,7 +76,7 @@ class KnowledgeUpdater:
         return self._apply(change)
 
     def conclude(self, story: EpisodeReview) -> Revision:
-        """Learn from a whole episode and from its last turns, and record the patterns across memories.
+        """Learn from a whole episode and from its last turns.
 
         A model is not asked about an episode whose turns have all been learned from.
 
@@ -108,13 +98,11 @@ class KnowledgeUpdater:
         if self._synthesizer.asks_a_model and asked.last_turns() is None:
             return Revision(self.store.document)
         lessons = self._synthesize(asked)
-        record = self._recorder_of_patterns(story.episode, last)
 
         def change(revision: Revision) -> KnowledgeDocument:
             if self._is_concluded(revision.document, story):
                 return revision.document
             revision.apply(lessons)
-            record(revision)
             until = revision.document.processed.get(str(story.episode), ProcessedTurns()).until
             processed = ProcessedTurns(max(last, until), concluded=last)
             revision.document = revision.document.with_processed(story.episode, processed)
@@ -140,13 +128,6 @@ class KnowledgeUpdater:
     def due(self) -> list[str]:
         """Return the names of the episodes that are still to be concluded."""
         return [name for name, processed in self.store.document.processed.items() if processed.due]
-
-    def _recorder_of_patterns(self, episode: int | str, turn: int) -> Callable[[Revision], None]:
-        """Find the patterns across memories, and return what records them in a revision."""
-        remembered = self._remembered()
-        found = find_patterns(remembered, self._is_way)
-        gone = withdrawn(remembered)
-        return lambda revision: record_patterns(revision, found, gone, episode=episode, turn=turn)
 
     def _synthesize(self, asked: TurnReview | EpisodeReview) -> LineUpdates:
         synthesizer = self._synthesizer

@@ -47,7 +47,6 @@ def key_of(request: SynthesisRequest, judge: str, replaced: Iterable[Memory] = (
         "memories": [_told(memory) for memory in request.memories],
         "replaced": [_told(memory) for memory in replaced],
         "history": [[past.location_name, past.action, past.response, past.reasoning] for past in request.history],
-        "recalled": request.recalled,
         "handled": [sorted(request.handled), sorted(request.moved)],
         # Only where there is any: the questions of earlier versions have no such field.
         **({"now": dict(request.now)} if request.now else {}),

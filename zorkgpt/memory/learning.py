@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.claims import Claim, Relation, differing, holds
-from zorkgpt.memory.echo_filter import EchoFilter
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode_state import EpisodeState
 from zorkgpt.memory.judgment_cache import Judgments, is_always_asked, key_of
@@ -78,8 +77,6 @@ class LearningCounts:
     audit: dict[str, int] = field(default_factory=dict)
     """What the fresh world said of the core memories when the episode began, by verdict."""
     unknown_titles: int = 0
-    echoes: int = 0
-    """What the agent had been shown and the model took for news."""
     turn_failures: int = 0
     """Turns that nothing could be learned from, whatever the reason."""
 
@@ -124,7 +121,6 @@ class Learner:
     ) -> None:
         self.synthesizer = synthesizer
         self.counts = LearningCounts()
-        self.recalled = EchoFilter()
         self._writer = writer
         self._visits = visits
         self._state = state
@@ -192,7 +188,6 @@ class Learner:
 
     def show(self, location_id: PlaceKey, memories: Sequence[Memory]) -> None:
         """Note that the player sees these memories of the location at which it is about to act."""
-        self.recalled.show(location_id, memories)
         self._writer.evidence.show(location_id, memories)
 
     def instead_of(self, location_id: PlaceKey, memory: Memory) -> str:
@@ -201,7 +196,6 @@ class Learner:
 
     def forget(self) -> None:
         """Forget every text that is known from before."""
-        self.recalled.clear()
         self._last_action = (-1, "")
         if self._judgments is not None:
             self._judgments.forget()
@@ -209,7 +203,6 @@ class Learner:
     def reset(self) -> None:
         """Begin a new episode."""
         self.counts = LearningCounts()
-        self.recalled.clear()
         self._handled.clear()
         self._last_action = (-1, "")
         self._last_asked_turn = -1
@@ -219,7 +212,6 @@ class Learner:
         """Return all that an interrupted episode needs to be learned from as if nothing had happened."""
         return {
             "visits": self._visits.snapshot(),
-            "recalled": self.recalled.snapshot(),
             "handled": self._handled.to_list(),
             "strayed": self._handled.strayed(),
             "at_hand": self._handled.at_hand(),
@@ -232,7 +224,6 @@ class Learner:
     def restore(self, first_turns: dict[PlaceKey, int], saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
         self._visits.restore(first_turns, saved["visits"])
-        self.recalled.restore(saved["recalled"])
         strayed = [(number, origin) for number, origin in saved["strayed"]]
         self._handled.restore(saved["handled"], saved["at_hand"], saved["in_sight"], strayed)
         self.counts = LearningCounts(**saved["counts"])
@@ -295,10 +286,6 @@ class Learner:
         self._writer.refresh()
         history = self._state.history(self._history_window)
         memories = tuple(self._writer.current(turn.location_id))
-        with self._writer.store.guard:
-            of_here = {one.title for one in (*memories, *self._replaced(turn.location_id))}
-            reasons = " ".join(past.reasoning for past in history)
-            recalled = self.recalled.repeated_in(reasons, turn.location_id, besides=of_here)
         triggers = reasons_to_remember(
             turn.context,
             response_length=len(turn.response),
@@ -315,7 +302,6 @@ class Learner:
             memories=memories,
             history=history,
             triggers=tuple(trigger.value for trigger in triggers),
-            recalled=recalled,
             visits=self._visits_of(turn.location_id),
             first_stay=self._visits.stays(turn.location_id) == 1,
             handled=self._handled.numbers(),
@@ -479,10 +465,6 @@ class Learner:
         location_id, name = self._place(request, fact)
         known = request.memories if location_id == request.location_id else self._writer.current(location_id)
         memory = self._checked(request, self._memory(request, fact, location_id), location_id)
-        if self.recalled.is_echo(location_id, memory, request):
-            self.counts.echoes += 1
-            self._writer.ignore(location_id, memory, "the agent had been shown it elsewhere")
-            return True
         if self._writer.is_forbidden(location_id, name, memory):
             return True
         replaced = [old.title for old in self._existing(location_id, known, fact.supersedes_memory_titles)]

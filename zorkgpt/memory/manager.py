@@ -88,7 +88,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-OfThisPlaceOnly = Callable[[PlaceKey, str, Sequence[Memory]], list[Memory]]
 """(location, its name, its memories) → those that say something of this place alone."""
 
 
@@ -152,8 +151,6 @@ class SimpleMemoryManager:
         model: which one `llm_client` is asked for; without it, the one that the configuration names.
         path: the file, where it is not `memory_file` in the configuration's working directory.
         count_tokens: the model's own tokenizer; without one, tokens are estimated.
-        of_this_place_only: selects the memories of a location that are shown there; the others are told as what holds
-            at many places.
         compare_words: whether what says the same in other words is recognised without vectors too.
         world: what things are called in the questions to a model, and which facts are certain.
 
@@ -178,7 +175,6 @@ class SimpleMemoryManager:
         count_tokens: Callable[[str], int] = estimated_tokens,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         disk: Disk | None = None,
-        of_this_place_only: OfThisPlaceOnly | None = None,
         compare_words: bool = False,
         world: World = TEXT_ADVENTURE,
     ) -> None:
@@ -211,7 +207,6 @@ class SimpleMemoryManager:
         self._judgments_path = self.store.path.with_suffix(".judged.jsonl")
         self._learner = self._make_learner(synthesizer)
         self._count_tokens = count_tokens
-        self._of_this_place_only = of_this_place_only
         self._as_of: AsOf | None = None
         index = None if self._deduplicator is None else self._deduplicator.index
         self._searcher = Searcher(self.store, self._writer.ephemeral, index, self._name)
@@ -665,18 +660,13 @@ class SimpleMemoryManager:
         self._writer.refresh()
         with self.store.guard:
             sections = self.store.document.sections_of(location_id)
-            kept = self.store.cache.get(location_id, [])
             name = self._name(location_id)
-            select = self._of_this_place_only
-            of_here = list(kept) if select is None else select(location_id, name, kept)
-            of_here += [one for one in kept if one.pinned and one not in of_here]
             found = shown(
-                of_here,
+                self.store.cache.get(location_id, ()),
                 self._writer.ephemeral.get(location_id, ()),
                 episodes=sections[0].episodes if sections else (),
                 budget=self.settings.budget,
                 count_tokens=self._count_tokens,
-                in_general=len(kept) - len(of_here),
                 now=lambda memory: self._learner.instead_of(location_id, memory),
             )
             self._learner.show(location_id, found.memories)
@@ -688,16 +678,6 @@ class SimpleMemoryManager:
         "" where it still is so, or that is not known.
         """
         return self._learner.instead_of(location_id, memory)
-
-    def mark_recalled(self, location_id: PlaceKey, memories: Iterable[Memory]) -> None:
-        """Note memories of a location that the agent was shown elsewhere: repeating them is no observation."""
-        with self.store.guard:
-            self._learner.recalled.show(checked_place(location_id), memories)
-
-    def mark_lines_recalled(self, lines: Iterable[str]) -> None:
-        """Note lines that the agent was shown, which were drawn from memories and are of no place."""
-        with self.store.guard:
-            self._learner.recalled.show_lines(lines)
 
     def get_visits(self, location_id: PlaceKey) -> tuple[int, int]:
         """Return how often the player has been here, and in how many episodes, the present visit included.

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from math import log
@@ -156,21 +156,14 @@ def shown(
     episodes: Sequence[int | str] = (),
     budget: Budget = Budget(),
     count_tokens: Callable[[str], int] = estimated_tokens,
-    in_general: int = 0,
     now: Callable[[Memory], str] = lambda _: "",
 ) -> Shown:
     """Return the memories of one location as lines, persistent first, the tentative at the end.
 
     Args:
         episodes: of the location, in their order; the last is the newest.
-        in_general: how many more of the location hold at many places, and are told there and not here.
         now: what is so at this moment instead of what a memory claims; "" where it still is so, or nobody knows.
     """
-    if in_general:
-        pointer = _in_general(in_general)
-        rest = replace(budget, tokens=budget.tokens - count_tokens(f"{pointer}\n"))
-        found = shown(persistent, ephemeral, episodes=episodes, budget=rest, count_tokens=count_tokens, now=now)
-        return Shown(f"{found.text}\n{pointer}" if found.text else pointer, found.memories)
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
     current = [
         (_rank(memory, order, place), memory)
@@ -267,10 +260,6 @@ def _text(chosen: list[Memory], hidden: int, write: Callable[[Memory], str]) -> 
 
 def _left_out(count: int) -> str:
     return f"({count} more {'memory' if count == 1 else 'memories'} not shown)"
-
-
-def _in_general(count: int) -> str:
-    return f"({count} more {'holds' if count == 1 else 'hold'} here as at other places: see what you know in general)"
 
 
 def best_matches(

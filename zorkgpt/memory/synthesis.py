@@ -69,8 +69,6 @@ class SynthesisRequest:
     """Why this turn is asked about."""
     arrival: bool = False
     """The response holds the first look at the location in this episode; the action was taken elsewhere."""
-    recalled: tuple[str, ...] = ()
-    """Titles of memories of other places that the agent was shown, and that its last reasons may only repeat."""
     handled: frozenset[int] = frozenset()
     """Object numbers of what the player had moved or changed in this episode before this turn."""
     moved: frozenset[int] = frozenset()
@@ -117,7 +115,6 @@ def prompt_for(request: SynthesisRequest, *, history_window: int, world: World =
         memories=_memories(request),
         unconfirmed="\n".join(map(_unconfirmed, request.unconfirmed)),
         history="\n".join(_past(turn, world) for turn in past),
-        recalled="\n".join(request.recalled),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
