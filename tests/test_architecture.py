@@ -21,14 +21,14 @@ def defined_in(path: Path) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
 
 
-def test_the_glossary_is_in_order_and_says_each_word_once():
+def test_the_glossary_is_sorted_without_duplicates():
     words = [word for word, _, _ in GLOSSARY]
     assert len(words) > 30
     assert words == sorted(set(words))
 
 
 @pytest.mark.parametrize(("word", "module", "name"), GLOSSARY)
-def test_a_word_of_the_glossary_leads_to_what_it_means(word, module, name):
+def test_every_glossary_term_names_an_existing_definition(word, module, name):
     assert name in defined_in(ROOT / module)
 
 
@@ -62,7 +62,7 @@ def test_no_two_classes_or_type_aliases_have_the_same_name():
     assert names.keys().isdisjoint(name for name, is_parameter in types if is_parameter)
 
 
-def test_every_module_that_the_page_names_is_there():
+def test_every_module_that_the_page_names_exists():
     named = set(re.findall(r"`((?:[\w]+/)*\w+\.py)`", PAGE))
     there = {path.relative_to(ROOT).as_posix() for path in [*MODULES, *ROOT.glob("*.py"), *ROOT.glob("tests/**/*.py")]}
     assert len(named) > 30

@@ -1,4 +1,4 @@
-"""The README and the pages beside it say what is so: snippets run, commands work, links lead somewhere."""
+"""The documentation is true: snippets run, commands work, links resolve."""
 
 import contextlib
 import io
@@ -31,7 +31,7 @@ SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl
     ("1-3", "1-5", "1-10", "11-20", "61-70"), "1"
 )
 SHORTER["generations-8x64"] = "generations-1x2x3"
-"""The protocols and seeds that stand in for those of the pages."""
+"""Replacements for the protocols and seeds of the pages, so that tests finish soon."""
 REAL_SERVER = "http://localhost:11434/v1"
 
 
@@ -40,7 +40,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def commands() -> list[str]:
-    """Return the commands of the README, and those of other pages that no other test runs and that end soon."""
+    """Return the commands of the README and of pages that no other test covers."""
     pages = [README, *((ROOT / name).read_text(encoding="utf-8") for name in COMMANDS_TOO)]
     lines = [line for page in pages for block in blocks(page, "bash") for line in block.splitlines()]
     found = [line for line in lines if line.startswith("uv run python") or "&& uv run python" in line]
@@ -48,7 +48,7 @@ def commands() -> list[str]:
 
 
 def copied(folder: Path) -> Path:
-    """Copy the project, as a new user has it."""
+    """Copy the project as a new user gets it."""
     kept_out = shutil.ignore_patterns(
         ".git", ".venv", "game_files", "__pycache__", ".*_cache", ".hypothesis", "uv.lock"
     )
@@ -58,13 +58,13 @@ def copied(folder: Path) -> Path:
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:
-    """A copy in which nothing was played."""
+    """A copy of the project without runs."""
     return copied(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def played_checkout(tmp_path_factory) -> Path:
-    """A copy in which the main job has run."""
+    """A copy of the project with one run."""
     folder = copied(tmp_path_factory.mktemp("played"))
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
         assert run("uv run python main.py", folder, server, "").returncode == 0
@@ -112,12 +112,12 @@ def test_the_readme_has_commands():
     assert len(commands()) >= 9
 
 
-def test_the_test_command_of_the_readme_is_what_ci_calls():
+def test_the_readme_names_the_test_command_of_ci():
     assert "pip install uv && uv run --all-groups pytest\n" in blocks(README, "bash")
     assert (ROOT / ".ci" / "run").read_text().endswith("\npip install uv && uv run --all-groups pytest\n")
 
 
-def test_the_snippet_of_the_readme_prints_what_it_says(tmp_path, monkeypatch):
+def test_the_readme_snippet_prints_its_memories(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     [snippet] = blocks(README, "python")
     printed = io.StringIO()
@@ -138,21 +138,21 @@ def test_the_snippets_of_the_pages_run(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_tables_of_the_settings_are_those_of_the_code():
+def test_the_tables_of_settings_match_the_code():
     checked = subprocess.run([sys.executable, "-m", "scripts.document_settings", "--check"], cwd=ROOT)
     assert checked.returncode == 0, "run: uv run python -m scripts.document_settings"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_within_the_project_leads_somewhere(page):
+def test_every_relative_link_resolves(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (page.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_lists_and_tables_are_so_for_every_reader_of_markdown(page):
-    """What one takes for a list is text for another without an empty line before it, or indented by less than four."""
+def test_lists_and_tables_parse_in_every_markdown_dialect(page):
+    """Some dialects need an empty line before a list or table, and an indentation of four."""
     prose = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     wrong, before = [], ""
     for line in prose.splitlines():
@@ -163,7 +163,7 @@ def test_lists_and_tables_are_so_for_every_reader_of_markdown(page):
     assert wrong == []
 
 
-def test_every_test_and_benchmark_that_is_named_is_there():
+def test_every_named_test_and_benchmark_exists():
     named = {found for page in PAGES for found in re.findall(r"`(tests/[\w/.]+)`", page.read_text(encoding="utf-8"))}
     told = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     named |= {f"benchmarks/{name}.py" for name in re.findall(r"benchmarks[./](\w+)", told)}
@@ -182,7 +182,7 @@ def test_every_page_is_in_the_index():
     assert set(linked) == {*pages, "../CONTRIBUTING.md", "../CHANGELOG.md"} - {"index.md"}
 
 
-def test_the_checks_of_the_page_for_contributors_are_those_that_are_made():
+def test_the_contributing_page_lists_the_checks_that_run():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     [table] = re.findall(r"^\| check \| by hand \|\n(.*?)\n\n", page, re.DOTALL | re.MULTILINE)
     made = (ROOT / "scripts" / "check").read_text(encoding="utf-8").replace("format --check", "format")
@@ -190,20 +190,20 @@ def test_the_checks_of_the_page_for_contributors_are_those_that_are_made():
     assert [line for line in made.replace(' "$@"', "").splitlines() if line.startswith("uv run")] == by_hand
 
 
-def test_the_rows_of_the_packages_are_the_layers_that_are_checked():
+def test_the_table_of_packages_matches_the_import_layers():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ((?:`[a-z_.]+`(?:, )?)+) \| .+ \|$", page, re.MULTILINE)
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    checked = [_rooms_that_are_there(layer) for layer in contracts[0]["layers"]]
+    checked = [_existing_packages(layer) for layer in contracts[0]["layers"]]
     assert [row.replace("`", "").replace(", ", " | ") for row in rows] == [layer for layer in checked if layer]
 
 
-def _rooms_that_are_there(layer: str) -> str:
-    rooms = (room.strip("() ") for room in layer.split("|"))
-    return " | ".join(room for room in rooms if find_spec(room))
+def _existing_packages(layer: str) -> str:
+    packages = (package.strip("() ") for package in layer.split("|"))
+    return " | ".join(package for package in packages if find_spec(package))
 
 
-def test_the_page_of_extras_lists_each_with_all_that_it_brings():
+def test_the_page_of_extras_lists_every_extra_with_its_packages():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     brings = {
         extra: {
