@@ -25,6 +25,7 @@ from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from zorkgpt import telemetry
 from zorkgpt.context.history import ModelSummarizer
+from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
 from zorkgpt.extractor import Extractor, ModelExtractor
 from zorkgpt.knowledge.model_synthesizer import ModelKnowledgeSynthesizer
@@ -148,16 +149,17 @@ def _context(
 ) -> ContextManager:
     return ContextManager(
         *services.for_manager("context"),
-        graph=services.map.graph,
-        vocabulary=tuple(sorted(services.game.language.words)) if services.game.language else (),
-        things=services.game.things,
-        memory=services.memory,
+        view=PlayerView(
+            graph=services.map.graph,
+            recall=services.recall,
+            memory=services.memory,
+            vocabulary=tuple(sorted(services.game.language.words)) if services.game.language else (),
+            things=services.game.things,
+            goals=objectives,
+            knowledge=knowledge.lines if knowledge else lambda now: (),
+            notices=progress.notices,
+        ),
         summarizer=ModelSummarizer(services.llm) if services.llm and services.options.choice.kind == "model" else None,
-        recall=services.recall,
-        objectives=objectives.lines,
-        knowledge=knowledge.lines if knowledge else lambda now: (),
-        destination=objectives.destination,
-        notices=progress.notices,
     )
 
 

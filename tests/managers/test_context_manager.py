@@ -2,6 +2,7 @@
 
 import json
 import logging
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from managers.context_manager import ContextManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.agent import prompt_for
+from zorkgpt.context.view import PlayerView
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.world.graph import MapGraph
@@ -51,9 +53,20 @@ def a_map() -> MapGraph:
 
 
 def a_manager(state: GameState | None = None, **parts) -> ContextManager:
-    settings = parts.pop("settings", {})
-    state = state or GameState()
-    return ContextManager(logging.getLogger("test"), GameConfiguration(**settings), state, **parts)
+    settings, clock = parts.pop("settings", {}), {"now": parts.pop("now")} if "now" in parts else {}
+    config = GameConfiguration(**settings)
+    return ContextManager(logging.getLogger("test"), config, state or GameState(), view=PlayerView(**parts), **clock)
+
+
+@dataclass
+class GoalAt:
+    place: int
+
+    def lines(self) -> tuple[str, ...]:
+        return ()
+
+    def destination(self) -> int:
+        return self.place
 
 
 def told(manager: ContextManager) -> str:
@@ -112,7 +125,7 @@ def test_dangers_further_on_are_told_while_the_player_is_on_its_way_there():
 
 
 def test_where_the_player_has_said_nothing_an_objective_s_place_is_the_destination():
-    manager = with_memories({3: [danger(3)]}, destination=lambda: 3)
+    manager = with_memories({3: [danger(3)]}, goals=GoalAt(3))
     assert [one["place"] for one in manager.get_agent_context(HERE)["dangers"]] == ["Deep"]
     assert manager.get_agent_context(Observation(Location(3, "Deep"), (), (), (), 0, 0))["route"] is None
 

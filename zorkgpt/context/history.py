@@ -38,6 +38,11 @@ class EpisodeTurns:
         responses = _responses(self._state, entries)
         return tuple(self._turn(entry, response) for entry, response in zip(entries, responses, strict=True))
 
+    def unsummarised(self, *, most: int | None = None) -> tuple[RecentTurn, ...]:
+        """Return the turns that are not summarised, oldest first, and the last few in any case; at most `most`."""
+        count = max(REASONED_TURNS, self._state.turn_count - self._state.history_summarised_to)
+        return self.last(count if most is None else min(count, most))
+
     def _turn(self, entry: dict[str, Any], response: str) -> RecentTurn:
         made = self._made.get(entry["turn"])
         if made is not None and made[0] is entry:

@@ -1,0 +1,150 @@
+"""Compose what a player knows before a turn from the map, the memories, the objectives and the knowledge base."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from game_interface.models import Item, Observation
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from zorkgpt.context.navigation import (
+    dangers_ahead,
+    deadly_actions,
+    exits_of,
+    known_points,
+    no_route,
+    route_to,
+    stated_destination,
+    untried_elsewhere,
+)
+from zorkgpt.context.sections import REASONED_TURNS
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.objects import ThingState
+from zorkgpt.memory.retrieval import Recall
+from zorkgpt.memory.synthesis import RecentTurn
+from zorkgpt.player import Danger, PlayerContext, Route
+from zorkgpt.world.graph import MapGraph
+
+
+class Goals(Protocol):
+    """The objectives that the player pursues."""
+
+    def lines(self) -> Sequence[str]:
+        """Return the objectives as the player is shown them, the most promising first."""
+        ...
+
+    def destination(self) -> int | None:
+        """Return the location of the most promising objective that has one; None if none has."""
+        ...
+
+
+class PlayerView:
+    """Everything that the player can be shown.
+
+    Args:
+        graph: The map; None for an empty one.
+        recall: Returns the current memories of a location.
+        memory: Counts the visits and says which memories are out of date; None if nothing is remembered.
+        vocabulary: The words that the game's parser knows.
+        things: Returns the things at hand now, with their states.
+        goals: The objectives; None if there are none.
+        knowledge: Returns the lines of the knowledge base that apply to an observation.
+        notices: Returns remarks on the player's own play.
+    """
+
+    def __init__(
+        self,
+        *,
+        graph: MapGraph | None = None,
+        recall: Recall = lambda location_id: (),
+        memory: SimpleMemoryManager | None = None,
+        vocabulary: tuple[str, ...] = (),
+        things: Callable[[], Sequence[ThingState]] = tuple,
+        goals: Goals | None = None,
+        knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
+        notices: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self._graph = MapGraph() if graph is None else graph
+        self._recall = recall
+        self.memory = memory
+        self._vocabulary = vocabulary
+        self._things = things
+        self._goals = goals
+        self._knowledge = knowledge
+        self._notices = notices
+
+    def compose(
+        self,
+        now: Observation,
+        memories: str,
+        *,
+        state: GameState,
+        config: GameConfiguration,
+        recent: Sequence[RecentTurn],
+        response: str,
+        changed: tuple[Item, ...],
+        refused: str | None,
+    ) -> PlayerContext:
+        """Return what the player knows before the turn that is about to be played.
+
+        Args:
+            now: The current state of the game.
+            memories: The memories of this place, as they are shown.
+            recent: The turns that are shown, oldest first.
+            response: The game's last response.
+            changed: The objects that the last action changed.
+            refused: The reason why the last proposal for this turn was rejected; None if it was not.
+        """
+        graph = self._graph
+        here = now.location.num if now.location else None
+        age = state.room_description_age(here)
+        if age is not None and age > config.room_description_age_window:
+            age = None
+        route = self._route(here, recent)
+        exits = exits_of(graph, here)
+        return PlayerContext(
+            observation=now,
+            response=response,
+            memories=memories,
+            things=tuple(self._things()),
+            visits=self.memory.get_visits(here) if self.memory and here is not None else None,
+            recent=tuple(recent),
+            summary=state.history_summary,
+            summarised_to=state.history_summarised_to,
+            room_description=None if age is None else state.last_room_description,
+            room_description_age=age,
+            max_score=state.max_score,
+            turn=state.turn_count + 1,
+            max_turns=config.max_turns_per_episode,
+            episode=state.episode_id,
+            exits=exits,
+            dangers=self._dangers(here, route),
+            known_points=known_points(graph, here, self._recall, state.scored_actions),
+            route=route,
+            no_route=no_route(graph, here, recent[-1].reasoning) if recent and route is None else None,
+            untried_elsewhere=untried_elsewhere(graph, here),
+            failed_here=state.failed_here(now),
+            deadly_here=deadly_actions(graph, here, exits),
+            changed=changed,
+            refused=refused,
+            vocabulary=self._vocabulary,
+            objectives=tuple(self._goals.lines()) if self._goals else (),
+            knowledge=tuple(self._knowledge(now)),
+            notices=tuple(self._notices()),
+        )
+
+    def _route(self, here: int | None, recent: Sequence[RecentTurn]) -> Route | None:
+        """Return the route to the place that the player says it is going to, or else to the first objective."""
+        last = recent[-REASONED_TURNS:]
+        reasons, places = [turn.reasoning for turn in last], [turn.location_name for turn in last]
+        destination = stated_destination(self._graph, here, reasons, places)
+        if destination is None and self._goals:
+            destination = self._goals.destination()
+        return route_to(self._graph, here, destination)
+
+    def _dangers(self, here: int | None, route: Route | None) -> tuple[Danger, ...]:
+        """Return the dangers ahead, each with the current state that contradicts it."""
+        dangers, memory = dangers_ahead(self._graph, here, self._recall, route), self.memory
+        if memory is None:
+            return tuple(dangers)
+        return tuple(replace(danger, now=memory.instead_of(danger.location_id, danger.memory)) for danger in dangers)
