@@ -333,8 +333,8 @@ def test_a_solution_outlives_a_refusal_in_another_state_and_a_second_try(tmp_pat
             False,
         ),
         (
-            "“south” at Back Garden (43) scores 5 points and leads to Kitchen (65); before that, “examine window” and "
-            "“open window” were done there.",
+            "“south” at Back Garden (43) scores 5 points and leads to Kitchen (65), after “examine window” and "
+            "“open window”.",
             1,
             0,
             False,
