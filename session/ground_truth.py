@@ -1,4 +1,4 @@
-"""Translate what the game tells of a turn into the values that the memory takes."""
+"""Build the ground truth of a turn for the memory from what the game reports."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,13 +23,13 @@ def ground_truth(
     """Return the ground truth of a turn.
 
     Args:
-        turn: its number in the episode.
-        first_visit: whether the location that it will be stored at is visited for the first time, see
+        turn: The number of the turn in the episode.
+        first_visit: Whether this is the first visit to the location where the memory will be stored, see
             `SimpleMemoryManager.is_first_visit`.
-        before: the things at hand before the action.
-        after: the things at hand now.
-        known_way: the action is a walk, and the map or the text of the place knew of this way.
-        failed_before: the action is a walk that led nowhere when it was last tried.
+        before: The things at hand before the action.
+        after: The things at hand now.
+        known_way: The action is a walk, and the map or the text of the place showed this exit.
+        failed_before: The action is a walk that led nowhere when it was last tried.
     """
     was, now = step.before, step.after
     source, destination = was.location, now.location
@@ -68,13 +68,13 @@ def _names(items: tuple[Item, ...] | None) -> tuple[str, ...]:
 
 
 def _things(step: Transition, before: Sequence[ThingState], after: Sequence[ThingState]) -> tuple[ThingState, ...]:
-    """Return the things at hand now, and those that were at hand before and stayed behind, in their current state."""
+    """Return the things at hand now, and those that stayed behind, in their current state."""
     was, now = ({thing.number: thing for thing in things} for things in (before, after))
     moved = {move.number for move in step.moved}
     left_behind = step.before.location != step.after.location
 
     def is_elsewhere(thing: ThingState | None) -> bool:
-        """Return whether it was moved, itself or with what holds it."""
+        """Return whether the thing or one of its holders was moved."""
         while thing is not None:
             if not moved.isdisjoint((thing.number, thing.holder_number)):
                 return True
@@ -100,7 +100,7 @@ def _as_changed(thing: ThingState, changes: Sequence[AttributeChange]) -> ThingS
 
 
 def _state(things: Sequence[ThingState], was: Observation) -> tuple[Claim, ...]:
-    """Return the states of the things at hand that an action's outcome may depend on."""
+    """Return the states of the things at hand on which the outcome of an action may depend."""
     found = [Claim(Relation.DARK)] if was.dark else []
     for thing in things:
         states = [*(["carried"] if thing.carried else []), *thing.states]

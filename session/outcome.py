@@ -1,4 +1,4 @@
-"""What an action did, and whether it did anything, by the Z-machine's ground truth."""
+"""The effect of an action, according to the Z-machine."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from game_interface.models import Item, Observation, Transition
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.memory.objects import STATES
 
-# Verbs that are not meant to change anything: finding nothing changed says nothing about them.
+# Verbs that are not meant to change anything, so that an unchanged world is no failure.
 _LOOKING = {"look", "l", "examine", "x", "inspect", "describe", "read", "search", "inventory", "i", "inv"}
 _SENSING = {"listen", "smell", "sniff", "taste", "touch", "feel", "score", "diagnose", "time", "think"}
 _WAITING = {"wait", "z"}
@@ -18,10 +18,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def told_outcome(step: Transition) -> tuple[str, ...]:
-    """Return what a turn has changed as far as the player could see it, in short phrases: "score +5", "lamp: lit".
+    """Return the changes that the player could see, as short phrases: "score +5", "lamp: lit".
 
-    What the player holds is always told, whoever gave or took it. Of other things only what the action itself did, if
-    they were in sight, or the action or the response names them.
+    Changes of what the player holds are always included. Other things are included if the action itself changed them
+    and they were in sight, or the action or the response names them.
     """
     return tuple(_outcome(step))
 
@@ -83,7 +83,7 @@ def is_passive(action: str) -> bool:
 
 
 def world_changed(step: Transition) -> bool:
-    """Return whether location, score, inventory, object tree or attributes changed, whatever the cause."""
+    """Return whether anything in the world changed, whatever the cause."""
     before, after = step.before, step.after
     return bool(
         step.moved
@@ -99,9 +99,10 @@ def world_changed(step: Transition) -> bool:
 
 
 def shows_outcome(step: Transition) -> bool:
-    """Return whether the turn shows what comes of its action.
+    """Return whether the turn shows the outcome of its action.
 
-    An answer to a question does not, nor a command that was not played or that the story answered with a question only.
+    An answer to a question does not. Nor does a command that was not played, or that the story only answered with a
+    question.
     """
     if step.is_answer or step.refused or step.fault:
         return False
@@ -109,7 +110,7 @@ def shows_outcome(step: Transition) -> bool:
 
 
 def failed(step: Transition) -> bool:
-    """Return whether the action was meant to change something and did not; other changes in the world don't count."""
+    """Return whether the action was meant to change something and did not. Other changes in the world don't count."""
     asks = step.is_answer or step.after.question is not None
     return not (asks or step.fault or is_passive(step.action) or moved_or_had_effect(step))
 
@@ -128,8 +129,8 @@ def worked(step: Transition) -> bool:
 def affected_objects(step: Transition) -> tuple[Item, ...]:
     """Return the objects that the action itself moved or changed, wherever they are.
 
-    Changes that came about by themselves are left out. A walk affects nothing in this sense: what is here differs
-    because here is another location, and many stories move their scenery along with the player.
+    Changes that happened by themselves are left out. A walk affects no objects: many stories move scenery along with
+    the player.
     """
     if step.before.location != step.after.location:
         return ()

@@ -202,7 +202,7 @@ def test_the_same_action_with_the_same_outcome_is_repeated(verdicts):
     assert worths(found) == [Worth.USEFUL, Worth.REPEATED]
 
 
-def test_core_claims_are_held_against_a_fresh_world(verdicts, things):
+def test_core_claims_are_audited_against_a_fresh_world(verdicts, things):
     penny, milestone, clapper = things["copper penny"], things["milestone"], things["wooden clapper"]
     found = verdicts(
         Causeway_End=entry(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.credit.adherence import borne_out, outcome_in_words
+from zorkgpt.memory.credit.adherence import outcome_in_words, outcome_matches
 from zorkgpt.memory.models import ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
@@ -45,7 +45,7 @@ GATE = ZMachineContext(turn=7, changed=(AttributeChange(4, "iron gate", "open", 
     ],
 )
 def test_only_the_action_in_its_field_follows_a_memory(kept, action, followed):
-    assert (borne_out(kept, action, replace(DIED, location_changed=True)) is not None) is followed
+    assert (outcome_matches(kept, action, replace(DIED, location_changed=True)) is not None) is followed
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_only_the_action_in_its_field_follows_a_memory(kept, action, followed):
     ],
 )
 def test_without_a_known_outcome_the_category_decides(kept, action, turn, expected):
-    assert borne_out(kept, action, turn) is expected
+    assert outcome_matches(kept, action, turn) is expected
 
 
 OPEN = Claim(Relation.OPEN, 12, "trap door")
@@ -101,7 +101,7 @@ WENT = ZMachineContext(turn=7, location_changed=True, location_after=6)
 def test_a_memory_that_says_its_action_and_outcome_is_held_to_these_alone(outcome, when, action, turn, expected):
     """Its sentence names another action, which is not what it is about."""
     kept = memory("Up does nothing", category="FAILURE", text="Going up does nothing.", action="down", outcome=outcome)
-    assert borne_out(replace(kept, when=when), action, turn) is expected
+    assert outcome_matches(replace(kept, when=when), action, turn) is expected
 
 
 def test_the_outcome_is_told_in_the_words_of_the_object_tree():

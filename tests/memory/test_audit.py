@@ -8,7 +8,7 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.upkeep.audit import AuditVerdict, held_against
+from zorkgpt.memory.upkeep.audit import AuditVerdict, audit
 
 HALL, KITCHEN = 5, 6
 SWORD = PlacedObject(1, "elvish sword", HALL, "Hall", movable=True)
@@ -21,7 +21,7 @@ WORLD = (SWORD, CASE, LAMP, ROCK, COIN)
 
 def verdict(*claims, place=KITCHEN, persistence="core", **fields):
     checked = LocatedMemory(place, "", memory("Seen", persistence, claims=claims, **fields))
-    return [(finding.verdict, finding.evidence) for finding in held_against([checked], WORLD)]
+    return [(finding.verdict, finding.evidence) for finding in audit([checked], WORLD)]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_sentence_is_not_read():
     assert verdict(text="The elvish sword lies here in the Kitchen.")[0][0] == AuditVerdict.NOT_CHECKABLE
 
 
-def test_only_current_core_memories_are_held_against_the_world():
+def test_only_current_core_memories_are_audited():
     claim = Claim(Relation.HERE, 1)
     assert verdict(claim, persistence="permanent") == []
     assert verdict(claim, status="SUPERSEDED") == []

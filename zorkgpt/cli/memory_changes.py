@@ -165,9 +165,9 @@ def import_(
 ) -> None:
     """Add the memories of another file, except those already known."""
     with opened(workdir, file, game, must_exist=False) as manager:
-        from zorkgpt.memory.upkeep.exchange import take_in
+        from zorkgpt.memory.upkeep.exchange import import_memories
 
-        added, given = take_in(manager.store, source)
+        added, given = import_memories(manager.store, source)
         say(f"{added} of {number_of(given, 'memory', 'memories')} added.")
 
 

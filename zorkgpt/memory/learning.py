@@ -253,7 +253,7 @@ class Learner:
                 if context.location_changed:
                     # A death may be followed by any place, or by none.
                     reached = None if context.died else context.location_after
-                    self._visits.come_to(reached, self._state.episode)
+                    self._visits.record_move(reached, self._state.episode)
         action = self._action_of(action, context, arrival=arrival)
         self._state.begin_recording(TurnStamp.of(self._state.episode, context.turn, action, response, context.state))
         if not arrival:
@@ -613,7 +613,7 @@ class Learner:
                 return None
             elif memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
                 reason = f"in the same state “{memory.action}” came out otherwise in turn {turn.turn}: {memory.outcome}"
-                settle.append(partial(writer.give_way, location_id, rival, memory, reason, turn.turn))
+                settle.append(partial(writer.resolve_conflict, location_id, rival, memory, reason, turn.turn))
         return memory, settle
 
     def _existing(self, location_id: PlaceKey, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:

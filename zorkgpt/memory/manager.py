@@ -68,7 +68,7 @@ from zorkgpt.memory.storage.restore_point import Restorer, SharedMemory, ShelfRe
 from zorkgpt.memory.storage.store import MemoryStore
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, held_against, tally
+from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
@@ -932,9 +932,9 @@ class SimpleMemoryManager:
         Raises:
             MemoryStoreError: the file can't be read or is neither; or the memories can't be written.
         """
-        from zorkgpt.memory.upkeep.exchange import take_in
+        from zorkgpt.memory.upkeep.exchange import import_memories
 
-        return take_in(self.store, Path(path))[0]
+        return import_memories(self.store, Path(path))[0]
 
     # The past
 
@@ -976,7 +976,7 @@ class SimpleMemoryManager:
             world: everything that is in a room, as the game begins.
             apply: off, nothing is changed.
         """
-        findings = held_against(self.all_memories(), world)
+        findings = audit(self.all_memories(), world)
         for finding in findings:
             located = finding.located
             if not apply or finding.verdict != AuditVerdict.CONTRADICTED:

@@ -43,10 +43,10 @@ class Visits:
             self._stays[location_id] = self.stays(location_id) + 1
             self._uncounted.setdefault(location_id, []).append(episode)
 
-    def come_to(self, location_id: PlaceKey | None, episode: int | str) -> None:
-        """Note that the player has left for this place, None if nobody knows.
+    def record_move(self, location_id: PlaceKey | None, episode: int | str) -> None:
+        """Record that the player has moved to this location. None if it is unknown.
 
-        The visit is written with what the way taught.
+        The visit is stored together with what the move taught.
         """
         self._here = None
         if location_id is not None:

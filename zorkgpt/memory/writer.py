@@ -276,8 +276,8 @@ class MemoryWriter:
         """Return whether the two have nothing to do with each other, so that naming one for the other is a slip."""
         return self.deduplicator is not None and self.deduplicator.is_about_something_else(location_id, old, new)
 
-    def give_way(self, location_id: PlaceKey, old: Memory, new: Memory, reason: str, turn: int | None) -> bool:
-        """Mark a memory as replaced by one that is kept beside it, with the reason. False: nothing was changed."""
+    def resolve_conflict(self, location_id: PlaceKey, old: Memory, new: Memory, reason: str, turn: int | None) -> bool:
+        """Supersede one of two contradicting memories by the other. Return False if nothing was changed."""
         with self.store.guard:
             if not old.persistence.outlives_episode:
                 self._mark(

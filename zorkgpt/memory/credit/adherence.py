@@ -67,12 +67,12 @@ def parse_action(action: str) -> ParsedAction | None:
     return ParsedAction(_SAME_VERB.get(verb, verb), nouns, frozenset(rest) & _PARTICLES)
 
 
-def borne_out(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
-    """Return whether the outcome is what the memory promises; None: it says nothing for or against it.
+def outcome_matches(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
+    """Return whether the outcome of an action matches a memory. None if the outcome says nothing about the memory.
 
-    A memory is about the action in its field only. It promises the outcome that it keeps; without one, its category
-    decides: SUCCESS and DISCOVERY promise that the action does something, FAILURE that it does nothing or kills, DANGER
-    that it kills, and NOTE nothing. A memory that says when it holds promises nothing for other states.
+    A memory is about the command in its field `action`. It promises the outcome in its field `outcome`. Without one,
+    its category decides: SUCCESS and DISCOVERY promise an effect, FAILURE no effect or death, DANGER death, and NOTE
+    nothing. A memory with conditions (`when`) promises nothing for other states.
     """
     if not memory.action or not _is_same_action(memory.action, action):
         return None
@@ -87,7 +87,7 @@ def _is_same_action(one: str, other: str) -> bool:
 
 
 def _as_kept(outcome: str, turn: ZMachineContext) -> bool | None:
-    """Return whether the action came out as it did before; None: nobody can tell, or death kept it from coming out."""
+    """Return whether the outcome is the same as before. None if it is unknown, or if the player died first."""
     now = outcome_of(turn)
     if outcome == "died" or outcome.startswith("to "):
         return now == outcome

@@ -7,7 +7,7 @@ from typing import Any
 
 from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.memory.claims import Claim, holds
-from zorkgpt.memory.credit.adherence import GO, PROMISING, ParsedAction, borne_out, outcome_in_words, parse_action
+from zorkgpt.memory.credit.adherence import GO, PROMISING, ParsedAction, outcome_in_words, outcome_matches, parse_action
 from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext, same_episode
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, titled
@@ -75,7 +75,7 @@ class CreditLedger:
             return
         self._begin_episode(episode)
         for memory in memories:
-            verdict = None if _is_younger(memory, turn.turn, episode) else borne_out(memory, action, turn)
+            verdict = None if _is_younger(memory, turn.turn, episode) else outcome_matches(memory, action, turn)
             if verdict is False and (
                 self._has_happened(location_id, memory, parsed) or self._is_another_state(location_id, memory, turn)
             ):

@@ -1,4 +1,4 @@
-"""The audit: core memories, which say how a world begins, are checked against one that has just begun."""
+"""The audit: check core memories against a world that has just been reset."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,17 +21,17 @@ class AuditVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """What a fresh world says of one memory."""
+    """The result of the audit for one memory."""
 
     located: LocatedMemory
     verdict: AuditVerdict
     evidence: str = ""
-    """Where the thing is, in words; "" if that can't be checked."""
+    """Where the thing is, in words. Empty if that can't be checked."""
 
 
-def held_against(memories: Iterable[LocatedMemory], world: Sequence[PlacedObject]) -> list[AuditFinding]:
-    """Return a finding for each current core memory, by what it claims; its sentence is not read."""
-    things = {thing.number: thing for thing in world}
+def audit(memories: Iterable[LocatedMemory], objects: Sequence[PlacedObject]) -> list[AuditFinding]:
+    """Check the claims of each current core memory against a world that has just been reset."""
+    things = {thing.number: thing for thing in objects}
     return [
         _finding(located, things)
         for located in memories
@@ -65,7 +65,7 @@ def _finding(located: LocatedMemory, things: Mapping[int, PlacedObject]) -> Audi
 
 
 def is_so(claim: Claim, thing: PlacedObject, location_id: PlaceKey) -> bool | None:
-    """Return whether the claim, kept at this location, holds of the thing as it is; None: that can't be told."""
+    """Return whether a claim of a memory at this location is true of the thing. None if unknown."""
     if claim.relation.value in thing.states:
         return True
     if claim.relation in OPPOSITE and OPPOSITE[claim.relation].value in thing.states:

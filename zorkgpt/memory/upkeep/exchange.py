@@ -69,10 +69,13 @@ def write_memories(store: Store, path: Path) -> None:
         raise MemoryStoreError(str(error)) from error
 
 
-def take_in(store: Store, path: Path) -> tuple[int, int]:
-    """Add the memories of an exported JSON file or of another `Memories.md`; return how many, and of how many.
+def import_memories(store: Store, path: Path) -> tuple[int, int]:
+    """Add the memories of an exported JSON file or of another `Memories.md`.
 
-    A store in which there is nothing takes over a Markdown file with all that a person wrote in it, byte for byte.
+    An empty store copies a Markdown file byte for byte, including all that a person wrote in it.
+
+    Returns:
+        The number of memories added, and the number in the file.
 
     Raises:
         MemoryStoreError: the file can't be read or is neither; or the store can't be written.
