@@ -41,7 +41,8 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.memory.storage.history import ChangeHistory
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode
 from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.text import normalized_action
@@ -132,7 +133,7 @@ def judged_run(folder: Path, game: str | None, seed: int) -> tuple[list[Verdict]
     """A verdict for each believed memory of a working directory, and the turns that don't play again as they were."""
     with JerichoInterface(story=find_story(game), seed=seed) as interface:
         replay = Replay(interface, commands_of(folder))
-        taught = taught_in(ChangeHistory(folder / "Memories.history.jsonl"))
+        taught = taught_in(Journal(sidecar(folder / MEMORIES)))
         graph = MapGraph.load_from_json(folder / "map_state.json")
         return judge(_memories(folder), replay, graph, taught), differences(replay, folder)
 

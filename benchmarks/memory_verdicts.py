@@ -54,7 +54,7 @@ from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.memory.storage.history import ChangeHistory
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.offline.candidates import Nouns, words_of
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
@@ -148,10 +148,10 @@ def judge(
     return _Judge(believed, replay, graph, taught or {}).verdicts()
 
 
-def taught_in(history: ChangeHistory) -> dict[Fact, Turn]:
+def taught_in(journal: Journal) -> dict[Fact, Turn]:
     """In which turn each memory was first kept as it is worded."""
     found: dict[Fact, Turn] = {}
-    for record in history.records():
+    for record in journal.records():
         change, moment = record.change, record.turn_stamp
         if change.after is not None and moment is not None and isinstance(moment.episode, int):
             found.setdefault((change.location_id, change.after.title, change.after.text), (moment.episode, moment.turn))

@@ -76,7 +76,7 @@ def long_run(folder: Path, turns: int) -> None:
     with (log.parent / "model_calls.jsonl").open("w", encoding="utf-8") as file:
         for number in range(1, turns + 1):
             file.write(json.dumps(_call(number)) + "\n")
-    history = folder / "short" / "Memories.history.jsonl"
+    history = folder / "short" / "Memories.md.sqlite"
     shutil.copy(history, folder / "long" / history.name)
 
 

@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from session.journal import Opening, TurnDecision, TurnJournal
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, EpisodeInUse, FileError, WorkdirError, ZorkGPTError
 from zorkgpt.files import write_file
-from zorkgpt.memory.storage.restore_point import Restorer, restore_point_of
+from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.runlog.episodes import PATIENCE_S, run_directory
 
 _EVERY_TURNS = {True: 1, False: 10}
@@ -46,7 +45,7 @@ class FileSnapshots:
     def snapshot(self) -> dict[str, Any]:
         """Return the marks of the files, by name."""
         turn = self._state.turn_count
-        return {rollback.name: asdict(rollback.restore_point(turn)) for rollback in self._rollbacks}
+        return {rollback.name: rollback.restore_point(turn) for rollback in self._rollbacks}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Undo what was written to the files since the checkpoint.
@@ -57,7 +56,7 @@ class FileSnapshots:
         for rollback in self._rollbacks:
             mark = state.get(rollback.name)
             try:
-                if mark is not None and not rollback.restore(self._folder, restore_point_of(mark)):
+                if mark is not None and not rollback.restore(self._folder, mark):
                     self._log.warning(
                         "others have written since; what the interrupted turn wrote stays",
                         extra={"file": rollback.name},
@@ -79,7 +78,7 @@ class FileSnapshots:
             remove: Whether what was kept for putting them back is removed.
         """
         for rollback in self._rollbacks:
-            rollback.end()
+            rollback.end(remove=remove)
         if remove and self._folder.is_dir():
             for path in self._folder.glob("*"):
                 path.unlink(missing_ok=True)

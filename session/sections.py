@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from zorkgpt.embeddings.provider import ProviderChoice
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.settings import MEMORY_FILE, settings_of
-from zorkgpt.memory.storage.database import is_postgres
+from zorkgpt.memory.storage.postgres import is_postgres
 from zorkgpt.runlog.episodes import EPISODE_LOG
 from zorkgpt.runlog.story_folder import MAP_FILE, STATE_FILE
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from game_interface.story import INFRASTRUCTURE
-from tests.fixtures.stores import FileHome, Home, PostgresHome, empty_schema, start_postgres
+from tests.fixtures.stores import DatabaseHome, FileHome, Home, PostgresHome, empty_schema, start_postgres
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("default", deadline=None)
@@ -69,10 +69,12 @@ def postgres(postgres_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return PostgresHome(empty_schema(postgres_server))
 
 
-@pytest.fixture(params=["file", "postgres"])
+@pytest.fixture(params=["file", "sqlite", "postgres"])
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
-    """An empty memory in a file, and one on PostgreSQL: what the memory promises holds for both."""
-    return FileHome(tmp_path / "Memories.md") if request.param == "file" else request.getfixturevalue("postgres")
+    """An empty memory in each store: what the memory promises holds for all of them."""
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres")
+    return FileHome(tmp_path / "Memories.md") if request.param == "file" else DatabaseHome(tmp_path / "memories.sqlite")
 
 
 @pytest.fixture(autouse=True)

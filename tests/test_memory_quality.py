@@ -7,7 +7,6 @@ from benchmarks.memory_verdicts import Worth, contradictions, judge, taught_in
 from benchmarks.replay import Replay
 from game_interface.core.jericho_interface import JerichoInterface
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.history import ChangeHistory
 from zorkgpt.world.graph import MapGraph
 
 SEED = 1
@@ -64,7 +63,7 @@ def verdicts(replay, graph, places, tmp_path):
         (tmp_path / "Memories.md").write_text(text, encoding="utf-8")
         with SimpleMemoryManager.open(tmp_path) as manager:
             memories = manager.all_memories()
-            taught = taught_in(ChangeHistory(tmp_path / "Memories.history.jsonl"))
+            taught = taught_in(manager.store.journal)
         return judge(memories, replay, graph, taught)
 
     return judged

@@ -88,7 +88,7 @@ def test_a_search_is_that_of_the_memory(store):
 
 def test_a_batch_reads_before_it_writes_and_is_one_write(store, memory):
     store.put(("a",), "k", {"n": 1})
-    before = memory.store.history.size()
+    before = memory.store.journal.size()
     results = store.batch(
         [
             PutOp(("a",), "k", {"n": 2}),
@@ -101,7 +101,7 @@ def test_a_batch_reads_before_it_writes_and_is_one_write(store, memory):
     )
     assert [results[4].value, results[5]] == [{"n": 1}, [("a",)]]
     assert [(item.namespace, item.value) for item in store.search(())] == [(("a",), {"n": 2}), (("c",), {"n": 4})]
-    records, _ = memory.store.history.records_from(before)
+    records, _ = memory.store.journal.records_from(before)
     assert [record.change.kind for record in records] == ["edited", "added", "removed", "added"]
 
 

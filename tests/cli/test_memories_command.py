@@ -10,7 +10,7 @@ from tests.fixtures.memory import memory
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.memory.ids import id_of_title
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.shelves import ShelfSizes
+from zorkgpt.memory.storage.document import render
 
 
 @pytest.fixture
@@ -80,27 +80,22 @@ def test_search_can_be_kept_to_some_memories(folder):
     assert run(folder, "search", "troll", "--status", "superseded", "--category", "danger")[1].endswith(f"{TROLL}\n")
 
 
-def test_the_history_can_be_compacted(folder):
-    assert run(folder, "compact") == (0, "History shortened from 5 lines to 4.\n", "")
-
-
-def test_a_memory_on_shelves_is_checked_exported_and_imported_like_any(folder, tmp_path):
-    with SimpleMemoryManager.open(folder) as manager:
-        manager.store.sizes = ShelfSizes(file=200, shelf=100)
-        assert manager.add_memory(7, "Cellar", memory("Barrel"))
-        everything = manager.memory_cache
-    assert len(list((folder / "Memories").glob("*.md"))) == 3
-    assert run(folder, "check") == (0, "4 memories read, 0 lines not parsed and left unchanged.\n", "")
-    shelf = folder / "Memories" / "0001.md"
-    shelf.write_text(shelf.read_text() + "\n**[NOTE\n")
-    code, said, _ = run(folder, "check")
-    assert (code, said.partition(",")[0]) == (1, "0001.md")
-    (tmp_path / "one.md").write_text(run(folder, "export")[1])
-    for number, source in enumerate([tmp_path / "one.md", folder / "Memories.md"]):
-        other = tmp_path / f"other {number}"
-        other.mkdir()
-        assert run(other, "import", source) == (0, "4 of 4 memories added.\n", "")
-        assert SimpleMemoryManager.open(other).memory_cache == everything
+@pytest.mark.parametrize("kind", ["md", "sqlite"])
+def test_a_memory_can_be_converted_with_its_past(folder, tmp_path, kind):
+    middle, end = tmp_path / "middle.sqlite", tmp_path / f"end.{kind}"
+    assert run(folder, "convert", middle) == (0, f"3 memories copied to {middle}.\n", "")
+    done = CliRunner().invoke(app, ["convert", str(end), "--file", str(middle)])
+    assert (done.exit_code, done.stdout) == (0, f"3 memories copied to {end}.\n")
+    with SimpleMemoryManager.open(folder) as one, SimpleMemoryManager.open(end) as other:
+        assert render(other.store.document) == render(one.store.document)
+        assert list(other.store.journal.records()) == list(one.store.journal.records())
+        assert list(other.store.trials.trials()) == list(one.store.trials.trials())
+        assert other.as_of(1, 20) == one.as_of(1, 20)
+    again = CliRunner().invoke(app, ["convert", str(end), "--file", str(middle)])
+    assert (again.exit_code, again.stderr) == (
+        2,
+        f"zorkgpt: {end} is not empty. Name a file that does not exist yet.\n",
+    )
 
 
 def test_what_is_exported_can_be_imported(folder, tmp_path):

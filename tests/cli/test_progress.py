@@ -100,13 +100,13 @@ def test_the_display_fits_the_terminal(width, height, terminal, kind):
 @pytest.mark.parametrize("terminal", [True, False])
 def test_without_a_screen_each_turn_and_each_episode_is_one_line(tmp_path, terminal):
     console = Console(width=40, file=io.StringIO(), force_terminal=terminal, color_system=None)
-    with a_run(tmp_path, turns=20, watchers=(LineDisplay(console, "A story", "rules"),)) as run:
+    with a_run(tmp_path, turns=15, watchers=(LineDisplay(console, "A story", "rules"),)) as run:
         run.play_episode()
     lines = console.file.getvalue().splitlines()
     assert lines[0] == "A story"
-    assert [line.split("]")[0] for line in lines[1:21]] == [f"[1.{turn}" for turn in range(1, 21)]
-    assert lines[21].startswith("Episode 1 ended: turn limit, score ")
-    assert len(lines) == 22
+    assert [line.split("]")[0] for line in lines[1:16]] == [f"[1.{turn}" for turn in range(1, 16)]
+    assert lines[16].startswith("Episode 1 ended: turn limit, score ")
+    assert len(lines) == 17
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (99, 30), (100, 26), (120, 40), (200, 60)])
@@ -158,12 +158,12 @@ def test_the_panels_show_position_rate_and_time_left(tmp_path):
 
 def test_the_bar_leaves_nothing_behind(tmp_path):
     console = Console(width=130, file=io.StringIO(), force_terminal=True, legacy_windows=False)
-    pace = RunProgress(1, 20)
+    pace = RunProgress(1, 15)
     line = line_on(console)
-    with a_run(tmp_path, turns=20, watchers=(pace, BarDisplay(line, pace))) as run, line:
+    with a_run(tmp_path, turns=15, watchers=(pace, BarDisplay(line, pace))) as run, line:
         run.play_episode()
     drawn = console.file.getvalue()
-    assert "turn 20/20" in drawn
+    assert "turn 15/15" in drawn
     assert drawn.endswith("\x1b[1A\x1b[2K")
 
 

@@ -62,7 +62,7 @@ def test_every_command_that_changes_takes_the_address(address, tmp_path):
     assert run("pin", "Sword", "--file", address)[0] == 0
     assert run("veto", "Voucher", "--file", address)[0] == 0
     assert run("move", 7, 8, "--file", address) == (0, "1 memory moved from location 7 to 8.\n")
-    assert run("compact", "--file", address)[0] == 0
+    assert run("convert", tmp_path / "copy.sqlite", "--file", address)[0] == 0
     shown = json.loads(run("export", "--json", "--file", address)[1])
     assert [(row["location_id"], row["title"], row["text"], row["pinned"], row["vetoed"]) for row in shown] == [
         (5, "Sword", "A rusty sword.", True, False),
@@ -125,7 +125,7 @@ def test_a_run_is_played_with_the_memory_of_many_machines(address, postgres, tmp
     doctor = capsys.readouterr().out
     assert re.search(r"memories +ok +postgresql://postgres@\S+ holds \d+ memories; vectors are stored in the d", doctor)
     assert in_process(["eval", "tales-100"]) == 2
-    assert "unset memory_address" in capsys.readouterr().err
+    assert "Unset memory_address" in capsys.readouterr().err
 
     with psycopg.connect(postgres.address, autocommit=True) as connection:
         connection.execute("UPDATE zorkgpt_state SET subject = 'abc Another Story (sha256 abc…)'")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.command_line import ROOT, command, environment
+from tests.fixtures.stores import journal_rows
 from zorkgpt.cli.process import ExitCode
 
 pytestmark = pytest.mark.slow
@@ -126,7 +127,7 @@ def test_a_memory_file_that_is_deleted_in_the_midst_of_a_run_is_back_and_said_so
         "",
     )
     assert found["way_out"] + "\n" == way_out(tmp_path)
-    added = [json.loads(line) for line in (tmp_path / "Memories.history.jsonl").read_text().splitlines()]
+    added = journal_rows(tmp_path / "Memories.md")
     titles = {row["after"]["title"] for row in added if row["kind"] == "added"}
     text = (tmp_path / "Memories.md").read_text()
     assert titles

@@ -24,7 +24,7 @@ from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
 
@@ -80,12 +80,12 @@ def test_all_episodes_of_a_generation_begin_with_what_those_before_have_learned(
     assert [(one.episode, one.seed) for one in episodes] == [(1, 1), (2, 2), (3, 3), (4, 4)]
     # Nothing was known in the first generation, and the second has not failed where the first one had.
     assert [one.shown > 0 for one in episodes[2:]] == [True, True]
-    first, second = (MemoryStore(whole.snapshot(number) / "Memories.md").document for number in (1, 2))
+    first, second = (MarkdownStore(whole.snapshot(number) / "Memories.md").document for number in (1, 2))
     counts = [memory.observation_count for memories in first.all_memories().values() for memory in memories]
     assert max(counts) == 2
     assert {3, 4} <= {episode for section in second.sections for episode in section.episodes}
     names = {path.partition("/")[2] for path in learned(whole) if path.startswith("2/")}
-    assert names >= {"Memories.md", "Memories.history.jsonl", "knowledgebase.md", "map_state.json", "objectives.json"}
+    assert names >= {"Memories.md", "Memories.md.sqlite", "knowledgebase.md", "map_state.json", "objectives.json"}
     assert names >= {f"runs/{number}/trail.json" for number in (1, 2, 3, 4)}
 
 
@@ -213,7 +213,9 @@ def test_what_was_true_of_one_episode_only_is_told_to_the_next_generation(tmp_pa
     )
     for number, task in enumerate(run.next_tasks({}), 1):
         task.play(lambda turns: None)
-        episode_snapshot.save(run.workdir(number) / "runs" / str(number), EpisodeSnapshot(number, {9: [dropped]}, {}))
+        episode_snapshot.save(
+            run.workdir(number) / "runs" / str(number), EpisodeSnapshot(number, {9: [dropped]}, {}, {})
+        )
     second, _ = run.next_tasks({})
     assert [(one.key, one.memory) for one in undone_before(run.snapshot(1))] == [
         ((9, "Knife dropped", "The knife lies here."), dropped)

@@ -1,6 +1,5 @@
 """What was remembered at the end of a turn, told from the history and the logs of the episodes."""
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -9,8 +8,13 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import memory
 from tests.fixtures.runs import a_run
+from tests.fixtures.stores import journal_file
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf
+from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
 
@@ -78,7 +82,7 @@ def test_it_follows_a_history_that_grows_and_one_that_is_new(tmp_path):
         play.turn(number, adds(f"Memory {number}"))
         then.refresh()
         assert then.all_memories(2, number) == play.seen[2, number]
-    (tmp_path / "Memories.history.jsonl").unlink()
+    journal_file(tmp_path / "Memories.md").unlink()
     (tmp_path / "Memories.md").unlink()
     (tmp_path / "Memories.md.backup").unlink()
     Play(tmp_path, 7).turn(1, adds("Anew"))
@@ -87,16 +91,16 @@ def test_it_follows_a_history_that_grows_and_one_that_is_new(tmp_path):
 
 
 def test_a_history_that_was_put_back_and_has_grown_anew_is_read_anew(tmp_path):
-    path = tmp_path / "Memories.history.jsonl"
     play, then = Play(tmp_path, 2), AsOf.of(tmp_path / "Memories.md")
     play.turn(1, adds("A"))
-    short = path.read_bytes()
+    rollback = play.manager.rollback()
+    point = rollback.restore_point(1)
+    rollback.begin(tmp_path, 1)
     play.turn(2, adds("B"))
     then.refresh()
-    path.write_bytes(short)
-    row = json.loads(short.splitlines()[-1])
-    row["after"] |= {"title": "Another", "text": "x" * 2000}
-    path.write_bytes(short + json.dumps(row).encode() + b"\n")
+    resumed = Play(tmp_path, 2)
+    assert resumed.manager.rollback().restore(tmp_path, point)
+    resumed.turn(2, adds("Another"))
     then.refresh()
     assert [one.title for one in then.memories(5, 2, 9)] == ["A", "Another"]
 
@@ -105,7 +109,7 @@ def test_what_was_there_before_the_history_began_was_always_there(tmp_path):
     path = tmp_path / "Memories.md"
     play = Play(tmp_path, 1)
     play.turn(1, adds("Old"))
-    path.with_suffix(".history.jsonl").unlink()
+    journal_file(path).unlink()
     play = Play(tmp_path, 2)
     play.turn(3, adds("New"))
     assert [one.title for one in play.manager.as_of(2, 2)[5]] == ["Old"]
@@ -211,18 +215,11 @@ def test_what_the_player_saw_is_what_stood_at_the_end_of_the_turn_before(played)
 
 
 def test_a_long_run_can_be_scrubbed(tmp_path):
-    row = {
-        "at": "2026-01-01",
-        "kind": "added",
-        "source": "agent",
-        "location_name": "Room",
-        "before": None,
-        "reason": None,
-    }
-    with (tmp_path / "Memories.history.jsonl").open("w") as file:
-        for number in range(10_000):
-            of_turn = {"location_id": number % 500, "episode": 1, "turn": number}
-            file.write(json.dumps(row | of_turn | {"after": vars(memory(f"Memory {number}"))}) + "\n")
+    journal = Journal(sidecar(tmp_path / "Memories.md"))
+    for number in range(0, 10_000, 500):
+        for place in range(500):
+            change = Change("added", place, "Room", None, memory(f"Memory {number + place}"))
+            journal.append([change], turn_stamp=TurnStamp(1, number + place))
     then = AsOf.of(tmp_path / "Memories.md")
     then.refresh()
     assert [len(then.memories(7, 1, turn)) for turn in range(10_000)] == [(turn + 493) // 500 for turn in range(10_000)]

@@ -13,7 +13,7 @@ from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.credit.assignment import EVERY_TURNS
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.trials import Trial, TrialFile
+from zorkgpt.memory.storage.trials import Trial
 
 ROOT = Path(__file__).parents[2]
 LEVER = memory("Lever", category="SUCCESS", text="It opens the gate.", action="pull lever")
@@ -115,17 +115,17 @@ def test_counts_wait_for_another_write_but_not_for_long(path):
     assert play.counts() == {"Lever": (13, 13)}
 
 
-def test_the_history_and_the_trials_tell_it(path):
+def test_the_journal_and_the_trials_have_it(path):
     play = Play(path)
     play.turn(4, "pull lever", **WORKS)
     play.turn(6, "ring the bell", **FAILS)
     play.manager.reset_episode()
-    *_, one, other = play.manager.store.history.records()
+    *_, one, other = play.manager.store.journal.records()
     assert [(record.change.kind, record.change.after.title, record.change.reason) for record in (one, other)] == [
         ("credited", "Lever", "“pull lever” worked in turn 4: score +5"),
         ("credited", "Bell", "“ring the bell” did not work in turn 6: nothing changed"),
     ]
-    assert list(TrialFile(path.with_suffix(".trials.jsonl")).trials()) == [
+    assert list(play.manager.store.trials.trials()) == [
         Trial(2, 4, 5, "Lever", "pull lever", "score +5", True, (1, 1)),
         Trial(2, 6, 5, "Bell", "ring the bell", "nothing changed", False, (0, 1)),
     ]
@@ -148,7 +148,7 @@ play.manager.reset_episode()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["create", "flush", "link", "replace"])
-def test_a_kill_between_the_trials_and_the_counts_loses_and_doubles_nothing(path, call):
+def test_a_kill_while_trials_are_counted_loses_and_doubles_nothing(path, call):
     done = subprocess.run([sys.executable, "-c", KILLED, str(path), call], cwd=ROOT)
     assert done.returncode == 9
     play = Play(path)
@@ -176,30 +176,6 @@ def test_a_memory_that_is_gone_takes_nothing_with_it(path):
     path.write_text(path.read_text().replace("Lever", "Handle"))
     play.manager.reset_episode()
     assert play.counts() == {"Bell": (1, 1)}
-
-
-def test_where_trials_can_not_be_written_the_game_goes_on_and_nothing_is_counted(path, caplog):
-    path.with_suffix(".trials.jsonl").mkdir()
-    play = Play(path)
-    for number in range(1, 30):
-        play.turn(number, **WORKS)
-    play.manager.reset_episode()
-    assert play.counts() == {}
-    assert play.manager.get_status()["metrics"]["evidence_failures"] > 0
-    assert [record.message for record in caplog.records].count("what came of memories is not counted") == 1
-
-
-def test_a_long_file_is_thinned_out_and_the_counts_stay(path):
-    file = TrialFile(path.with_suffix(".trials.jsonl"))
-    for episode in range(1, 60):
-        file.append([Trial(episode, turn, 5, "Lever", "pull lever", "x" * 1000, True) for turn in range(50)])
-    assert file.size() > 2_000_000
-    play = Play(path, episode=60)
-    play.turn(1, **WORKS)
-    play.manager.reset_episode()
-    trials = list(file.trials())
-    assert [trial.episode for trial in trials] == [57] * 50 + [58] * 50 + [59] * 50 + [60]
-    assert play.counts() == {"Lever": (1, 1)}
 
 
 TURNS = st.lists(

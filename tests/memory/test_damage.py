@@ -202,10 +202,9 @@ def said_of(path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Memories.md", "Memories.history.jsonl"])
 @pytest.mark.parametrize(("kind", "said"), [("folder", "a folder"), ("pipe", "a pipe"), ("socket", "a socket")])
-def test_what_is_no_file_is_a_clear_error_at_once(tmp_path, name, kind, said):
-    place = tmp_path / name
+def test_what_is_no_file_is_a_clear_error_at_once(tmp_path, kind, said):
+    place = tmp_path / "Memories.md"
     if kind == "folder":
         place.mkdir()
     elif kind == "pipe":
@@ -215,6 +214,13 @@ def test_what_is_no_file_is_a_clear_error_at_once(tmp_path, name, kind, said):
             listening.bind(os.path.relpath(place))
     found = said_of(tmp_path / "Memories.md")
     assert found == f"Can't read {place}: it is {said}, not a file. Move it away, or name another file.\n"
+
+
+def test_a_pipe_in_the_place_of_the_journal_is_a_clear_error_at_once(path):
+    os.mkfifo(f"{path}.sqlite")
+    with SimpleMemoryManager.open(path) as manager, pytest.raises(MemoryStoreError, match=r"sqlite: it is a pipe"):
+        manager.remember(5, HALL.text)
+    assert not path.exists()
 
 
 def test_a_device_is_a_clear_error_at_once(path):
@@ -256,7 +262,7 @@ def test_a_link_is_written_through_and_everything_else_is_beside_the_file_it_lea
             assert manager.add_memory(5, "Hall", memory(title))
     assert os.listdir(work) == ["Memories.md"]
     assert (work / "Memories.md").is_symlink()
-    assert {"mine.md", "mine.md.backup", "mine.history.jsonl"} <= set(os.listdir(kept))
+    assert {"mine.md", "mine.md.backup", "mine.md.sqlite"} <= set(os.listdir(kept))
     (kept / "mine.md").write_bytes(PAGE)
     assert SimpleMemoryManager.open(work).get_persistent_count() == 2
     assert (kept / "mine.md.damaged-1").read_bytes() == PAGE

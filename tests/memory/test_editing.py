@@ -15,7 +15,7 @@ from zorkgpt.files import Disk
 from zorkgpt.memory.editing import Edit, edit, fingerprint
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.history import replayed
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.markdown import MarkdownStore
 
 ROOT = Path(__file__).parents[2]
 RUG = memory("Rug", tried=9, worked=5, observation_count=3)
@@ -54,7 +54,7 @@ def test_an_edit_is_on_disk_and_on_record_and_leaves_the_rest_alone(store, home,
     expected = replace(RUG, **fields)
     assert edit(store, 5, "Rug", wanted) == expected
     assert read(home) == {"Rug": expected, "Sword": memory("Sword", "core")}
-    *_, record = store.history.records()
+    *_, record = store.journal.records()
     assert (record.source, record.change.kind, record.change.before, record.change.after) == (
         "person",
         kind,
@@ -75,7 +75,7 @@ def test_marks_can_be_taken_away_and_one_takes_the_place_of_the_other(store, hom
     for wanted, marks, _ in steps:
         made = edit(store, 5, "Rug", wanted)
         assert (made.pinned, made.vetoed) == marks
-    kinds = [record.change.kind for record in store.history.records() if record.source == "person"]
+    kinds = [record.change.kind for record in store.journal.records() if record.source == "person"]
     assert kinds == [kind if n != 1 and n != 2 else kinds[n] for n, (_, _, kind) in enumerate(steps)]
     assert read(home)["Rug"] == RUG
 
@@ -88,9 +88,9 @@ def test_what_was_superseded_can_be_believed_again(store):
 
 
 def test_an_edit_that_changes_nothing_writes_nothing(store, home):
-    before = home.text(), store.history.size()
+    before = home.text(), store.journal.size()
     assert edit(store, 5, "Rug", Edit(text=RUG.text, pinned=False)) == RUG
-    assert (home.text(), store.history.size()) == before
+    assert (home.text(), store.journal.size()) == before
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_an_edit_that_changes_nothing_writes_nothing(store, home):
         (Edit(title=" "), "blank"),
         (Edit(persistence="ephemeral"), "'ephemeral'"),
         (Edit(status="active"), "'active'"),
-        (Edit(pinned=True, vetoed=True), "not both"),
+        (Edit(pinned=True, vetoed=True), "either pinned or hidden"),
     ],
 )
 def test_an_edit_that_makes_no_sense_is_refused(store, home, wanted, named):
@@ -192,7 +192,7 @@ def test_a_person_and_a_player_change_the_same_file_and_lose_nothing(store, home
     assert (kept["Rug"].text, kept["Rug"].observation_count) == ("Text 39.", 3 + seen)
     assert kept["Sword"].vetoed
     assert {f"Memory {number}" for number in range(40)} <= set(kept)
-    assert {place: list(map(str, kept)) for place, kept in replayed(store.history.records()).items()} == {
+    assert {place: list(map(str, kept)) for place, kept in replayed(store.journal.records()).items()} == {
         5: list(map(str, home.open().store.cache[5]))
     }
 
@@ -211,4 +211,4 @@ def test_any_text_is_kept_as_it_was_given(tmp_path_factory, text, title, pinned,
         made = manager.edit_memory(5, title, wanted)
     expected = in_one_line(replace(memory(title), text=text, pinned=pinned, vetoed=vetoed))
     assert made == expected
-    assert MemoryStore(path).cache == {5: [expected]}
+    assert MarkdownStore(path).cache == {5: [expected]}

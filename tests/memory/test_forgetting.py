@@ -7,12 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from tests.fixtures.memory import Answers, memory
+from tests.fixtures.stores import journal_file
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.history import ChangeHistory
-from zorkgpt.memory.storage.shelves import ShelfSizes
 
 SECRET = "hunter2-\u00e4*~secret"
 CART = "https://shop/cart"
@@ -54,7 +53,6 @@ def manager(tmp_path):
     manager.save_session(runs / "ephemeral_session.json")
     manager.save_session(tmp_path / "session.json")
     shutil.copy(tmp_path / "Memories.md", runs / "undo" / "7.Memories.md")
-    shutil.copy(tmp_path / "Memories.md", runs / "undo" / "7.0001.md")
     shown = {"event": "turn", "turn": 3, "memory_shown": f"[NOTE] Password: The password is {SECRET}."}
     (runs / "episode_log.jsonl").write_text(json.dumps(shown) + "\n")
     shutil.copy(tmp_path / "Memories.md", tmp_path / "Memories.md.damaged-1")
@@ -81,11 +79,11 @@ def test_what_was_forgotten_does_not_come_back_and_nothing_else_is_lost(manager,
     assert again.get("Voucher").id == before
     assert again.explain("Password") == []
     again.remember(CART, "A fact.", title="Fact")
-    replayed = ChangeHistory(tmp_path / "Memories.history.jsonl").replayed()
+    replayed = again.store.journal.replayed()
     assert {place: [one.title for one in kept] for place, kept in replayed.items() if kept} == {
         place: [one.title for one in kept] for place, kept in again.memory_cache.items()
     }
-    assert f"The password is {SECRET}." not in (tmp_path / "Memories.history.jsonl").read_text()
+    assert b"The password is" not in journal_file(tmp_path / "Memories.md").read_bytes()
     log = json.loads((tmp_path / "runs" / "3" / "episode_log.jsonl").read_text())
     assert log["memory_shown"] == "[NOTE[forgotten] [forgotten]"
 
@@ -122,10 +120,8 @@ def test_one_of_several_is_named_by_its_id_and_nothing_is_forgotten_by_mistake(m
     assert manager.explain("Password")[0].made.change.after.title == "Password"
 
 
-def test_a_text_is_taken_out_of_shelves_and_index(tmp_path):
-    sizes = ShelfSizes(file=2_000, shelf=1_500)
+def test_a_text_is_taken_out_of_the_index(tmp_path):
     with SimpleMemoryManager.open(tmp_path) as memories:
-        memories.store.sizes = sizes
         for place in range(20):
             memories.remember(place, f"The door number {place} says {SECRET if place % 3 == 0 else 'nothing'} to you.")
         assert memories.search("door")

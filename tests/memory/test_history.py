@@ -1,14 +1,15 @@
-"""Every change is a line; what a kill or a person left out is added."""
+"""Every change is an entry of the journal; what a kill left half done is settled, what a person did is added."""
 
-import json
-import tempfile
+import os
+import sqlite3
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.fixtures.memory import memory
+from tests.fixtures.stores import journal_file, journal_rows
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.files import Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 
@@ -17,23 +18,14 @@ def path(tmp_path):
     return tmp_path / "Memories.md"
 
 
-def lines(path):
-    return path.with_suffix(".history.jsonl").read_text().splitlines(keepends=True)
-
-
-def rows(path):
-    return [json.loads(line) for line in lines(path)]
-
-
 def told(path):
     return [
         (row["kind"], row["source"], row["location_id"], (row["after"] or row["before"])["title"])
-        for row in rows(path)
-        if row["kind"] != "noted"
+        for row in journal_rows(path)
     ]
 
 
-def test_every_change_is_a_line(path):
+def test_every_change_is_an_entry(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("A"))
     manager.add_memory(5, "Hall", memory("A", turns="9"))
@@ -47,51 +39,88 @@ def test_every_change_is_a_line(path):
         ("superseded", "agent", 5, "A"),
         ("invalidated", "agent", 5, "B"),
     ]
-    assert manager.store.history.replayed() == manager.memory_cache
+    assert manager.store.journal.replayed() == manager.memory_cache
 
 
-def test_an_older_file_begins_its_history_with_what_it_holds(path):
+def test_a_file_without_a_journal_begins_one_with_what_it_holds(path):
     SimpleMemoryManager.open(path).add_memory(5, "Hall", memory("Old"))
-    path.with_suffix(".history.jsonl").unlink()
+    journal_file(path).unlink()
     SimpleMemoryManager.open(path).add_memory(5, "Hall", memory("New"))
     assert told(path) == [("added", "baseline", 5, "Old"), ("added", "agent", 5, "New")]
 
 
-@pytest.mark.parametrize("missing", [1, 2])
-def test_a_line_that_a_kill_left_out_is_added_at_the_next_load(path, missing):
-    manager = SimpleMemoryManager.open(path)
+class Killed(BaseException):
+    """Nothing that the code may catch."""
+
+
+class KillingDisk(Disk):
+    """A disk on which the process ends when it replaces the memory file, before or after that."""
+
+    def __init__(self) -> None:
+        self.when = ""
+
+    def replace(self, source, target):
+        if self.when == "before" and not target.endswith(".backup"):
+            raise Killed
+        os.replace(source, target)
+        if self.when == "after" and not target.endswith(".backup"):
+            raise Killed
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_between_journal_and_file_is_settled_by_what_the_file_says(path, when):
+    disk = KillingDisk()
+    manager = SimpleMemoryManager.open(path, disk=disk)
     manager.add_memory(5, "Hall", memory("A"))
-    manager.supersede_memory(5, "Hall", "A", memory("B"))
-    history = path.with_suffix(".history.jsonl")
-    history.write_text("".join(lines(path)[:-missing]))
-    SimpleMemoryManager.open(path)
-    new = ("added", "agent", 5, "B") if missing == 1 else ("added", "recovered", 5, "B")
-    assert sorted(told(path)[1:]) == sorted([new, ("superseded", told(path)[-1][1], 5, "A")])
-    assert manager.store.history.replayed() == manager.memory_cache
-
-
-def test_the_very_first_line_may_be_left_out_too(path):
-    manager = SimpleMemoryManager.open(path)
-    manager.add_memory(5, "Hall", memory("A"))
-    path.with_suffix(".history.jsonl").write_text(lines(path)[0])
-    SimpleMemoryManager.open(path)
-    assert told(path) == [("added", "recovered", 5, "A")]
-
-
-def test_a_line_that_a_kill_cut_short_is_passed_over_and_written_anew(path):
-    manager = SimpleMemoryManager.open(path)
-    manager.add_memory(5, "Hall", memory("A"))
-    manager.add_memory(5, "Hall", memory("B"))
-    history = path.with_suffix(".history.jsonl")
-    history.write_text("".join(lines(path))[:-40])
+    disk.when = when
+    with pytest.raises(Killed):
+        manager.supersede_memory(5, "Hall", "A", memory("B"))
     again = SimpleMemoryManager.open(path)
-    again.add_memory(5, "Hall", memory("C"))
-    changes = [record.change for record in again.store.history.records()]
-    assert [change.after.title for change in changes] == ["A", "B", "C"]
-    assert again.store.history.replayed() == again.memory_cache
+    assert told(path)[1:] == ([] if when == "before" else [("added", "agent", 5, "B"), ("superseded", "agent", 5, "A")])
+    assert again.store.journal.replayed() == again.memory_cache
+    assert again.add_memory(5, "Hall", memory("C"))
+    assert {source for _, source, *_ in told(path)} == {"agent"}
 
 
-def test_edits_by_hand_are_lines(path):
+def test_a_write_that_fails_leaves_no_entry(path):
+    disk = KillingDisk()
+    manager = SimpleMemoryManager.open(path, disk=disk)
+    manager.add_memory(5, "Hall", memory("A"))
+
+    def full(source, target):
+        raise OSError("No space left on device")
+
+    disk.replace = full
+    assert not manager.add_memory(5, "Hall", memory("B"))
+    del disk.replace
+    assert manager.add_memory(5, "Hall", memory("C"))
+    assert told(path) == [("added", "agent", 5, "A"), ("added", "agent", 5, "C")]
+
+
+def test_a_damaged_journal_is_set_aside_and_begins_with_what_the_file_holds(path, caplog):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory("A"))
+    journal_file(path).write_bytes(b"no database" * 1000)
+    with SimpleMemoryManager.open(path) as again:
+        assert again.get_location_memory(5) == "[NOTE] A: The text of A."
+        again.add_memory(5, "Hall", memory("B"))
+    assert told(path) == [("added", "baseline", 5, "A"), ("added", "agent", 5, "B")]
+    assert "journal damaged: what it said of the past is lost" in caplog.text
+    assert Path(f"{path}.sqlite.damaged-1").read_bytes() == b"no database" * 1000
+
+
+def test_a_journal_of_a_later_version_is_refused_untouched(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory("A"))
+    with sqlite3.connect(journal_file(path)) as database:
+        database.execute("PRAGMA user_version = 99")
+    before = journal_file(path).read_bytes()
+    with pytest.raises(MemoryStoreError, match="written by a later version"):
+        SimpleMemoryManager.open(path)
+    assert journal_file(path).read_bytes() == before
+
+
+def test_edits_by_hand_are_entries(path):
     manager = SimpleMemoryManager.open(path)
     for title in ("A", "B", "C"):
         manager.add_memory(5, "Hall", memory(title))
@@ -102,79 +131,10 @@ def test_edits_by_hand_are_lines(path):
     assert told(path)[-2:] == [("edited", "hand", 5, "A"), ("removed", "hand", 5, "B")]
 
 
-def test_what_is_no_memory_is_no_line(path):
+def test_what_is_no_memory_is_no_entry(path):
     manager = SimpleMemoryManager.open(path)
     manager.add_memory(5, "Hall", memory("A"))
     path.write_text(path.read_text() + "\nA note of mine.\n")
     SimpleMemoryManager.open(path)
     SimpleMemoryManager.open(path)
     assert told(path) == [("added", "agent", 5, "A")]
-    assert [row["kind"] for row in rows(path)] == ["noted", "added", "noted"]
-
-
-def test_a_compacted_history_tells_the_same_but_for_the_counts_in_between(path):
-    manager = SimpleMemoryManager.open(path)
-    for turn in range(10, 40):
-        manager.add_memory(5, "Hall", memory("A", turns=str(turn)))
-        manager.add_memory(6, "Attic", memory("B", turns=str(turn)))
-    manager.invalidate_memory(5, "A", "wrong")
-    manager.add_memory(5, "Hall", memory("C", turns="50"))
-    manager.add_memory(6, "Attic", memory("B", turns="51"))
-    assert manager.store.compact_history() == (64, 6)
-    assert told(path) == [
-        ("added", "agent", 5, "A"),
-        ("added", "agent", 6, "B"),
-        ("seen again", "agent", 5, "A"),
-        ("invalidated", "agent", 5, "A"),
-        ("added", "agent", 5, "C"),
-        ("seen again", "agent", 6, "B"),
-    ]
-    assert manager.store.history.replayed() == manager.memory_cache
-    assert manager.store.compact_history() == (6, 6)
-    assert SimpleMemoryManager.open(path).add_memory(5, "Hall", memory("D"))
-    assert {row["source"] for row in rows(path)} == {"agent"}
-
-
-def test_a_history_with_lines_that_can_not_be_read_keeps_them(path):
-    manager = SimpleMemoryManager.open(path)
-    for turn in range(10, 14):
-        manager.add_memory(5, "Hall", memory("A", turns=str(turn)))
-    history = path.with_suffix(".history.jsonl")
-    history.write_text("".join([*lines(path)[:3], '{"of": "a later version"}\n', "half a li\n", *lines(path)[3:]]))
-    manager.store.compact_history()
-    assert lines(path)[1:3] == ['{"of": "a later version"}\n', "half a li\n"]
-    assert manager.store.history.replayed() == manager.memory_cache
-
-
-@given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from("ABC"), st.sampled_from(["add", "wrong"])), max_size=25))
-@settings(max_examples=30, deadline=None)
-def test_whatever_happened_a_compacted_history_leads_to_the_same_memories(steps):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "Memories.md"
-        manager = SimpleMemoryManager.open(path)
-        for turn, (place, title, step) in enumerate(steps):
-            if step == "add":
-                manager.add_memory(place, "Room", memory(title, turns=str(turn)))
-            else:
-                manager.invalidate_memory(place, title, "wrong", turn)
-        before = [record for record in manager.store.history.records() if record.change.kind != "seen again"]
-        manager.store.compact_history()
-        after = [record for record in manager.store.history.records() if record.change.kind != "seen again"]
-        assert after == before
-        replayed = {place: kept for place, kept in manager.store.history.replayed().items() if kept}
-        assert replayed == manager.memory_cache
-
-
-def test_a_merge_conflict_is_said_and_both_sides_are_read_until_it_is_resolved(path, caplog):
-    manager = SimpleMemoryManager.open(path)
-    manager.add_memory(5, "Hall", memory("A"))
-    text = path.read_text()
-    both = text.replace("**[NOTE", "<<<<<<< ours\n**[NOTE").replace(
-        "\n---", "=======\n**[NOTE - PERMANENT] B** *(Ep1, T3, +0)*\nTheirs.\n\n>>>>>>> theirs\n\n---"
-    )
-    path.write_text(both)
-    assert "[NOTE] B: Theirs." in manager.get_location_memory(5)
-    manager.get_location_memory(5)
-    assert caplog.text.count("a merge conflict is not resolved") == 1
-    path.write_text(text)
-    assert manager.get_location_memory(5) == "[NOTE] A: The text of A."

@@ -1,9 +1,6 @@
 """What was judged before is not asked about again, as long as the judge would be told the very same."""
 
-import json
 import logging
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -12,11 +9,19 @@ from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.judgment_cache import JudgmentCache
+from zorkgpt.memory.judgment_cache import Judgments
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.tables import JudgmentTable
 from zorkgpt.memory.triggers import Trigger
+
+
+def judged(manager):
+    """The answers that are kept."""
+    return manager.store.database.rows("SELECT key FROM zorkgpt_judgments")
+
 
 NOTHING = MemorySynthesisResponse(should_remember=False)
 PULL = ("pull rug", "It moves a little, and back.", {"response_length": 101, "first_visit": False})
@@ -206,7 +211,7 @@ def test_one_that_costs_nothing_is_asked_every_time(tmp_path, state):
     for _ in range(2):
         turn(manager, state, *PULL)
     assert asked(manager) == ["pull rug", "pull rug"]
-    assert not (tmp_path / "Memories.judged.jsonl").exists()
+    assert not judged(manager)
 
 
 @pytest.mark.parametrize("failure", [None, LLMError("down")])
@@ -224,50 +229,16 @@ def test_the_filter_can_be_switched_off(play, state, tmp_path):
     turn(manager, state, *PULL)
     turn(manager, state, *PULL)
     assert asked(manager) == ["pull rug", "pull rug"]
-    assert not (tmp_path / "Memories.judged.jsonl").exists()
+    assert not judged(manager)
 
 
-@pytest.mark.parametrize(
-    "damage", [b"\xff\xfe nonsense\n", b'{"key": 1, "answer": 2}\n[]\n{"key": "a", "led_to": [2]}\n', b'{"key": "ab']
-)
-def test_a_damaged_file_costs_questions_and_nothing_else(play, state, tmp_path, damage):
-    path = tmp_path / "Memories.judged.jsonl"
-    path.write_bytes(damage)
-    manager = play(NOTHING)
-    turn(manager, state, *PULL)
-    assert asked(manager) == ["pull rug"]
-    assert path.read_bytes().startswith(damage)
-    later = play()
-    turn(later, state, *PULL)
-    assert asked(later) == []
-
-
-def test_a_file_that_can_not_be_used_is_said_once(tmp_path, caplog):
-    judged = JudgmentCache(tmp_path, logging.getLogger("test"))
-    judged.keep("key", remember("Trap door"))
-    judged.keep("other", NOTHING)
-    assert judged.answer("key") == remember("Trap door")
-    assert judged.failures > 1
-    assert len(caplog.records) == 1
-
-
-@pytest.mark.slow
-def test_lines_of_many_processes_stay_whole(tmp_path):
-    path = tmp_path / "Memories.judged.jsonl"
-    writes = (
-        "import sys, logging; from pathlib import Path\n"
-        "from zorkgpt.memory.judgment_cache import JudgmentCache\n"
-        "from zorkgpt.memory.answers import MemorySynthesisResponse\n"
-        "answer = MemorySynthesisResponse(should_remember=True, category='NOTE', memory_title='Title ' * 20,"
-        " memory_text='x', persistence='core')\n"
-        "judged = JudgmentCache(Path(sys.argv[1]), logging.getLogger('test'))\n"
-        "for number in range(200): judged.keep(f'{sys.argv[2]}-{number}', answer)\n"
-    )
-    started = [subprocess.Popen([sys.executable, "-c", writes, str(path), name]) for name in "abc"]
-    assert [process.wait() for process in started] == [0, 0, 0]
-    # A process that sees another one's line half written begins a new line, so that a blank one may come between.
-    keys = {json.loads(line)["key"] for line in path.read_text().splitlines() if line}
-    assert keys == {f"{name}-{number}" for name in "abc" for number in range(200)}
+def test_a_store_that_can_not_be_used_costs_questions_and_is_said_once(tmp_path, caplog):
+    (tmp_path / "Memories.md.sqlite").mkdir()
+    judgments = Judgments(JudgmentTable(sidecar(tmp_path / "Memories.md")), logging.getLogger("test"))
+    judgments.keep("key", NOTHING)
+    judgments.keep("other", NOTHING)
+    assert judgments.answer("key") is None
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
 @pytest.mark.parametrize(
@@ -296,18 +267,12 @@ def test_every_trigger_can_be_switched_off_and_is_counted(play, state, switch, f
     assert (asked(off), off.get_status()["metrics"]["triggers"]) == ([], {})
 
 
-def test_a_line_nested_beyond_reason_is_passed_over(tmp_path):
-    path = tmp_path / "judged.jsonl"
-    path.write_bytes(b"[" * 200_000 + b'\n{"key": "k", "answer": {"should_remember": false}}\n')
-    assert JudgmentCache(path, logging.getLogger("test")).answer("k") == NOTHING
-
-
-@pytest.mark.parametrize("answer", ["{}", "[]", '"x"', '{"should_remember": true}'])
-def test_an_answer_that_cannot_be_read_is_asked_for_again(play, state, tmp_path, answer):
-    turn(play(NOTHING), state, *PULL)
-    path = tmp_path / "Memories.judged.jsonl"
-    row = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps(row | {"answer": json.loads(answer)}) + "\n")
+@pytest.mark.parametrize("answer", ["{}", "[]", '"x"', '{"should_remember": true}', "[" * 200_000, "half a li"])
+def test_an_answer_that_cannot_be_read_is_asked_for_again(play, state, answer):
+    manager = play(NOTHING)
+    turn(manager, state, *PULL)
+    database = sidecar(manager.store.path)
+    database.put("UPDATE zorkgpt_judgments SET answer = %s", [(answer,)])
     later = play(NOTHING)
     turn(later, state, *PULL)
     assert asked(later) == ["pull rug"]

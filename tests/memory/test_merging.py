@@ -10,8 +10,9 @@ from zorkgpt.memory.entailment.compare import is_plainly_open, relation_of
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage.store import MemoryStore
-from zorkgpt.memory.storage.trials import Trial, TrialFile
+from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
+from zorkgpt.memory.storage.tables import Trials
+from zorkgpt.memory.storage.trials import Trial
 
 ATTIC = 7
 
@@ -25,9 +26,9 @@ def file_of(folder: Path, *memories: Memory, base: Path | None = None) -> Path:
     """A memory file with these memories at one place, after those of another file."""
     path = folder / "Memories.md"
     folder.mkdir(parents=True)
-    for suffix in (".md", ".history.jsonl"):
-        if base is not None and base.with_suffix(suffix).is_file():
-            path.with_suffix(suffix).write_bytes(base.with_suffix(suffix).read_bytes())
+    for suffix in ("", ".sqlite"):
+        if base is not None and (known := Path(f"{base}{suffix}")).is_file():
+            Path(f"{path}{suffix}").write_bytes(known.read_bytes())
     with SimpleMemoryManager.open(path) as memory:
         for one in memories:
             assert memory.add_memory(ATTIC, "Attic", one)
@@ -39,7 +40,7 @@ def merged(folder: Path, *found: Path, base: Path | None = None) -> list[Memory]
     target.parent.mkdir(parents=True)
     episodes = [MemoriesAfterEpisode(number, path) for number, path in enumerate(found, 2)]
     merge_memories(base or folder / "none.md", episodes, target)
-    return MemoryStore(target).document.memories(ATTIC)
+    return MarkdownStore(target).document.memories(ATTIC)
 
 
 LAMP = "The lamp lights the whole attic."
@@ -94,13 +95,13 @@ def test_failures_in_several_episodes_mark_a_memory_as_wrong_together(tmp_path):
         path.write_text(path.read_text().replace("(Ep1, T1, +0", "(Ep1, T1, +0, tried 1x"))
         found.append(path)
         trial = Trial(episode, 4, ATTIC, "Lever", "pull lever", "nothing changed", False, (0, 1))
-        TrialFile(path.with_suffix(".trials.jsonl")).append([trial])
+        Trials(sidecar(path)).append([trial])
     for path in found:
         text = path.read_text().replace("tried 1x", "worked 0/1")
         path.write_text(text)
     [lever] = merged(tmp_path, *found, base=base)
     assert (lever.tried, lever.worked, lever.status) == (2, 0, "SUPERSEDED")
-    trials = list(TrialFile(tmp_path / "merged" / "Memories.trials.jsonl").trials())
+    trials = list(Trials(sidecar(tmp_path / "merged" / "Memories.md")).trials())
     assert [(one.episode, one.after) for one in trials] == [(2, (0, 1)), (3, (0, 2))]
 
 
@@ -124,14 +125,14 @@ def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_
         folder = tmp_path / name / "merged"
         written.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert written[0] == written[1]
-    assert written[0].keys() == {"Memories.md", "Memories.history.jsonl"}
-    assert time_of(4).isoformat(timespec="milliseconds").encode() in written[0]["Memories.history.jsonl"]
+    assert written[0].keys() == {"Memories.md", "Memories.md.sqlite"}
+    assert time_of(4).isoformat(timespec="milliseconds").encode() in written[0]["Memories.md.sqlite"]
     base = tmp_path / "one" / "merged" / "Memories.md"
     again = file_of(tmp_path / "5", told("Lamp", LAMP, 5), base=base)
     target = tmp_path / "again" / "Memories.md"
     target.parent.mkdir()
     merge_memories(base, [MemoriesAfterEpisode(5, again)], target)
-    memories = MemoryStore(target).document.memories(ATTIC)
+    memories = MarkdownStore(target).document.memories(ATTIC)
     assert [(one.title, one.observation_count) for one in memories] == [
         ("Lamp", 4),
         ("Mark 2", 1),
@@ -139,7 +140,7 @@ def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_
         ("Mark 4", 1),
     ]
     # The history says what the file says: nothing has to be added to it.
-    assert MemoryStore(target).history.replayed() == {ATTIC: memories}
+    assert MarkdownStore(target).journal.replayed() == {ATTIC: memories}
     assert base.read_bytes() == written[0]["Memories.md"]
 
 

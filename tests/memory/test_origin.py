@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.fixtures.memory import memory
+from tests.fixtures.stores import journal_rows
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.dedup.consolidation import undo, undoable
@@ -120,12 +121,12 @@ def test_a_refinement_tells_when_the_fact_was_seen_first_and_can_be_undone(path)
             (GATE, "SUPERSEDED", 1, 2, "132→40", 2),
             (MORE, "ACTIVE", 1, 3, "132→17", 3),
         ]
-        assert undo(manager.store, undoable(manager.store.history)[0])
+        assert undo(manager.store, undoable(manager.store.journal)[0])
         assert [(one.text, one.status, *seen(one)) for one in kept(path)] == [
             (GATE, "ACTIVE", 1, 2, "132→40", 2),
             (MORE, "ACTIVE", None, 3, "17", 1),
         ]
-        assert [one.changes[0].kind for one in undoable(manager.store.history)] == []
+        assert [one.changes[0].kind for one in undoable(manager.store.journal)] == []
 
 
 def test_a_refinement_that_was_seen_again_is_undone_to_its_own_observations(path):
@@ -133,7 +134,7 @@ def test_a_refinement_that_was_seen_again_is_undone_to_its_own_observations(path
         manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
         manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
         manager.add_memory(5, "Hall", memory("Gate", episode=4, turns="5", text=MORE))
-        assert undo(manager.store, undoable(manager.store.history)[-1])
+        assert undo(manager.store, undoable(manager.store.journal)[-1])
     assert [seen(one) for one in kept(path)] == [(None, 1, "132", 1), (3, 4, "17→5", 2)]
 
 
@@ -163,7 +164,7 @@ def test_consolidating_takes_the_earliest_and_the_latest_of_both(path, order):
         found = [(*seen(one), one.status) for one in kept(path)[1:]]
         assert found[0] == (1, 2, "132→5", 2, "ACTIVE")
         assert found[1][-1] == "SUPERSEDED"
-        assert undo(manager.store, undoable(manager.store.history)[0])
+        assert undo(manager.store, undoable(manager.store.journal)[0])
     assert [(*seen(one), one.status) for one in kept(path)[1:]] == [
         (None, both[at].episode, both[at].turns, 1, "ACTIVE") for at in order
     ]
@@ -177,7 +178,7 @@ def test_the_origin_is_in_the_history_and_goes_through_export_and_import(path, t
             (None, 1, "132", 1),
             (1, 3, "132→17", 2),
         ]
-    rows = [json.loads(line) for line in path.with_suffix(".history.jsonl").read_text().splitlines()]
+    rows = journal_rows(path)
     # An earlier version knows no such field, and need not where it says nothing.
     assert ["first_episode" in row["after"] for row in rows if row.get("after")] == [False, True]
     exported = CliRunner().invoke(app, ["export", "--json", "--file", str(path)])

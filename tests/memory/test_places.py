@@ -13,7 +13,6 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.places import LIMIT, checked_place, parse_place, place_order, render_place
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.history import ChangeHistory
 from zorkgpt.memory.upkeep.exchange import read_memories, rows
 
 CART = "https://shop/cart"
@@ -141,7 +140,7 @@ def test_everything_beside_the_file_keeps_texts_and_numbers_apart(tmp_path):
         manager.add_memory(place, f"Name of {place!r}", memory(f"Passing of {place!r}", "ephemeral"))
         manager.record_arrival(place, f"Name of {place!r}", "A room.")
         manager.record_action_outcome(place, f"Name of {place!r}", "wait", "Time passes.", {"turn": 4})
-    assert set(ChangeHistory(tmp_path / "Memories.history.jsonl").replayed()) == {5, "5"}
+    assert set(manager.store.journal.replayed()) == {5, "5"}
     assert set(manager.as_of(2, 4)) == {5, "5"}
     assert [one.location_id for one in manager.explain("Lasting of '5'")] == ["5"]
 

@@ -120,7 +120,7 @@ def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres
         places = [found.location_id for found in one.store.document.sections if found.location_id is not None]
         assert places == sorted(set(places), key=place_order)
         assert rows(postgres, "SELECT read_anew_at > 0 FROM zorkgpt_state") == [(True,)]
-        assert replayed(one.store.history.records()) == one.memory_cache
+        assert replayed(one.store.journal.records()) == one.memory_cache
 
 
 def test_a_file_is_taken_in_and_written_byte_for_byte(postgres, tmp_path):
@@ -131,7 +131,7 @@ def test_a_file_is_taken_in_and_written_byte_for_byte(postgres, tmp_path):
         manager.export_file(copy)
         assert copy.read_bytes() == BY_HAND
         assert manager.memory_cache == SimpleMemoryManager.open(source).memory_cache
-        assert replayed(manager.store.history.records()) == manager.memory_cache
+        assert replayed(manager.store.journal.records()) == manager.memory_cache
         assert manager.import_file(source) == 0
         manager.add_memory(5, "Cellar", memory("Lamp"))
     with postgres.open() as again, SimpleMemoryManager.open(source) as file:
@@ -174,7 +174,7 @@ def test_writers_that_are_killed_lose_nothing_that_they_were_told_is_kept(postgr
         assert len(found) == len(set(found))
         assert {*acknowledged, "After"} <= set(found)
         assert len(found) <= len(acknowledged) + len(writers) + 1
-        assert replayed(manager.store.history.records()) == manager.memory_cache
+        assert replayed(manager.store.journal.records()) == manager.memory_cache
 
 
 def test_a_forked_process_has_a_connection_of_its_own(postgres):
@@ -202,20 +202,6 @@ def test_what_a_later_version_wrote_is_left_alone(postgres):
         connection.execute("UPDATE zorkgpt_state SET format = 2")
     with pytest.raises(MemoryStoreError, match="written by a later version"):
         postgres.open()
-
-
-def test_the_past_and_the_compacted_history_tell_the_same(postgres):
-    with postgres.open() as manager:
-        for turn in range(1, 6):
-            manager.add_memory(5, "Hall", memory("Rug", turns=str(turn)))
-        before = manager.memory_cache[5][0]
-        manager.invalidate_memory(5, "Rug", "It is a carpet", 9)
-        assert manager.store.compact_history() == (6, 3)
-        records = list(manager.store.history.records())
-        assert [record.change.kind for record in records] == ["added", "seen again", "invalidated"]
-        assert records[1].change.after == before
-        assert replayed(records) == manager.memory_cache
-        assert [record.change.kind for record in manager.explain("Rug")[0].records][-1] == "invalidated"
 
 
 def section(text):
@@ -255,6 +241,6 @@ def test_what_is_forgotten_stands_in_no_table_and_no_file_of_this_machine(postgr
             assert manager.forget(text="hunter2") == 3
             assert [found.location_id for found in other.all_memories()] == [5]
         assert manager.remember("https://shop/cart", "A cart.", title="Cart")
-    tables = ("SELECT data FROM zorkgpt_sections", "SELECT convert_to(record::text, 'UTF8') FROM zorkgpt_history")
+    tables = ("SELECT data FROM zorkgpt_sections", "SELECT convert_to(record, 'UTF8') FROM zorkgpt_journal")
     assert not [said for query in tables for (said,) in rows(postgres, query) if b"hunter2" in said]
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"hunter2" in file.read_bytes()]

@@ -97,7 +97,7 @@ def test_eight_processes_lose_nothing_and_see_each_other(home, each):
     wanted = Counter(f"Process {child} {number}" for child in range(8) for number in range(each))
     assert Counter(one.memory.title for one in watching.all_memories()) == wanted
     assert watching.get_persistent_count() == 8 * each
-    records = list(watching.store.history.records())
+    records = list(watching.store.journal.records())
     assert Counter(one.change.after.title for one in records if one.change.kind == "added") == wanted
     assert {one.source for one in records} <= {"agent", "baseline"}
 
@@ -132,7 +132,7 @@ def check_after_kill(path: Path, returned: list[str]) -> None:
     assert len(titles) <= len(returned) + 2
     # The line of the history that the kill left out is there after the next load.
     manager = SimpleMemoryManager.open(path, lock_timeout_s=1)
-    replayed = manager.store.history.replayed().values()
+    replayed = manager.store.journal.replayed().values()
     assert sorted(one.title for kept in replayed for one in kept) == sorted(titles)
     assert manager.add_memory(1, "Room", memory("After"))
 

@@ -6,10 +6,12 @@ import pytest
 
 from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from tests.fixtures.runs import a_run
+from tests.fixtures.stores import journal_file
 from zorkgpt.memory.episode_snapshot import load
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf, Showings
 from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import TurnPlayed
 
@@ -57,7 +59,7 @@ def test_a_title_at_several_places_is_told_place_by_place(path):
 def test_a_memory_without_a_history_is_told_as_it_stands(path):
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory("Sword"))
-    path.with_suffix(".history.jsonl").unlink()
+    journal_file(path).unlink()
     with SimpleMemoryManager.open(path) as manager:
         [told] = manager.explain("Sword")
     assert (told.made, told.records, told.memory.title) == (None, (), "Sword")
@@ -108,9 +110,14 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
         memory = run.simple_memory
         place = min(memory.memory_cache)
         before = memory.explain("Initial contents", place)
-    for name in ("Memories.history.jsonl", "Memories.trials.jsonl", "runs/1/episode_log.jsonl"):
-        with (tmp_path / name).open("a") as file:
-            file.write("[" * 100_000 + "] Initial contents:\n")
+    bad = "[" * 100_000 + "] Initial contents:\n"
+    with (tmp_path / "runs/1/episode_log.jsonl").open("a") as file:
+        file.write(bad)
+    database = sidecar(tmp_path / "Memories.md")
+    database.put(
+        "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, %s, %s)", [(str(place), "agent", bad)]
+    )
+    database.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES ('', '1', %s)", [(bad,)])
     (tmp_path / "runs" / "1" / "ephemeral_session.json").write_text("[" * 100_000)
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
         assert manager.explain("Initial contents", place) == before

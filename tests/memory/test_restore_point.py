@@ -7,7 +7,8 @@ import pytest
 from tests.fixtures.memory import memory
 from zorkgpt.files import AtomicFile
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.restore_point import FileRestorer, RestorePoint
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.restore_point import FileRestorer
 
 
 class Marked:
@@ -20,20 +21,20 @@ class Marked:
         if not empty:
             self.memory.add_memory(5, "Hall", memory("Before"))
         self.restorer = self.memory.rollback()
-        self.point: RestorePoint = self.restorer.restore_point(3)
+        self.point = self.restorer.restore_point(3)
         self.restorer.begin(self.folder, 3)
         self.files = self.contents()
 
-    def contents(self) -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in self.workdir.glob("Memories.*") if path.suffix != ".lock"}
+    def contents(self) -> dict[str, object]:
+        """What file and journal say."""
+        path = self.workdir / "Memories.md"
+        database = sidecar(path)
+        tables = {name: database.rows(f"SELECT * FROM zorkgpt_{name}") for name in ("journal", "trials", "judgments")}
+        return {"file": path.read_bytes() if path.exists() else None} | tables
 
     def put_back(self) -> bool:
         """By a process that comes after this one."""
         return SimpleMemoryManager.open(self.workdir).rollback().restore(self.folder, self.point)
-
-
-def without_backup(files: dict[str, bytes]) -> dict[str, bytes]:
-    return {name: content for name, content in files.items() if not name.endswith(".backup")}
 
 
 @pytest.mark.parametrize("empty", [False, True])
@@ -43,36 +44,19 @@ def test_the_files_are_what_they_were(tmp_path, empty, writes):
     for number in range(writes):
         marked.memory.add_memory(number, "Room", memory(f"Fact {number}"))
     assert marked.put_back()
-    assert without_backup(marked.contents()) == without_backup(marked.files)
+    assert marked.contents() == marked.files
     assert marked.put_back()
-    assert not list(marked.folder.glob("*")) if marked.folder.exists() else True
 
 
-@pytest.mark.parametrize(
-    "written", ["", "\n{", '\n{"number": 3, "lengths": [12, 3', '\n{"number": 2, "lengths": [1]}\nabc\n']
-)
-def test_a_kill_before_the_first_change_leaves_the_files_as_they_are(tmp_path, written):
+def test_a_kill_right_after_the_file_was_put_back_is_completed(tmp_path):
     marked = Marked(tmp_path)
-    marked.folder.mkdir()
-    (marked.folder / "3.Memories.md").write_bytes(marked.files["Memories.md"])
-    (marked.folder / "Memories.md.written").write_text(written)
+    marked.memory.add_memory(5, "Hall", memory("After"))
+    marked.memory.add_memory(6, "Attic", memory("After that"))
+    (tmp_path / "Memories.md").write_bytes(marked.files["file"])
+    SimpleMemoryManager.open(tmp_path)
+    assert marked.contents() == marked.files
     assert marked.put_back()
     assert marked.contents() == marked.files
-    assert not list(marked.folder.glob("*"))
-
-
-def test_what_was_kept_for_an_earlier_mark_need_not_be_removable(tmp_path):
-    marked = Marked(tmp_path)
-    marked.memory.add_memory(5, "Hall", memory("Between"))
-    kept = marked.folder / "3.Memories.md"
-    kept.unlink()
-    (kept / "in it").mkdir(parents=True)
-    marked.point = marked.restorer.restore_point(4)
-    marked.restorer.begin(marked.folder, 4)
-    between = marked.contents()
-    marked.memory.add_memory(5, "Hall", memory("After"))
-    assert marked.put_back()
-    assert without_backup(marked.contents()) == without_backup(between)
 
 
 def test_what_is_written_after_a_later_mark_only_is_taken_back(tmp_path):
@@ -98,9 +82,9 @@ def test_what_others_wrote_is_never_taken_back(tmp_path, whose, when):
         SimpleMemoryManager.open(tmp_path).add_memory(5, "Hall", memory("A note of my own."))
     if when == "between":
         marked.memory.add_memory(5, "Hall", memory("Ours too"))
-    before = marked.contents()["Memories.md"]
+    before = marked.contents()["file"]
     assert not marked.put_back()
-    assert marked.contents()["Memories.md"] == before
+    assert marked.contents()["file"] == before
     assert "A note of my own." in (tmp_path / "Memories.md").read_text("utf-8")
 
 
@@ -111,34 +95,44 @@ def test_what_others_wrote_before_our_first_change_stays(tmp_path):
     assert marked.put_back()
     reopened = SimpleMemoryManager.open(tmp_path)
     assert [one.title for one in reopened.memory_cache[5]] == ["Before", "Theirs"]
-    assert [record.change.after.title for record in reopened.store.history.records()][-1] == "Theirs"
+    assert [record.change.after.title for record in reopened.store.journal.records()][-1] == "Theirs"
 
 
-def test_another_file_of_the_episode_is_not_taken_for_a_shelf(tmp_path):
-    marked = Marked(tmp_path)
+def edit(knowledge, text):
+    with knowledge.locked():
+        knowledge.write(text.encode())
+
+
+@pytest.mark.parametrize("foreign", ["", "between", "after"])
+def test_another_file_is_put_back_unless_somebody_else_wrote(tmp_path, foreign):
     knowledge = AtomicFile(tmp_path / "knowledgebase.md")
-    knowledge.path.write_text("- A line\n")
+    edit(knowledge, "- A line\n")
     restorer = FileRestorer(knowledge)
-    restorer.begin(marked.folder, 3)
-    for number in range(2):
-        marked.memory.add_memory(5, "Hall", memory(f"Fact {number}"))
-        with knowledge.locked():
-            knowledge.write(f"- Line {number}\n".encode())
-    assert marked.put_back()
-    assert without_backup(marked.contents()) == without_backup(marked.files)
+    point = restorer.restore_point(3)
+    restorer.begin(tmp_path / "undo", 3)
+    edit(knowledge, "- Line 1\n")
+    if foreign == "between":
+        knowledge.path.write_text("- Mine\n")
+    edit(knowledge, "- Line 2\n")
+    if foreign == "after":
+        knowledge.path.write_text("- Mine\n")
+    now = knowledge.path.read_text()
+    assert FileRestorer(AtomicFile(knowledge.path)).restore(tmp_path / "undo", point) is (not foreign)
+    assert knowledge.path.read_text() == ("- A line\n" if not foreign else now)
 
 
-def test_a_folder_that_cannot_be_written_stops_no_memory(tmp_path):
-    marked = Marked(tmp_path)
-    marked.folder.write_text("a file where the folder should be")
-    assert marked.memory.add_memory(5, "Hall", memory("Kept all the same"))
+def test_a_folder_that_cannot_be_written_stops_no_change(tmp_path):
+    knowledge = AtomicFile(tmp_path / "knowledgebase.md")
+    (tmp_path / "undo").write_text("a file where the folder should be")
+    restorer = FileRestorer(knowledge)
+    restorer.begin(tmp_path / "undo", 3)
+    edit(knowledge, "- Kept all the same\n")
+    assert knowledge.path.read_text() == "- Kept all the same\n"
 
 
 def test_a_file_tells_the_last_restorer_only(tmp_path):
-    manager = SimpleMemoryManager.open(tmp_path)
+    knowledge = AtomicFile(tmp_path / "knowledgebase.md")
     for name in ("first", "second"):
-        restorer = manager.rollback()
-        assert isinstance(restorer, FileRestorer)
-        restorer.begin(tmp_path / name, 1)
-    manager.add_memory(5, "Hall", memory("Noted"))
+        FileRestorer(knowledge).begin(tmp_path / name, 1)
+    edit(knowledge, "- Noted\n")
     assert [folder.name for folder in tmp_path.iterdir() if folder.is_dir()] == ["second"]

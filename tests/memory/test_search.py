@@ -19,7 +19,6 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory, Method, best_matches
 from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.memory.storage.shelves import ShelfSizes
 from zorkgpt.memory.upkeep.exchange import add_all
 
 
@@ -228,13 +227,6 @@ def test_what_another_process_writes_is_found(manager, path):
     assert titles(manager, "brass") == ["Brass key", "Door key"]
 
 
-def test_a_python_without_sqlite_searches_without_an_index(manager, path, index):
-    script = SEARCHING.format(before="sys.modules['sqlite3'] = None")
-    done = subprocess.run([sys.executable, "-c", script, path], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "['Brass key']\n"
-    assert not index.exists()
-
-
 def test_a_forked_process_searches_by_itself(manager):
     manager.search("key")
     reading, writing = os.pipe()
@@ -297,7 +289,6 @@ def test_very_many_vectors_are_taken_in_while_words_alone_are_searched(path):
 
 def test_a_place_may_be_a_text(path):
     with SimpleMemoryManager.open(path) as manager:
-        manager.store.sizes = ShelfSizes(file=900, shelf=500)
         for number in range(20):
             manager.add_memory(f"https://shop/{number}", "Shop", memory(f"Item {number}"))
             manager.add_memory(number, "Room", memory(f"Item {number}"))

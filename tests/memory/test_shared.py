@@ -14,7 +14,7 @@ from tests.fixtures.stores import PostgresHome
 from tests.memory.test_processes import ROOT
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.retrieval import Method
-from zorkgpt.memory.storage.database import Database
+from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.vector_table import PostgresVectors
 
 GATE, BELL = "The lever opens the gate.", "The bell rings at noon."
@@ -94,11 +94,11 @@ def test_trials_whose_counts_could_not_be_committed_are_counted_the_next_time(po
     play = Play(postgres.address)
     play.manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", text="It clicks.", action="pull lever"))
     with psycopg.connect(postgres.address, autocommit=True) as connection:
-        connection.execute("ALTER TABLE zorkgpt_history ADD CONSTRAINT none CHECK (id < 0) NOT VALID")
+        connection.execute("ALTER TABLE zorkgpt_journal ADD CONSTRAINT none CHECK (id < 0) NOT VALID")
         play.turn(4, "pull lever", **WORKS)
         play.manager.reset_episode()
         assert rows(postgres.address, "SELECT count(*) FROM zorkgpt_trials") == [(0,)]
-        connection.execute("ALTER TABLE zorkgpt_history DROP CONSTRAINT none")
+        connection.execute("ALTER TABLE zorkgpt_journal DROP CONSTRAINT none")
     play.manager.reset_episode()
     assert credited(play.manager) == {"Lever": (1, 1)}
     assert rows(postgres.address, "SELECT count(*) FROM zorkgpt_trials") == [(1,)]
@@ -223,7 +223,7 @@ def test_without_the_extension_each_machine_keeps_its_vectors_and_says_why(postg
 
 @pytest.mark.slow
 def test_many_vectors_are_found_by_an_index_as_if_they_were_compared_one_by_one(postgres):
-    table = PostgresVectors(Database(postgres.address, lock_timeout_s=5))
+    table = PostgresVectors(PostgresDatabase(postgres.address, lock_timeout_s=5))
     chance = np.random.default_rng(7)
     vectors = chance.standard_normal((5_200, 24)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -129,9 +129,9 @@ class MemoryMachine(RuleBasedStateMachine):
     @invariant()
     def the_history_replayed_is_the_file_when_the_file_was_written_by_us(self):
         store = self.manager.store
-        if store.history.size() >= 0:
+        if store.journal.size() > 0:
             store.reconcile()
-            told = {place: kept for place, kept in replayed(store.history.records()).items() if kept}
+            told = {place: kept for place, kept in replayed(store.journal.records()).items() if kept}
             assert {p: sorted(k, key=str) for p, k in told.items()} == {
                 place: sorted(kept, key=str) for place, kept in self.lasting.items() if kept
             }

@@ -1,7 +1,6 @@
 """The file is the old one or the new one, whatever the disk does, and everybody sees the same."""
 
 import errno
-import json
 import logging
 import os
 import threading
@@ -11,12 +10,13 @@ import pytest
 from filelock import FileLock
 
 from tests.fixtures.memory import memory
+from tests.fixtures.stores import journal_rows
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import AtomicFile, Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.document import parse
 
-FILES = ["Memories.history.jsonl", *(f"Memories.md{suffix}" for suffix in ("", ".backup", ".lock"))]
+FILES = [f"Memories.md{suffix}" for suffix in ("", ".backup", ".lock", ".sqlite")]
 
 
 class FailingDisk(Disk):
@@ -63,10 +63,6 @@ def titles(path, location_id=5):
     return [kept.title for kept in parse(path.read_bytes()).memories(location_id)]
 
 
-def history_of(path):
-    return [json.loads(line) for line in path.with_suffix(".history.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES, errno.EIO])
 def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(path, error, lasting):
@@ -91,7 +87,7 @@ def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(pa
         assert manager.add_memory(6, "Attic", memory(f"After {number}"))
     assert manager.add_memory(5, "Hall", memory("Last"))
     assert [kept.title for kept in SimpleMemoryManager.open(path).memory_cache[5]] == [*expected, "Last"]
-    added = {row["after"]["title"] for row in history_of(path) if row["kind"] == "added" and row["location_id"] == 5}
+    added = {row["after"]["title"] for row in journal_rows(path) if row["kind"] == "added" and row["location_id"] == 5}
     assert added == {*expected, "Last"}
     assert sorted(os.listdir(path.parent)) == FILES
 
@@ -113,7 +109,7 @@ def test_short_writes_are_gone_on_with(path):
     manager = SimpleMemoryManager.open(path, disk=ShortWritingDisk())
     assert manager.add_memory(5, "Hall", memory("First"))
     assert titles(path) == ["First"]
-    assert history_of(path)[-1]["after"]["title"] == "First"
+    assert journal_rows(path)[-1]["after"]["title"] == "First"
 
 
 def test_a_file_that_is_no_file_is_a_clear_error(path):
@@ -177,7 +173,7 @@ def test_a_file_that_goes_missing_or_is_damaged_while_we_run_loses_nothing(path,
     assert manager.get_persistent_count(5) == 2
     assert manager.add_memory(5, "Hall", memory("Third"))
     assert titles(path) == ["First", "Second", "Third"]
-    assert [row["after"]["title"] for row in history_of(path) if row["kind"] != "noted"] == ["First", "Second", "Third"]
+    assert [row["after"]["title"] for row in journal_rows(path)] == ["First", "Second", "Third"]
 
 
 def test_a_file_that_was_deleted_with_all_that_belongs_to_it_begins_anew(path):
@@ -321,7 +317,7 @@ def test_an_edit_by_hand_is_seen_and_kept_by_the_next_write(path):
     assert manager.get_location_memory(5) == "[NOTE] First: an iron door"
     manager.add_memory(5, "Hall", memory("Second"))
     assert "an iron door" in path.read_text()
-    edited = [row for row in history_of(path) if row["source"] == "hand"]
+    edited = [row for row in journal_rows(path) if row["source"] == "hand"]
     assert [(row["kind"], row["before"]["text"], row["after"]["text"]) for row in edited] == [
         ("edited", "a wooden door", "an iron door")
     ]
@@ -386,7 +382,7 @@ def test_two_managers_of_one_process_lose_nothing(path):
     for thread in threads:
         thread.join()
     assert [manager.get_persistent_count() for manager in managers] == [100] * 4
-    assert len(history_of(path)) == 101
+    assert len(journal_rows(path)) == 100
 
 
 def test_an_ephemeral_memory_is_refused_by_the_writer_itself(path, caplog):

@@ -61,9 +61,9 @@ def test_what_was_undone_is_as_before_and_stays_apart(old_file):
     before = (old_file / "Memories.md").read_bytes()
     with opened(old_file) as manager:
         manager.consolidate()
-        (what,) = undoable(manager.store.history)
+        (what,) = undoable(manager.store.journal)
         assert undo(manager.store, what)
-        assert undoable(manager.store.history) == []
+        assert undoable(manager.store.journal) == []
     assert (old_file / "Memories.md").read_bytes() == before
     with opened(old_file) as manager:
         assert manager.consolidate() == []
@@ -73,7 +73,7 @@ def test_a_merge_into_a_memory_that_was_seen_again_since_can_be_undone(tmp_path)
     with opened(tmp_path) as manager:
         for text, turns in ((GATE, "5"), (AGAIN, "9"), (GATE, "12")):
             manager.add_memory(1, "Gate", fact(text, turns=turns))
-        assert undo(manager.store, undoable(manager.store.history)[0])
+        assert undo(manager.store, undoable(manager.store.journal)[0])
         assert [(text, seen) for text, _, _, seen in lines(manager)] == [(GATE, 2), (AGAIN, 1)]
 
 

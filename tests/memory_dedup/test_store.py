@@ -22,7 +22,7 @@ def metrics(manager):
 
 
 def history(manager):
-    return [record.change for record in manager.store.history.records()]
+    return [record.change for record in manager.store.journal.records()]
 
 
 def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, home):

@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.viewer import client, served, started, turn, write_log
+from tests.fixtures.stores import journal_file
+from tests.fixtures.viewer import client, served, started, turn, write_history, write_log
 from zorkgpt import Memory, SimpleMemoryManager
 from zorkgpt.errors import RunLogError
+from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.viewer.run_files import open_run
 
 LAMP = Memory("NOTE", "Lamp is here", 1, "1", 0, "A lamp stands in the hall.", "permanent")
@@ -42,23 +44,21 @@ def damage(workdir) -> list[tuple[str, int, str]]:
     return [(one["file"], one["unreadable"], one["trouble"]) for one in asked.get("/api/run").json()["damage"]]
 
 
-def _without_history(workdir):
-    (workdir / "Memories.history.jsonl").unlink()
+def _without_journal(workdir):
+    journal_file(workdir / "Memories.md").unlink()
 
 
-def _cut_short(workdir):
-    path = workdir / "Memories.history.jsonl"
-    path.write_bytes(path.read_bytes()[:-100])
+def _damaged(workdir):
+    journal_file(workdir / "Memories.md").write_bytes(b"no database" * 100)
 
 
-def _one_line_lost(workdir):
-    path = workdir / "Memories.history.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:-1], b'{"location_id": 10, "after": \n']))
+def _one_record_lost(workdir):
+    database = sidecar(workdir / "Memories.md")
+    database.put("UPDATE zorkgpt_journal SET record = %s WHERE id = 2", [('{"location_id": 10, "after": ',)])
 
 
-@pytest.mark.parametrize("harm", [_without_history, _cut_short, _one_line_lost])
-def test_memories_come_from_their_file_where_the_history_lacks_them(workdir, harm):
+@pytest.mark.parametrize("harm", [_without_journal, _damaged, _one_record_lost])
+def test_memories_come_from_their_file_where_the_journal_lacks_them(workdir, harm):
     assert shown(workdir) == BOTH
     harm(workdir)
     assert shown(workdir) == BOTH
@@ -102,17 +102,17 @@ def test_a_damaged_memory_file_is_told_and_its_history_stands(workdir, data, tro
 
 def test_what_is_unreadable_is_counted_for_every_file(workdir):
     calls = workdir / "runs" / "1" / "model_calls.jsonl"
-    for path in (calls, calls.with_name("episode_log.jsonl"), workdir / "Memories.history.jsonl"):
+    for path in (calls, calls.with_name("episode_log.jsonl")):
         with path.open("ab") as file:
             file.write(b"garbage\n\xff\xfe\n")
-    (workdir / "Memories.trials.jsonl").write_text('{"trials": []}\n{"trials": 5}\n')
+    write_history(workdir, "garbage", "[" * 100_000, trials=['{"trials": 5}'])
     with (workdir / "Memories.md").open("a") as file:
         file.write("\n**[NOTE - SOMETIMES] A header that is broken** *(Ep1, T1)*\nIts text.\n")
     assert damage(workdir) == [
         ("runs/1/episode_log.jsonl", 2, ""),
         ("runs/1/model_calls.jsonl", 2, ""),
-        ("Memories.history.jsonl", 2, ""),
-        ("Memories.trials.jsonl", 1, ""),
+        ("Memories.md.sqlite", 2, ""),
+        ("Memories.md.sqlite", 1, ""),
         ("Memories.md", 1, ""),
     ]
     assert shown(workdir) == BOTH
@@ -123,16 +123,18 @@ def test_links_and_folders_in_the_place_of_files_are_told_and_not_followed(workd
     foreign.write_text((workdir / "Memories.md").read_text().replace("A lamp", "A secret"))
     (workdir / "Memories.md").unlink()
     os.symlink(foreign, workdir / "Memories.md")
-    (workdir / "Memories.trials.jsonl").mkdir()
+    journal_file(workdir / "Memories.md").unlink()
+    os.symlink(foreign, journal_file(workdir / "Memories.md"))
     write_log(workdir, started(2), turn(1), episode=2)
     (workdir / "runs" / "2" / "model_calls.jsonl").mkdir()
     trouble = "not a regular file"
     assert damage(workdir) == [
         ("runs/2/model_calls.jsonl", 0, trouble),
-        ("Memories.trials.jsonl", 0, trouble),
+        ("Memories.md.sqlite", 0, trouble),
+        ("Memories.md.sqlite", 0, trouble),
         ("Memories.md", 0, trouble),
     ]
-    assert shown(workdir) == BOTH
+    assert shown(workdir) == {}
 
 
 def test_a_log_that_is_a_folder_is_named(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.fixtures.runs import a_run
+from tests.fixtures.stores import journal_file
 from tests.fixtures.viewer import client
 from zorkgpt import Memory
 from zorkgpt.cli.app import run as zorkgpt
@@ -78,7 +79,7 @@ def test_memories_that_an_edit_of_the_file_disproved_are_counted(tmp_path):
         add_wrong_memories(run)
         place = next(each.location_id for each in run.simple_memory.all_memories() if each.memory.title == TITLES[0])
         run.simple_memory.edit_memory(place, TITLES[0], Edit(status="SUPERSEDED", reason="I looked."))
-    (tmp_path / "Memories.history.jsonl").unlink()
+    journal_file(tmp_path / "Memories.md").unlink()
     counts, titles, hits = disproved(tmp_path)
     assert (counts, titles, len(hits)) == ([1], TITLES[:1], 1)
 

@@ -1,10 +1,8 @@
 """Who gets an answer, and who does not."""
 
-import json
-
 import pytest
 
-from tests.fixtures.viewer import client, started, turn, write_log
+from tests.fixtures.viewer import client, started, turn, write_history, write_log
 from zorkgpt.viewer.guard import AccessRules
 
 ANSWERS = ["/api/run", "/api/map", "/api/places/10", "/api/episodes/1/pages/0", "/api/episodes/1/turns/1"]
@@ -111,14 +109,13 @@ def test_a_link_out_of_the_run_is_not_followed(workdir, tmp_path_factory):
 def test_nor_is_one_that_is_put_in_a_files_place(workdir, tmp_path_factory):
     elsewhere = write_log(tmp_path_factory.mktemp("elsewhere"), started(), turn(1, response="the secret"))
     memory = {"title": "the secret", "text": "the secret"}
-    history = elsewhere.with_name("history")
-    history.write_text(json.dumps({"kind": "added", "location_id": 10, "before": None, "after": memory}) + "\n")
+    write_history(elsewhere.parent, {"kind": "added", "location_id": 10, "before": None, "after": memory})
     asked = client(workdir)
     asked.get("/api/run")
     log = workdir / "runs" / "1" / "episode_log.jsonl"
     log.unlink()
     log.symlink_to(elsewhere)
-    (workdir / "Memories.history.jsonl").symlink_to(history)
+    (workdir / "Memories.md.sqlite").symlink_to(elsewhere.parent / "Memories.md.sqlite")
     assert asked.get("/api/run").json()["episodes"][0]["count"] == 0
     assert asked.get("/api/episodes/1/pages/0").json()["rows"] == []
     assert asked.get("/api/places/10").json()["threads"] == []

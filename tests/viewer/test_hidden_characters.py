@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.viewer import served, started, turn, write_log
+from tests.fixtures.viewer import served, started, turn, write_history, write_log
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def address(tmp_path_factory):
     (path / "runs" / "1" / "model_calls.jsonl").write_text("".join(json.dumps(one) + "\n" for one in calls))
     memory = {"title": "T", "category": "NOTE", "persistence": "core", "text": HIDDEN["tags"][0]}
     history = {"kind": "added", "location_id": 10, "location_name": "Hall", "before": None, "after": memory}
-    (path / "Memories.history.jsonl").write_text(json.dumps(history | {"episode": 1, "turn": 0}) + "\n")
+    write_history(path, history | {"episode": 1, "turn": 0})
     with served(path) as url:
         yield url
 

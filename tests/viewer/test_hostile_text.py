@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.viewer import served, started, turn, write_log
+from tests.fixtures.viewer import served, started, turn, write_history, write_log
 from zorkgpt.viewer.export import export_run
 
 pytestmark = pytest.mark.slow
@@ -90,7 +90,7 @@ def _write_history(workdir):
     row |= {"before": None, "after": memory, "other": memory, "episode": 1, "turn": 1, "source": HOSTILE}
     wide = memory | {"title": WIDE, "text": LONG, "status": "SUPERSEDED", "superseded_by": HOSTILE, "turns": "1"}
     rows = [row, row | {"before": None, "after": wide, "kind": "added"}]
-    (workdir / "Memories.history.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    write_history(workdir, *rows)
 
 
 @pytest.fixture(scope="module", params=["served", "exported"])
@@ -198,4 +198,4 @@ def _write_strange(workdir):
         history.append(row | {"episode": 1, "turn": 1})
     path = write_log(workdir, *log)
     path.with_name("model_calls.jsonl").write_text("".join(json.dumps(one) + "\n" for one in calls))
-    (workdir / "Memories.history.jsonl").write_text("".join(json.dumps(one) + "\n" for one in history))
+    write_history(workdir, *history)

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.viewer import served, started, turn, write_log
+from tests.fixtures.stores import journal_rows
+from tests.fixtures.viewer import served, started, turn, write_history, write_log
 from zorkgpt import Memory, SimpleMemoryManager
+from zorkgpt.memory.storage.markdown import sidecar
 
 pytestmark = pytest.mark.slow
 
@@ -42,13 +44,13 @@ def workdir(tmp_path_factory):
         for one in (LAMP, TROLL):
             memory.add_memory(10, "Hall", one)
         memory.invalidate_memory(10, TROLL.title, "It struck.")
-    history = workdir / "Memories.history.jsonl"
-    rows = [json.loads(line) for line in history.read_text().splitlines()]
+    rows = journal_rows(workdir / "Memories.md")
     for row in rows:
         if row.get("after"):
             is_wrong = row["kind"] == "invalidated"
             row |= {"episode": 4, "turn": 3} if is_wrong else {"episode": row["after"]["episode"], "turn": 1}
-    history.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sidecar(workdir / "Memories.md").put("DELETE FROM zorkgpt_journal WHERE id > %s", [(0,)])
+    write_history(workdir, *rows)
     return workdir
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.fixtures.viewer import client, played, started, turn, write_log
+from tests.fixtures.viewer import client, played, started, turn, write_history, write_log
 from zorkgpt.errors import RunLogError
 from zorkgpt.viewer.answers import Answers
 from zorkgpt.viewer.run_files import open_run
@@ -71,9 +71,7 @@ def test_fields_of_the_wrong_kind_break_nothing(tmp_path):
     strange = ["a", 1.5, None, True, [1], {"a": 1}, "9" * 400]
     rows = [turn(n, **dict.fromkeys(turn(n).keys() - {"event", "turn"}, value)) for n, value in enumerate(strange, 1)]
     write_log(tmp_path, started(**{name: [1] for name in started().keys() - {"event"}}), *rows)
-    (tmp_path / "Memories.history.jsonl").write_text(
-        '{"location_id": 10, "after": {"title": [1]}}\n{"location_id": "x"}\n'
-    )
+    write_history(tmp_path, {"location_id": 10, "after": {"title": [1]}}, {"location_id": "x"})
     asked = client(tmp_path)
     for path in (
         "run",

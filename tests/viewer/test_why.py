@@ -1,11 +1,9 @@
 """What an action relied on is marked, and turns that are spoken of are links."""
 
-import json
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.viewer import served, started, turn, write_log
+from tests.fixtures.viewer import served, started, turn, write_history, write_log
 
 pytestmark = pytest.mark.slow
 
@@ -47,9 +45,8 @@ def workdir(tmp_path_factory):
         for place, name, title, text, action in MEMORIES
     ]
     history[0]["after"] |= {"episode": 1, "turns": "1"}
-    (path / "Memories.history.jsonl").write_text("".join(json.dumps(one) + "\n" for one in history))
     trial = {"episode": 1, "turn": 7, "location_id": 10, "title": "Trap door creaks", "worked": False, "result": "x"}
-    (path / "Memories.trials.jsonl").write_text(json.dumps({"at": "", "trials": [trial]}) + "\n")
+    write_history(path, *history, trials=[trial])
     return path
 
 

@@ -17,7 +17,7 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, is_current, titled
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
-from zorkgpt.memory.storage.person_edits import HistoryFollower
+from zorkgpt.memory.storage.person_edits import JournalFollower
 
 with importing("langgraph"):
     from langgraph.store.base import (
@@ -180,7 +180,7 @@ class _Times:
 
     def __init__(self, memory: SimpleMemoryManager) -> None:
         self._store = memory.store
-        self._follower = HistoryFollower(memory.store.history)
+        self._follower = JournalFollower(memory.store.journal)
         self._known: dict[tuple[PlaceKey, str], tuple[datetime, datetime]] = {}
 
     def of(self, place: PlaceKey, memory: Memory) -> tuple[datetime, datetime]:

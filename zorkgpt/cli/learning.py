@@ -10,8 +10,9 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import is_current, seen_first
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.shelves import read_document
-from zorkgpt.memory.storage.trials import Trial, TrialFile
+from zorkgpt.memory.storage.markdown import read_document, sidecar
+from zorkgpt.memory.storage.tables import Trials
+from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from zorkgpt.stand_in import RULES
@@ -106,7 +107,7 @@ def _control_failures(first: Sequence[Event], control: Sequence[Event]) -> Failu
 def _remembered(memories: Path | str) -> tuple[Document, list[Trial]]:
     if isinstance(memories, Path):
         document = read_document(memories) if memories.is_file() else Document()
-        return document, list(TrialFile(memories.with_suffix(".trials.jsonl")).trials())
+        return document, list(Trials(sidecar(memories)).trials())
     try:
         with SimpleMemoryManager(path=memories) as manager:
             # Of other machines there are no logs here, and their episodes have other numbers.

@@ -121,7 +121,7 @@ def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> Iterab
         for one in manager.all_memories()
     }
     if also_removed:
-        for record in manager.store.history.records():
+        for record in manager.store.journal.records():
             change = record.change
             for memory in (change.after, change.before):
                 if memory is not None:

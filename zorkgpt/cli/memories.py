@@ -33,7 +33,7 @@ app = typer.Typer(
 
 File = Annotated[
     str | None,
-    typer.Option("--file", help="Memory file, or a postgresql:// address."),
+    typer.Option("--file", help="Memory file (.md or .sqlite), or a postgresql:// address."),
 ]
 Title = Annotated[str, typer.Argument(metavar="MEMORY", help="Id, title or unique part of a title.")]
 LocationOption = Annotated[
@@ -141,7 +141,7 @@ def history(memory: Title, workdir: WorkdirOption = None, file: File = None, gam
         titles = {one.title.casefold() for one in found}
         if len(titles) > 1:
             raise ambiguous(memory, found)
-        for record in manager.store.history.records():
+        for record in manager.store.journal.records():
             change = record.change
             both = [one for one in (change.before, change.after) if one is not None]
             names = {one.title.casefold() for one in both} | {(one.superseded_by or "").casefold() for one in both}
@@ -208,15 +208,13 @@ def stats(workdir: WorkdirOption = None, file: File = None, game: SavedGameOptio
 def check(workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
     """List lines of the file that can't be parsed. Exits with 1 if there are any."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.document import parse
-        from zorkgpt.memory.storage.shelves import joined, read_document
+        from zorkgpt.memory.storage.document import parse, render
 
-        path = manager.store.path
-        # In a database there are no lines: those of what export writes.
-        document = read_document(path) if path.is_file() else parse(joined(manager.store.document))
-        found = [(shelf.name, problem) for shelf in document.shelves for problem in shelf.problems()]
-        for name, problem in found:
-            say(f"{name and f'{name}, '}line {problem.line}: {problem.message}")
+        # A database has no lines: they are those of the exported file.
+        document = parse(render(manager.store.document))
+        found = list(document.problems())
+        for problem in found:
+            say(f"line {problem.line}: {problem.message}")
         memories = sum(map(len, document.all_memories().values()))
         unparsed = number_of(len(found), "line", "lines")
         say(f"{number_of(memories, 'memory', 'memories')} read, {unparsed} not parsed and left unchanged.")
@@ -233,13 +231,13 @@ def export(
 ) -> None:
     """Print all memories."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.shelves import joined
+        from zorkgpt.memory.storage.document import render
         from zorkgpt.memory.upkeep.exchange import rows
 
         if as_json:
             typer.echo(json.dumps(rows(manager.all_memories()), indent=1))
         else:
-            typer.echo(joined(manager.store.document), nl=False)
+            typer.echo(render(manager.store.document), nl=False)
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
@@ -323,7 +321,7 @@ def opened(
 ) -> "Iterator[SimpleMemoryManager]":
     """Open the memory file. Errors end the command with a message."""
     from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.storage.database import is_postgres
+    from zorkgpt.memory.storage.postgres import is_postgres
 
     path = memory_path(workdir, file, game, make=not must_exist)
     # These commands print what they have to say; `check` lists what is not understood.
@@ -344,7 +342,7 @@ def opened(
 
 def memory_path(workdir: Path | None, file: str | None, game: str | None, *, make: bool = False) -> Path | str:
     """Return the given memory file or address, or the file in the story's folder."""
-    from zorkgpt.memory.storage.database import is_postgres
+    from zorkgpt.memory.storage.postgres import is_postgres
 
     if file is not None:
         return file if is_postgres(file) else Path(file)

@@ -120,7 +120,7 @@ def undo(
         from zorkgpt.memory.dedup.consolidation import undo, undoable
 
         manager.store.reconcile()
-        found = undoable(manager.store.history)
+        found = undoable(manager.store.journal)
         if title is not None:
             found = [one for one in found if any(contains(each, title) for each in one.titles())]
         if not found:
@@ -172,11 +172,18 @@ def import_(
 
 
 @app.command()
-def compact(workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
-    """Shorten the history by joining consecutive observations of the same memory."""
-    with opened(workdir, file, game) as manager:
-        before, after = manager.store.compact_history()
-        say(f"History shortened from {number_of(before, 'line', 'lines')} to {after}.")
+def convert(
+    target: Annotated[str, typer.Argument(help="A new file, .md or .sqlite, or a postgresql:// address.")],
+    workdir: WorkdirOption = None,
+    file: File = None,
+    game: SavedGameOption = None,
+) -> None:
+    """Copy the memories with their history to another kind of store."""
+    with opened(workdir, file, game) as manager, opened(None, target, must_exist=False) as other:
+        from zorkgpt.memory.upkeep.exchange import convert
+
+        count = convert(manager.store, other.store)
+        say(f"{number_of(count, 'memory', 'memories')} copied to {other.store.name}.")
 
 
 @app.command()
@@ -292,9 +299,9 @@ def _backup_of(store: "Store") -> Path:
 
 
 def _copy(store: "Store", to: Path) -> None:
-    from zorkgpt.memory.storage.shelves import joined
+    from zorkgpt.memory.storage.document import render
 
-    write_file(to, joined(store.document))
+    write_file(to, render(store.document))
 
 
 def _story_of(folder: Path | None, game: str | None) -> "Story":

@@ -17,7 +17,7 @@ from zorkgpt.memory.places import parse_place, place_order, render_place
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.runlog.episodes import read_episode, run_directory
 from zorkgpt.runlog.events import TurnPlayed
 
@@ -99,13 +99,13 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
                     document, made = outcome.document, made + outcome.changes
         return ChangedDocument(document, made)
 
-    MemoryStore(_memory_path(config)).apply(change, source=_SOURCE)
+    MarkdownStore(_memory_path(config)).apply(change, source=_SOURCE)
 
 
 def _shuffle(path: Path, dice: random.Random) -> None:
     """Put every memory to another place than the one that it was learned at."""
     origins_path = path.with_name(_ORIGINS)
-    store = MemoryStore(path)
+    store = MarkdownStore(path)
     known = _read_origins(origins_path)
     located = [
         (place, memory)

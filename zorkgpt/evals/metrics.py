@@ -11,7 +11,8 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import EvaluationFailed
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import ShownMemories, StatementKey, read_shown
-from zorkgpt.memory.storage.trials import TrialFile
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.runlog.episodes import (
     MODEL_CALLS,
     FailureCount,
@@ -318,8 +319,7 @@ def _changes(turns: Iterable[TurnPlayed]) -> list[TurnPlayed]:
 
 
 def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:
-    path = (files.workdir / run.config.memory_file).with_suffix(".trials.jsonl")
-    trials = [one for one in TrialFile(path).trials() if str(one.episode) == str(files.number)]
+    trials = list(Trials(sidecar(files.workdir / run.config.memory_file)).own_trials(files.number))
     return len(trials), sum(one.worked for one in trials)
 
 

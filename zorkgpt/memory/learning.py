@@ -197,8 +197,6 @@ class Learner:
     def forget(self) -> None:
         """Forget every text that is known from before."""
         self._last_action = (-1, "")
-        if self._judgments is not None:
-            self._judgments.forget()
 
     def reset(self) -> None:
         """Begin a new episode."""

@@ -33,7 +33,7 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.episode_state import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.judgment_cache import JudgmentCache, Judgments, SharedJudgments
+from zorkgpt.memory.judgment_cache import Judgments
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import (
     Category,
@@ -61,11 +61,12 @@ from zorkgpt.memory.retrieval import (
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import DeduplicationSettings, setting, settings_of
 from zorkgpt.memory.storage.changes import is_current, same_words
-from zorkgpt.memory.storage.database import is_postgres
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.markdown import MarkdownStore
+from zorkgpt.memory.storage.postgres import is_postgres
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.restore_point import Restorer, SharedMemory, ShelfRestorer
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.restore_point import Restorer
+from zorkgpt.memory.storage.sqlite import is_sqlite
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
@@ -204,7 +205,6 @@ class SimpleMemoryManager:
             stamp=self._state.stamp,
             debug=settings.debug_ephemeral,
         )
-        self._judgments_path = self.store.path.with_suffix(".judged.jsonl")
         self._learner = self._make_learner(synthesizer)
         self._count_tokens = count_tokens
         self._as_of: AsOf | None = None
@@ -241,15 +241,9 @@ class SimpleMemoryManager:
             self.logger,
             asks_a_model=asks_a_model,
             history_window=self.settings.history_window,
-            judgments=self._judgments() if remembers else None,
+            judgments=Judgments(self.store.judgments, self.logger) if remembers else None,
             triggers=self.settings.triggers,
         )
-
-    def _judgments(self) -> Judgments:
-        table = self.store.judgments
-        if table is not None:
-            return SharedJudgments(table, self.logger)
-        return JudgmentCache(self._judgments_path, self.logger)
 
     @classmethod
     def open(
@@ -954,7 +948,7 @@ class SimpleMemoryManager:
 
     def _past(self) -> AsOf:
         if self._as_of is None:
-            self._as_of = AsOf(self.store.history, self._runs)
+            self._as_of = AsOf(self.store.journal, self._runs)
         self._as_of.refresh()
         return self._as_of
 
@@ -1027,7 +1021,6 @@ class SimpleMemoryManager:
                 "ephemeral_memories": len(ephemeral),
                 "open_tentative": tentative,
                 "write_failures": self._writer.write_failures,
-                "history_failures": self.store.history_failures,
                 "evidence_failures": self._writer.evidence.failures,
                 "vetoes_obeyed": self._writer.vetoes_obeyed,
                 "person_edits_kept": self._writer.protected,
@@ -1069,10 +1062,7 @@ class SimpleMemoryManager:
 
         Of a memory on PostgreSQL nothing is taken back: others may have built upon it since.
         """
-        if not isinstance(self.store, MemoryStore):
-            return SharedMemory()
-        beside = (self.store.history.path, self._judgments_path, self.store.trials.path)
-        return ShelfRestorer(self.store.files, beside)
+        return self.store.restorer()
 
     def _episode_snapshot(self) -> EpisodeSnapshot:
         under_way = {"recorder": self._learner.snapshot(), "keeper": self._writer.snapshot()}
@@ -1094,10 +1084,14 @@ def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) ->
 
 
 def _store(path: Path | str, lock_timeout_s: float, disk: Disk | None) -> Store:
+    if is_sqlite(path):
+        from zorkgpt.memory.storage.sql_store import SqliteStore
+
+        return SqliteStore(path, lock_timeout_s=lock_timeout_s)
     if not is_postgres(path):
-        return MemoryStore(path, lock_timeout_s=lock_timeout_s, disk=disk)
+        return MarkdownStore(path, lock_timeout_s=lock_timeout_s, disk=disk)
     # Only here, so that a memory in a file loads nothing that a server needs.
-    from zorkgpt.memory.storage.postgres import PostgresStore
+    from zorkgpt.memory.storage.sql_store import PostgresStore
 
     return PostgresStore(str(path), lock_timeout_s=lock_timeout_s)
 

@@ -4,12 +4,10 @@ The result depends on nothing but the memories that the episodes began with, wha
 it says the same in the same bytes whenever and wherever it is made.
 """
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +21,17 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import stems_in, telling_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.learning import is_opposed, named_apart
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, same_episode
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import Change, ChangedDocument, DocumentChange, is_current, known_again
-from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.document import Document, render
 from zorkgpt.memory.storage.escaping import folded, one_line
-from zorkgpt.memory.storage.history import ChangeHistory, TurnStamp, kind_of, row_of
-from zorkgpt.memory.storage.shelves import joined, read_document
-from zorkgpt.memory.storage.store import MemoryStore
-from zorkgpt.memory.storage.trials import Trial, TrialFile
+from zorkgpt.memory.storage.history import TurnStamp, kind_of
+from zorkgpt.memory.storage.markdown import MarkdownStore, digest_of, read_document, sidecar
+from zorkgpt.memory.storage.tables import Journal, Trials
+from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.storage.word_index import changed_places
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
@@ -77,14 +75,17 @@ def merge_memories(base: Path, findings: Iterable[MemoriesAfterEpisode], target:
         MemoryStoreError: a file can't be read.
         FileError: the result can't be written.
     """
-    merger = _Merger(base)
+    for beside in ("", ".sqlite"):
+        if (known := Path(f"{base}{beside}")).is_file():
+            write_file(Path(f"{target}{beside}"), known.read_bytes())
+    merger = _Merger(target)
     for one in findings:
         merger.take_in(one)
-    merger.write(target)
+    merger.write()
 
 
-class _Draft(MemoryStore):
-    """A memory file that is changed in this process only, and then written elsewhere as a whole."""
+class _Draft(MarkdownStore):
+    """A memory file that is changed in this process only, and then written as a whole."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -108,8 +109,22 @@ class _Draft(MemoryStore):
         return outcome
 
     def note(self, made: Iterable[Change], turn_stamp: TurnStamp | None) -> None:
-        """Put changes into the history to be."""
+        """Keep changes for the journal."""
         self.made += [(self.episode, one, turn_stamp) for one in made]
+
+    def write(self, trials: Iterable[Trial]) -> None:
+        """Write the file with its journal and trials."""
+        data = render(self._document)
+        if not data:
+            return
+        with self.database.change():
+            self._note_file(digest_of(data))
+            for episode, change, stamp in self.made:
+                at = time_of(episode).isoformat(timespec="milliseconds")
+                self.journal.append([change], turn_stamp=stamp, at=at)
+            self.trials.append(trials)
+        write_file(self.path, data)
+        self.close()
 
 
 class _Place:
@@ -190,10 +205,10 @@ class _Place:
 class _Merger:
     """Takes in one episode after another."""
 
-    def __init__(self, base: Path) -> None:
-        self._draft = _Draft(base)
+    def __init__(self, target: Path) -> None:
+        self._draft = _Draft(target)
         self._base = self._draft.document
-        self._base_history = max(0, self._draft.history.size())
+        self._base_size = self._draft.journal.size()
         dedup = settings_of(None).deduplication
         self._deduplicator = Deduplicator(
             self._draft,
@@ -212,12 +227,13 @@ class _Merger:
         self._stamps: dict[tuple[PlaceKey, str, str], TurnStamp] = {}
         self._titles: dict[tuple[PlaceKey, str], str] = {}
         """Place and title in this episode → the title under which that is kept, where it is another one."""
-        self._trials: list[tuple[int, list[Trial]]] = []
+        self._trials: list[list[Trial]] = []
+        """The trials of each episode."""
 
     def take_in(self, findings: MemoriesAfterEpisode) -> None:
         """Take in what an episode has found."""
         self._draft.episode = findings.episode
-        self._stamps = _stamps(findings.path, self._base_history)
+        self._stamps = _stamps(findings.path, self._base_size)
         self._titles = {}
         if not findings.path.is_file():
             # It has learned nothing, nor was there anything before it.
@@ -229,25 +245,21 @@ class _Merger:
                 self._take_in_place(place, found, findings.episode)
         self._take_in_trials(findings)
 
-    def write(self, target: Path) -> None:
-        """Write the memory file, its history and its trials."""
+    def write(self) -> None:
+        """Write the memory file with its journal and trials."""
         for place in sorted(self._places, key=place_order):
             self._settle(place)
-        data = joined(self._draft.document)
-        if not data:
-            return
-        write_file(target, data)
-        rows = [
-            row_of(time_of(episode).isoformat(timespec="milliseconds"), change, "agent", stamp)
-            for episode, change, stamp in self._draft.made
-        ]
-        rows = rows or [{"at": _BEGINNING.isoformat(timespec="milliseconds"), "kind": "noted", "source": "agent"}]
-        rows[-1]["file"] = parse(data).fingerprint()
-        told = "".join(json.dumps(row) + "\n" for row in rows).encode()
-        history = self._draft.history.path
-        before = history.read_bytes() if self._base_history else b""
-        write_file(target.with_suffix(".history.jsonl"), before + told)
-        self._write_trials(target)
+        counts = {
+            (place, one.title): (one.worked, one.tried)
+            for place, memories in self._base.all_memories().items()
+            for one in memories
+        }
+        found: list[Trial] = []
+        for trials in self._trials:
+            done = counted(trials, counts)
+            counts |= {(one.location_id, one.title): one.after for one in done}
+            found += done
+        self._draft.write(found)
 
     # One place of one episode
 
@@ -423,25 +435,10 @@ class _Merger:
     def _take_in_trials(self, findings: MemoriesAfterEpisode) -> None:
         own = [
             replace(one, title=self._titles.get((one.location_id, one.title), one.title))
-            for one in TrialFile(findings.path.with_suffix(".trials.jsonl")).trials()
-            if same_episode(one.episode, findings.episode)
+            for one in Trials(sidecar(findings.path)).own_trials(findings.episode)
         ]
         if own:
-            self._trials.append((findings.episode, own))
-
-    def _write_trials(self, target: Path) -> None:
-        source, path = self._draft.trials.path, target.with_suffix(".trials.jsonl")
-        if source.is_file():
-            write_file(path, source.read_bytes())
-        counts = {
-            (place, one.title): (one.worked, one.tried)
-            for place, memories in self._base.all_memories().items()
-            for one in memories
-        }
-        for episode, trials in self._trials:
-            done = counted(trials, counts)
-            counts |= {(one.location_id, one.title): one.after for one in done}
-            TrialFile(path, now=partial(time_of, episode)).append(done)
+            self._trials.append(own)
 
 
 def _differences(old: Memory, new: Memory) -> dict[str, Any]:
@@ -480,8 +477,8 @@ def _visits_of(document: Document, place: PlaceKey) -> int:
 
 
 def _stamps(path: Path, start: int) -> dict[tuple[PlaceKey, str, str], TurnStamp]:
-    """Return the turn that taught each memory, from what an episode has added to the history."""
-    records, _ = ChangeHistory(path.with_suffix(".history.jsonl")).records_from(start)
+    """Return the turn that taught each memory, from what an episode has added to the journal."""
+    records, _ = Journal(sidecar(path)).records_from(start)
     return {
         (record.change.location_id, *_words(record.change.after)): record.turn_stamp
         for record in records

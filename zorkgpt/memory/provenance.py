@@ -19,9 +19,11 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.changes import Change, is_current
-from zorkgpt.memory.storage.history import ChangeHistory, HistoryRecord
-from zorkgpt.memory.storage.person_edits import HistoryFollower
-from zorkgpt.memory.storage.protocol import History, Store
+from zorkgpt.memory.storage.history import HistoryRecord
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.person_edits import JournalFollower
+from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.runlog.episodes import RUNS, episodes_in
@@ -85,7 +87,7 @@ def explain(
     """
     wanted = title.casefold().strip()
     found: dict[PlaceKey, list[HistoryRecord]] = {}
-    for record in store.history.records():
+    for record in store.journal.records(location_id):
         place = record.change.location_id
         if location_id in (None, place) and wanted in map(str.casefold, _titles(record.change)):
             found.setdefault(place, []).append(record)
@@ -267,20 +269,20 @@ def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode
 
 
 class AsOf:
-    """An index of what was remembered at any turn; follows history and logs while they grow.
+    """An index of what was remembered at any turn; follows journal and logs while they grow.
 
-    The history tells of lasting memories, in the order in which they changed. What came of an episode and a turn is
+    The journal tells of lasting memories, in the order in which they changed. What came of an episode and a turn is
     known of changes that a player made. A change by hand, or by a person's command, in the midst of an episode counts
     from the episode's next change on.
 
     Args:
-        history: of the memory file.
+        journal: of the memory.
         runs: the folder with a folder for each episode, whose logs tell of ephemeral memories; None: there are none.
         log_file: the name of such a log.
     """
 
-    def __init__(self, history: History, runs: Path | None = None, *, log_file: str = LOG_FILE) -> None:
-        self._follower = HistoryFollower(history)
+    def __init__(self, journal: Journal, runs: Path | None = None, *, log_file: str = LOG_FILE) -> None:
+        self._follower = JournalFollower(journal)
         self._runs = runs
         self._log_file = log_file
         self._records: list[HistoryRecord] = []
@@ -297,15 +299,15 @@ class AsOf:
 
     @classmethod
     def of(cls, memory_file: Path | str) -> "AsOf":
-        """Build the index of a memory file with its history beside it, and `runs/` in the same folder."""
+        """Build the index of a memory file with its journal beside it, and `runs/` in the same folder."""
         path = Path(memory_file)
-        return cls(ChangeHistory(path.with_suffix(".history.jsonl")), path.parent / RUNS)
+        return cls(Journal(sidecar(path)), path.parent / RUNS)
 
     def refresh(self) -> None:
         """Take in what was written since; cheap where nothing was.
 
         Raises:
-            MemoryStoreError: the history can't be read.
+            MemoryStoreError: the journal can't be read.
         """
         records, is_replaced = self._follower.read()
         if is_replaced:

@@ -320,13 +320,12 @@ class MemoryWriter:
         """Return the turn that taught it; None where that is not known."""
         key = location_id, folded(memory.title), folded(memory.text)
         if key not in self._learned_in:
-            records = self.store.history.records() if memory.persistence.outlives_episode else ()
+            records = self.store.journal.records(location_id) if memory.persistence.outlives_episode else ()
             found = [
                 record.turn_stamp
                 for record in records
                 if record.turn_stamp is not None
                 and record.change.kind == "added"
-                and record.change.location_id == location_id
                 and record.change.after is not None
                 and same_words(record.change.after, memory)
             ]

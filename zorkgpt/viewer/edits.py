@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
 from zorkgpt.memory.editing import Edit, edit
 from zorkgpt.memory.models import PlaceKey, fields_of
-from zorkgpt.memory.storage.store import MemoryStore
+from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.viewer.run_files import RunFiles
 
 LONGEST_BYTES = 20_000_000
@@ -44,7 +44,7 @@ def change(files: RunFiles, place: PlaceKey, body: bytes) -> tuple[int, dict[str
     try:
         # Opened for each edit, so that nothing of the file is kept in memory otherwise.
         memory = edit(
-            MemoryStore(files.workdir / files.names.memory), place, wanted.title, asked, expected=wanted.expected
+            MarkdownStore(files.workdir / files.names.memory), place, wanted.title, asked, expected=wanted.expected
         )
     except MemoryConflict as error:
         return 409, {"error": str(error)}

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.memory.models import Persistence, PlaceKey
+from zorkgpt.memory.storage.sqlite import SqliteDatabase
+from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION
+from zorkgpt.viewer.journal_rows import JournalRows
 from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, texts, whole_number
 from zorkgpt.viewer.memory_threads import LoggedChange
 from zorkgpt.viewer.prompt_sections import prompt_sections
@@ -25,24 +28,25 @@ _SEARCHED = ("action", "location", "location_after", "reasoning", "refused", "fa
 
 
 class TrialIndex:
-    """An index of `Memories.trials.jsonl`: which memories a turn followed; `refresh` reads new lines."""
+    """An index of the trials of memories: which memories a turn followed; `refresh` reads new records."""
 
-    def __init__(self, path: Path) -> None:
-        self._reset(path)
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+        self._reset()
 
-    def _reset(self, path: Path) -> None:
-        self.lines = JsonLines(path)
+    def _reset(self) -> None:
+        self.rows = JournalRows(Trials(self._database), self._database)
         self._of_turn: dict[tuple[int, int], list[dict[str, Any]]] = {}
 
     def refresh(self) -> None:
-        if self.lines.was_replaced():
-            self._reset(self.lines.path)
-        for _, _, record in self.lines.new():
-            self.lines.unreadable += not isinstance(record.get("trials"), list)
-            for trial in objects(record.get("trials")):
-                episode, turn = whole_number(trial.get("episode")), whole_number(trial.get("turn"))
-                if episode is not None and turn is not None:
-                    self._of_turn.setdefault((episode, turn), []).append(_trial(trial))
+        if self.rows.was_replaced():
+            self._reset()
+        for trial in self.rows.new():
+            episode, turn = whole_number(trial.get("episode")), whole_number(trial.get("turn"))
+            if episode is not None and turn is not None:
+                self._of_turn.setdefault((episode, turn), []).append(_trial(trial))
+            else:
+                self.rows.unreadable += 1
 
     def of_turn(self, episode: int, turn: int) -> list[dict[str, Any]]:
         return self._of_turn.get((episode, turn), [])

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from zorkgpt.files import Stamp
 from zorkgpt.memory.storage.damage import is_memory_file
-from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.shelves import MemoryFiles, listed, read_document
+from zorkgpt.memory.storage.document import Document, parse
 
 
 class MemoryFile:
-    """Reads the memory file with its shelves; `refresh` reads it again where it has changed."""
+    """Reads the memory file; `refresh` reads it again if it has changed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,31 +44,20 @@ class MemoryFile:
         if not self._read:
             return
         # Links may lead out of the run, devices never end.
-        if not _is_regular(self.path) or self._folder.is_symlink():
+        if not _is_regular(self.path):
             self.trouble = "not a regular file"
             return
         data = self.path.read_bytes()
-        if strange := [name for name in listed(data) if not _is_regular(self._folder / name)]:
-            self.trouble = f"{len(strange)} of the files that it lists are missing or not regular files"
-        elif not is_memory_file(data) and not listed(data):
+        if not is_memory_file(data):
             self.trouble = "damaged" if data.strip(b"\x00 \t\r\n") else "empty"
         else:
-            self.document = read_document(self.path)
+            self.document = parse(data)
             self.unreadable = sum(problem.is_broken for problem in self.document.problems())
 
-    @property
-    def _folder(self) -> Path:
-        """Where the shelves of a large file are."""
-        return MemoryFiles(self.path, lock_timeout_s=0).folder
-
     def _stamp(self) -> Stamp:
-        """Return what changes with the file or a shelf; () for no file."""
-        main = _state(self.path)
-        if main is None:
-            return ()
-        shelves = sorted(self._folder.glob("*.md")) if self._folder.is_dir() else []
-        states = [main, *filter(None, map(_state, shelves))]
-        return tuple(value for one in states for value in (one.st_mtime_ns, one.st_size, one.st_ino))
+        """Return what changes with the file, () for no file."""
+        state = _state(self.path)
+        return () if state is None else (state.st_mtime_ns, state.st_size, state.st_ino)
 
 
 def _state(path: Path) -> os.stat_result | None:

@@ -10,8 +10,11 @@ from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, Persistence, Plac
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import differences, row_of
+from zorkgpt.memory.storage.sqlite import SqliteDatabase
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.viewer.json_lines import JsonLines, cut, episode_of, json_safe, place_key, text, turn_key, whole_number
+from zorkgpt.viewer.journal_rows import JournalRows
+from zorkgpt.viewer.json_lines import cut, episode_of, json_safe, place_key, text, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 
 _END = 999_999
@@ -95,19 +98,20 @@ _OWN_TURN = ("added", "seen again", "merged", "contested")
 
 
 class MemoryThreads:
-    """The history of the memory file, by place; `refresh` reads new lines.
+    """The journal of the memory file, by place; `refresh` reads new records.
 
-    Where the file says something else than its history, the file is what counts.
+    Where the file says something else than its journal, the file is what counts.
     """
 
-    def __init__(self, path: Path, file: Path) -> None:
+    def __init__(self, database: SqliteDatabase, file: Path) -> None:
         self.file = MemoryFile(file)
         self.changes = 0
         """A number that grows with every change."""
-        self._reset(path)
+        self._database = database
+        self._reset()
 
-    def _reset(self, path: Path) -> None:
-        self.lines = JsonLines(path)
+    def _reset(self) -> None:
+        self.rows = JournalRows(Journal(self._database), self._database)
         self._threads: dict[PlaceKey, list[Thread]] = {}
         self._current: dict[PlaceKey, dict[tuple[str, str], _Current]] = {}
         """Place → (title, text) → the current memory."""
@@ -117,30 +121,30 @@ class MemoryThreads:
         """Episode → the latest turn so far."""
 
     def refresh(self, moments: list[Moment], latest: tuple[int, int] = (0, 0)) -> None:
-        """Read new lines, and the file, where it has changed.
+        """Read new records, and the file, where it has changed.
 
         Args:
             moments: of every episode's beginning and end, in order.
             latest: (episode, turn) of the latest turn of all.
         """
         was_read = self.file.refresh()
-        if self.lines.was_replaced():
-            self._reset(self.lines.path)
+        if self.rows.was_replaced():
+            self._reset()
             was_read = True
-        before = self.lines.end
-        for _, _, row in self.lines.new():
+        before = self.rows.end
+        for row in self.rows.new():
             place = place_key(row.get("location_id"))
             if place is not None and isinstance(row.get("after") or row.get("before"), dict):
                 self._add_change(row, place, _stamp(row, self._now, moments))
-            elif row.get("kind") != "noted":
-                self.lines.unreadable += 1
+            else:
+                self.rows.unreadable += 1
         if was_read and self.file.document is not None:
             self._follow_file(self.file.document, latest)
-        self.changes += was_read or self.lines.end != before
+        self.changes += was_read or self.rows.end != before
 
     @property
     def differing(self) -> int:
-        """The number of memories that the file has otherwise than its history."""
+        """The number of memories that the file has otherwise than its journal."""
         return sum(thread[-1].get("source") == FROM_FILE for threads in self._threads.values() for thread in threads)
 
     def of_place(self, place: PlaceKey) -> list[Thread]:
@@ -152,7 +156,7 @@ class MemoryThreads:
 
     def counts(self) -> tuple[Counter[int], Counter[int]] | None:
         """Return the number of memories learned and disproved in each episode; None if there are no memory files."""
-        if self.lines.size() == 0 and self.file.document is None:
+        if self.rows.end == 0 and self.file.document is None:
             return None
         threads = list(chain.from_iterable(self._threads.values()))
         disproved = filter(None, map(disproved_at, threads))

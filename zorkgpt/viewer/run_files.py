@@ -10,9 +10,10 @@ from typing import Any
 from zorkgpt.errors import RunLogError
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import place_order
+from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
-from zorkgpt.viewer.json_lines import JsonLines, text, turn_key, whole_number
+from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
 from zorkgpt.viewer.memory_threads import MemoryThreads, Moment, ephemeral_threads
 
@@ -26,14 +27,6 @@ class RunFileNames:
 
     log: str = "episode_log.jsonl"
     memory: str = "Memories.md"
-
-    @property
-    def history(self) -> str:
-        return f"{Path(self.memory).stem}.history.jsonl"
-
-    @property
-    def trials(self) -> str:
-        return f"{Path(self.memory).stem}.trials.jsonl"
 
 
 class RunFiles:
@@ -53,8 +46,9 @@ class RunFiles:
         self.episodes: dict[int, EpisodeIndex] = {}
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
-        self.threads = MemoryThreads(workdir / self.names.history, workdir / self.names.memory)
-        self.trials = TrialIndex(workdir / self.names.trials)
+        journal = sidecar(workdir / self.names.memory)
+        self.threads = MemoryThreads(journal, workdir / self.names.memory)
+        self.trials = TrialIndex(journal)
         self._mapped: dict[int, tuple[int, int]] = {}
         """Episode → its generation and the number of its turns in the map."""
 
@@ -75,16 +69,15 @@ class RunFiles:
         """Return each file of which something can't be shown; of model calls as far as they were read."""
         found: list[dict[str, Any]] = []
 
-        def add(lines: JsonLines, episode: int | None = None) -> None:
-            if damage := lines.damage():
-                name = lines.path.relative_to(self.workdir).as_posix()
-                found.append({"file": name, "episode": episode} | damage)
+        def add(path: Path, damage: dict[str, Any] | None, episode: int | None = None) -> None:
+            if damage:
+                found.append({"file": path.relative_to(self.workdir).as_posix(), "episode": episode} | damage)
 
         for number in sorted(self.episodes):
-            add(self.episodes[number].lines, number)
-            add(self.calls[number].lines, number)
-        add(self.threads.lines)
-        add(self.trials.lines)
+            for lines in (self.episodes[number].lines, self.calls[number].lines):
+                add(lines.path, lines.damage(), number)
+        for rows in (self.threads.rows, self.trials.rows):
+            add(rows.database.path, rows.damage())
         memory = self.threads.file
         if memory.unreadable or memory.trouble:
             name = memory.path.relative_to(self.workdir).as_posix()

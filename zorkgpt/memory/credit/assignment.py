@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from zorkgpt.errors import FileError, MemoryStoreError
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Claim, holds
 from zorkgpt.memory.credit.adherence import GO, PROMISING, ParsedAction, outcome_in_words, outcome_matches, parse_action
 from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext, same_episode
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, titled
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.protocol import TrialLog
+from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial, trial_of
 from zorkgpt.memory.turn_span import TurnSpan
 
@@ -33,7 +33,7 @@ class CreditLedger:
 
     def __init__(
         self,
-        trials: TrialLog,
+        trials: Trials,
         log: logging.Logger,
         *,
         learned_in: Callable[[PlaceKey, Memory], tuple[Claim, ...]] = lambda location_id, memory: (),
@@ -52,8 +52,6 @@ class CreditLedger:
         self._worked: set[tuple[PlaceKey, str, ParsedAction | None]] = set()
         """Location, title and action of what has worked in this episode: a second time it may well do nothing."""
         self._pending: list[Trial] = []
-        self._on_file = 0
-        """How many of the pending trials are in their file, but not in the counts."""
         self._includes_pending = False
         """Whether the change that is being written takes the pending ones along."""
         self.failures = 0
@@ -85,24 +83,21 @@ class CreditLedger:
 
     def snapshot(self) -> dict[str, Any]:
         """Return the trials that are not counted yet, as plain values."""
-        return {"pending": [asdict(trial) for trial in self._pending], "on_file": self._on_file}
+        return {"pending": [asdict(trial) for trial in self._pending]}
 
     def restore(self, under_way: dict[str, Any]) -> None:
-        """Go on with an episode that was interrupted; what is on file already is read at the next trial."""
+        """Go on with an episode that was interrupted; what is counted already is read at the next trial."""
         self._episode = None
         self._pending = [trial_of(row) for row in under_way["pending"]]
-        self._on_file = int(under_way["on_file"])
 
     def drop(self) -> None:
         """Forget the trials that are not counted."""
         self._pending.clear()
-        self._on_file = 0
 
     def forget(self, is_trace: Callable[[str], bool]) -> None:
         """Forget what was shown, and the trials that have a trace of what is to be forgotten."""
         self._shown = (0, ())
         self._pending = [one for one in self._pending if not (is_trace(one.title) or is_trace(one.action))]
-        self._on_file = 0
 
     def is_due(self, turn: int) -> bool:
         return self.is_pending and abs(turn - self._pending[0].turn) >= EVERY_TURNS
@@ -129,17 +124,14 @@ class CreditLedger:
         """Take the last change as written: its trials are counted."""
         if self._includes_pending:
             self._pending.clear()
-            self._on_file, self._includes_pending = 0, False
+            self._includes_pending = False
 
     def _counted_in(self, outcome: ChangedDocument) -> ChangedDocument:
-        try:
-            outcome = self._with_uncounted_batch(outcome)
-            self._put_on_file(outcome.document)
-        except (OSError, FileError) as error:
-            self._fail(error)
-            return outcome
+        before = {(one.location_id, one.title): _counts(outcome.document, one) for one in self._pending}
+        trials = tuple(counted(self._pending, before))
+        credited = self._credited(outcome, trials)
         self._includes_pending = True
-        return self._credited(outcome, self._pending)
+        return replace(credited, trials=trials)
 
     def _begin_episode(self, episode: int | str) -> None:
         if episode == self._episode:
@@ -148,18 +140,16 @@ class CreditLedger:
         self._noted.clear()
         self._worked.clear()
         try:
-            for trial in self._trials.own_trials():
-                if same_episode(trial.episode, episode):
-                    self._remember(trial)
-        except (OSError, MemoryStoreError) as error:
+            for trial in self._trials.own_trials(episode):
+                self._remember(trial)
+        except MemoryStoreError as error:
             self._fail(error)
-        # What a checkpoint says is waiting may have been counted before the process was cut short.
-        waiting = [one for one in self._pending[self._on_file :] if _key(one) not in self._noted]
-        self._pending[self._on_file :] = waiting
+        # What a checkpoint says is waiting may have been counted before the process was interrupted.
+        self._pending = [one for one in self._pending if _key(one) not in self._noted]
         for trial in self._pending:
             self._remember(trial)
 
-    def _fail(self, error: OSError | FileError | MemoryStoreError) -> None:
+    def _fail(self, error: MemoryStoreError) -> None:
         self.failures += 1
         if self.failures == 1:
             self._log.warning("what came of memories is not counted", extra={"error": str(error)})
@@ -185,14 +175,6 @@ class CreditLedger:
         if trial.worked:
             self._worked.add((trial.location_id, trial.title, parse_action(trial.action)))
 
-    def _with_uncounted_batch(self, outcome: ChangedDocument) -> ChangedDocument:
-        """Add the counts of the last trials on file, if a kill kept them from the memory file."""
-        last = self._trials.uncounted()
-        if self._on_file:
-            return outcome
-        cut_off = [trial for trial in last if _counts(outcome.document, trial) == _counts_before(last, trial)]
-        return self._credited(outcome, cut_off)
-
     def _credited(self, outcome: ChangedDocument, trials: Sequence[Trial]) -> ChangedDocument:
         document, made = outcome.document, outcome.changes
         for location_id, title in dict.fromkeys((trial.location_id, trial.title) for trial in trials):
@@ -211,12 +193,6 @@ class CreditLedger:
                 one = changes.invalidated(document, location_id, memory, reason, its[-1].turn)
                 document, made = one.document, made + one.changes
         return ChangedDocument(document, made)
-
-    def _put_on_file(self, document: Document) -> None:
-        new = self._pending[self._on_file :]
-        if new:
-            before = {(one.location_id, one.title): _counts(document, one) or (0, 0) for one in self._pending}
-            self._on_file += self._trials.append(counted(new, before))
 
 
 def _key(trial: Trial) -> tuple[int, PlaceKey, str]:
@@ -242,15 +218,9 @@ def _is_younger(memory: Memory, turn: int, episode: int | str) -> bool:
     return first is not None and first >= turn
 
 
-def _counts(document: Document, trial: Trial) -> tuple[int, int] | None:
+def _counts(document: Document, trial: Trial) -> tuple[int, int]:
     memory = titled(document.memories(trial.location_id), trial.title)
-    return None if memory is None else (memory.worked, memory.tried)
-
-
-def _counts_before(batch: Sequence[Trial], trial: Trial) -> tuple[int, int]:
-    """Return the counts before the first trial of the same memory."""
-    first = next(one for one in batch if (one.location_id, one.title) == (trial.location_id, trial.title))
-    return first.after[0] - first.worked, first.after[1] - 1
+    return (0, 0) if memory is None else (memory.worked, memory.tried)
 
 
 def has_always_failed(memory: Memory) -> bool:

@@ -23,7 +23,8 @@ from zorkgpt.memory.storage.changes import (
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import HistoryRecord
-from zorkgpt.memory.storage.protocol import History, Store
+from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.tables import Journal
 
 MOST_QUESTIONS = 20
 """To the judge, in one go."""
@@ -150,11 +151,11 @@ class Undoable:
         return {self.before.title.casefold(), self.other.title.casefold()}
 
 
-def undoable(history: History) -> list[Undoable]:
+def undoable(journal: Journal) -> list[Undoable]:
     """Return what can be undone, the last first."""
     taken_back: list[Change] = []
     found: list[Undoable] = []
-    for record in reversed(list(history.records())):
+    for record in reversed(list(journal.records())):
         change = record.change
         if change.other is None or change.before is None:
             continue

@@ -19,7 +19,8 @@ from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, 
 from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey
 from zorkgpt.memory.storage.changes import DocumentChange, is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.protocol import History, Store
+from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.turn_span import TurnSpan
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Deduplicator:
         self._log = log
         self._errors = 0
         self._undone: frozenset[tuple[str, str]] | None = None
-        self._wordings = _Wordings(store.history)
+        self._wordings = _Wordings(store.journal)
 
     # Deciding about a new memory
 
@@ -266,7 +267,7 @@ class Deduplicator:
     def is_undone(self, known: Memory, new: Memory) -> bool:
         """Return whether a person has taken this very merge back."""
         if self._undone is None:
-            self._undone = _undone_pairs(self._store.history)
+            self._undone = _undone_pairs(self._store.journal)
         return (known.text, new.text) in self._undone or (new.text, known.text) in self._undone
 
     def _compared_with_each(self, location_id: PlaceKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
@@ -310,7 +311,7 @@ class Deduplicator:
 
     def forget(self) -> None:
         """Forget every text and vector that is known from before; what is still in the file is read again."""
-        self._wordings = _Wordings(self._store.history)
+        self._wordings = _Wordings(self._store.journal)
         self._undone = None
         self.index.drop()
 
@@ -352,8 +353,8 @@ class _Wordings:
     A new text may be near one of them only.
     """
 
-    def __init__(self, history: History) -> None:
-        self._history = history
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
         self._texts: dict[tuple[PlaceKey, str], list[str]] | None = None
 
     def of(self, location_id: PlaceKey, memory: Memory, kept: Iterable[Memory]) -> list[str]:
@@ -380,7 +381,7 @@ class _Wordings:
     def _loaded(self) -> dict[tuple[PlaceKey, str], list[str]]:
         if self._texts is None:
             self._texts = {}
-            for record in self._history.records():
+            for record in self._journal.records():
                 change = record.change
                 if change.kind == "merged" and change.other and change.after:
                     _add_wording(self._texts, change.location_id, change.after.title, change.other.text)
@@ -410,11 +411,11 @@ def _with_verdict(one: Comparison, verdict: "Verdict | None") -> Comparison:
     return replace(one, relation=relation, reason=verdict.reason or verdict.relation, by="model")
 
 
-def _undone_pairs(history: History) -> frozenset[tuple[str, str]]:
+def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:
     """Return the texts that a person has told apart."""
     return frozenset(
         (record.change.before.text, record.change.other.text)
-        for record in history.records()
+        for record in journal.records()
         if record.change.kind == "undone" and record.change.before and record.change.other
     )
 

@@ -21,6 +21,7 @@ from zorkgpt.memory.storage.section import (
     with_visits,
     without,
 )
+from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.turn_span import TurnSpan, turn_number
 
 log = get_logger(__name__)
@@ -70,6 +71,8 @@ class ChangedDocument:
 
     document: Document
     changes: tuple[Change, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    """The trials that it counts."""
 
 
 DocumentChange = Callable[[Document], ChangedDocument | None]

@@ -1,48 +1,50 @@
-"""Following the history while it grows, and which memories a person has edited, derived from it."""
-
-from collections.abc import Sequence
+"""Following the journal while it grows, and which memories a person has edited, derived from it."""
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord
-from zorkgpt.memory.storage.protocol import History
+from zorkgpt.memory.storage.history import HistoryRecord
+from zorkgpt.memory.storage.tables import Journal
 
 
-class HistoryFollower:
-    """Reads what was added to a history since the last time.
+class JournalFollower:
+    """Reads what was added to a journal since the last time.
 
     Args:
-        sources: Read only records from these sources. None: all records.
+        by_person: Read only changes that a person made.
     """
 
-    def __init__(self, history: History, *, sources: Sequence[str] | None = None) -> None:
-        self._history = history
-        self._sources = sources
+    def __init__(self, journal: Journal, *, by_person: bool = False) -> None:
+        self._journal = journal
+        self._by_person = by_person
         self._position = 0
-        self._tail = b""
-        """The last bytes that were read."""
+        self._last = ""
+        """The last record that was there."""
 
     def read(self) -> tuple[list[HistoryRecord], bool]:
-        """Return the new records, and whether the history was replaced: then these are all of its records.
+        """Return the new records, and whether the journal was rolled back: then these are all of its records.
 
         Raises:
-            MemoryStoreError: The history can't be read.
+            MemoryStoreError: The journal can't be read.
         """
-        if self._history.size() == self._position:
+        end = self._journal.size()
+        is_replaced = self._journal.text_at(self._position) != self._last
+        if end == self._position and not is_replaced:
             return [], False
-        is_replaced = self._history.bytes_before(self._position) != self._tail
         start = 0 if is_replaced else self._position
-        records, self._position = self._history.records_from(start, sources=self._sources)
-        self._tail = self._history.bytes_before(self._position)
+        if self._by_person:
+            records, self._position = self._journal.by_person(start), end
+        else:
+            records, self._position = self._journal.records_from(start)
+        self._last = self._journal.text_at(self._position)
         return records, is_replaced
 
 
 class PersonEdits:
     """The memories that a person has written or edited, by hand or by a command."""
 
-    def __init__(self, history: History) -> None:
-        self._follower = HistoryFollower(history, sources=PERSON_SOURCES)
+    def __init__(self, journal: Journal) -> None:
+        self._follower = JournalFollower(journal, by_person=True)
         self._ids: dict[PlaceKey, set[str]] = {}
         self._moving = ""
 
@@ -50,7 +52,7 @@ class PersonEdits:
         """Set `Memory.edited_by_person` of every memory in the document.
 
         Raises:
-            MemoryStoreError: The history can't be read.
+            MemoryStoreError: The journal can't be read.
         """
         records, is_replaced = self._follower.read()
         if is_replaced:

@@ -1,346 +1,225 @@
-"""The memory on PostgreSQL: the sections of the Markdown file as rows, changed in transactions, seen by many machines.
+"""A connection to PostgreSQL: made when it is needed, made anew when it was lost, one transaction at a time."""
 
-A row holds a section as it would stand in the file, so that parsing, changing and history are those of the file. One
-row holds the revision; whoever changes anything locks it first, so that changes come one after the other.
-"""
-
-import json
 import os
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
-from datetime import UTC, datetime
-from hashlib import blake2b
-from itertools import chain, islice, pairwise
-from pathlib import Path
-from uuid import uuid4
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from zorkgpt.errors import FileError, MemoryStoreError
-from zorkgpt.extras import MissingExtra
-from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
-from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, PlaceKey
-from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
-from zorkgpt.memory.storage.database import Database
-from zorkgpt.memory.storage.document import Document, Shelf, indexed, line_end
-from zorkgpt.memory.storage.history import TurnStamp, compacted, row_of
-from zorkgpt.memory.storage.person_edits import PersonEdits
-from zorkgpt.memory.storage.positions import positions_of, spread
-from zorkgpt.memory.storage.section import LocationSection, parse_section
-from zorkgpt.memory.storage.tables import PostgresHistory, PostgresJudgments, PostgresTrials
-from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
-from zorkgpt.memory.storage.word_index import WordIndex, changed_places
+from zorkgpt.errors import MemoryStoreError, reason_of
+from zorkgpt.extras import importing
+from zorkgpt.memory.storage.tables import FORMAT, STORE_SCHEMA
 
-log = get_logger(__name__)
+if TYPE_CHECKING:
+    # An extra: loaded where it is used first.
+    import psycopg
+    from psycopg.sql import Composed
 
-_CHANGED = """
-SELECT position, data, (SELECT revision FROM zorkgpt_state), (SELECT read_anew_at FROM zorkgpt_state)
-FROM zorkgpt_sections WHERE revision > %s ORDER BY position
-"""
+    _Connection = psycopg.Connection[tuple[Any, ...]]
 
-_SHELF = 100
-"""Sections that are looked at together when one of them changes."""
+_SETUP_LOCK = 0x5A6F726B
+"""The number of the advisory lock under which the tables are made."""
+
+_SCHEMA = STORE_SCHEMA.format(key="bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", blob="bytea")
+_LAST_TABLE = "zorkgpt_judgments"
+
+_DEFAULTS: dict[str, Any] = {
+    "connect_timeout": 10,
+    # A network that is gone is noticed within a minute.
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+    "application_name": "zorkgpt",
+}
+
+_SCHEME = re.compile(r"postgres(ql)?(\+\w+)?:", re.IGNORECASE)
 
 
-class PostgresStore:
-    """A memory on PostgreSQL, its document, and the cache of its memories.
+def is_postgres(path: object) -> bool:
+    """Return whether it is meant as the address of a PostgreSQL, and no file.
 
-    Args:
-        url: as libpq reads it: `postgresql://user@host/database`; its `search_path` says where the tables are.
+    One that is misspelt is none of a file either: it may hold a password, and must not be shown as a path.
+    """
+    return _SCHEME.match(str(path)) is not None
+
+
+class PostgresDatabase:
+    """A connection, shared by the threads of a process. Never names the password.
 
     Raises:
-        MemoryStoreError: there is no such server, or it lets nobody in.
+        MemoryStoreError: `url` is no address of a database.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        lock_timeout_s: float = LOCK_TIMEOUT_S,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._database = Database(url, lock_timeout_s=lock_timeout_s)
-        self._now = now
-        self.name = self._database.address
-        self.path = _own_folder(self.name) / "Memories.md"
-        self.guard = self._database.guard
-        self.history = PostgresHistory(self._database)
-        self.trials = PostgresTrials(self._database, _machine(self.path.parent))
-        self.judgments = PostgresJudgments(self._database)
-        self.index = WordIndex(self.path.with_suffix(".index.sqlite"))
-        self._vectors: PostgresVectors | None = None
-        self.vectors_kept = ""
-        self.cache: dict[PlaceKey, list[Memory]] = {}
-        self.recovered: Recovery | None = None
-        self.history_failures = 0
-        self._document = Document()
-        self._positions: list[list[int]] = [[]]
-        """Where the sections of the document stand, in ascending order, shelf by shelf."""
-        self._revision = -1
-        self._edits = PersonEdits(self.history)
-        self.refresh()
+    def __init__(self, url: str, *, lock_timeout_s: float) -> None:
+        with importing("postgres"):
+            from psycopg import ProgrammingError
+            from psycopg.conninfo import conninfo_to_dict
+        try:
+            self._given = conninfo_to_dict(url)
+        except (ProgrammingError, UnicodeError):
+            # Without what libpq says: it repeats the part that it does not understand, which may be the password.
+            raise MemoryStoreError(
+                "The address of the memory can't be read as one of PostgreSQL. It is of the form "
+                "postgresql://user@host:5432/database, with %40 for an @ in a name or a password."
+            ) from None
+        self.address = _address(self._given)
+        self.guard = threading.RLock()
+        self._lock_timeout_s = lock_timeout_s
+        self._connection: _Connection | None = None
+        self._opened_by = 0
+        self._is_changing = False
+        """Whether a transaction is under way: then a connection that is lost is not made anew."""
 
     @property
-    def document(self) -> Document:
-        return self._document
+    def is_changing(self) -> bool:
+        """Whether a change is under way."""
+        return self._is_changing
 
-    def refresh(self) -> None:
-        """See what others wrote.
+    def rows(
+        self, query: "str | Composed", parameters: Sequence[object] | Mapping[str, object] | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Return what a query finds; asked once more over a new connection, where the old one was lost.
 
-        Raises:
-            MemoryStoreError: the server can't be asked; the cache is what was last seen.
+        Within `change`, it is a part of that transaction.
         """
-        with self.guard:
-            ((revision, read_anew_at),) = self._database.rows("SELECT revision, read_anew_at FROM zorkgpt_state")
-            if revision != self._revision:
-                self._pull(revision, read_anew_at)
+        from psycopg import OperationalError, sql
 
-    def apply(
-        self, change: DocumentChange, *, source: str = "agent", turn_stamp: TurnStamp | None = None
-    ) -> ChangedDocument | None:
-        """Change the document as it is in the database now; committed when this returns, with its history.
+        # The text of every query is a constant of the program.
+        asked = sql.SQL(query) if isinstance(query, str) else query
 
-        None from `change`: nothing is to be done.
+        def ask() -> list[tuple[Any, ...]]:
+            cursor = self._connected().execute(asked, parameters)
+            return cursor.fetchall() if cursor.description else []
 
-        Args:
-            source: who changes it, for the history.
-            turn_stamp: the turn in which it is made; None: not known.
-
-        Raises:
-            MemoryStoreError: it could not be locked, read or written; database and cache are as before.
-        """
-        with self.guard:
-            # What there is much of is read before others have to wait, and over a connection that is known to live.
-            self.refresh()
+        with self.guard, self._clear_errors():
+            known = self._connection
             try:
-                with self._database.change() as (revision, read_anew_at):
-                    if revision != self._revision:
-                        self._pull(revision, read_anew_at)
-                    outcome = change(self._document)
-                    if outcome is None or outcome.document is self._document:
-                        return outcome
-                    positions = self._write(outcome.document, revision + 1)
-                    at = self._now().isoformat(timespec="milliseconds")
-                    self.history.append(json.dumps(row_of(at, made, source, turn_stamp)) for made in outcome.changes)
-            except MemoryStoreError:
-                # Nobody knows whether a commit that was cut short has come through.
-                self._revision = -1
-                raise
-            before = self._document
-            self._document, self._positions, self._revision = outcome.document, positions, revision + 1
-            # What is forgotten, or only counted, is no change of a memory.
-            told = {made.location_id for made in outcome.changes}
-            self._refresh_cache(told or changed_places(before, self._document))
-            self._shelve()
-            self._edits.mark(self._document)
-            self.index.follow(self._document)
-            return outcome
+                return ask()
+            except OperationalError:
+                if known is None or not known.closed or self._is_changing:
+                    raise
+                return ask()
 
-    def reconcile(self) -> None:
-        """See what others wrote: the history is written with each change, and never behind."""
-        self.refresh()
+    def put(self, query: "str | Composed", parameters: Iterable[Sequence[object]]) -> None:
+        """Execute a statement for each of these parameters, all of them or none.
 
-    def compact_history(self) -> tuple[int, int]:
-        """Make one record of the observations and trials of a memory that follow one another in the history.
-
-        Returns:
-            The number of records before and after.
+        Within `change`, a failure undoes no more than this.
         """
-        return self.rewrite_history(compacted)
+        from psycopg import sql
 
-    def rewrite_history(self, rewrite: Callable[[list[bytes]], list[bytes]]) -> tuple[int, int]:
-        """Put other lines in the place of those of the history, each the JSON of a change.
+        asked = sql.SQL(query) if isinstance(query, str) else query
+        with self.guard, self._clear_errors():
+            connection = self._connected()
+            with connection.transaction(), connection.cursor() as cursor:
+                cursor.executemany(asked, parameters)
 
-        Returns:
-            The number of lines before and after.
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Ask what belongs together: what is set for the transaction ends with it."""
+        with self.guard, self._clear_errors(), self._connected().transaction():
+            yield
+
+    @contextmanager
+    def change(self) -> Iterator[None]:
+        """Begin a transaction that no other process's can overlap; committed at the end.
+
+        Nothing is changed if the block or the commit raises.
         """
-        with self._database.change():
-            return self.history.rewrite(rewrite)
+        from psycopg import sql
 
-    def vectors(self) -> PostgresVectors | None:
-        """Return the table of vectors, made where there is none; None: `vectors_kept` says why there can't be any."""
-        with self.guard:
-            if self._vectors is None and not self.vectors_kept:
+        with self.guard, self._clear_errors():
+            connection = self._connected()
+            with connection.transaction():
+                self._is_changing = True
                 try:
-                    self._vectors = PostgresVectors(self._database)
-                    self.vectors_kept = "in the database"
-                except (MemoryStoreError, MissingExtra) as error:
-                    self.vectors_kept = f"on each machine, since the database can't keep them: {error}"
-                    log.warning("vectors are kept on each machine", extra={"error": str(error)})
-        return self._vectors
-
-    def forget_vectors(self) -> None:
-        """Delete the vectors of the texts that no memory has any more, and those that this machine keeps."""
-        from zorkgpt.embeddings.table import key_of
-
-        self.path.with_suffix(".vectors.npz").unlink(missing_ok=True)
-        with self.guard:
-            self.refresh()
-            # Other machines rely on those of the texts that are left.
-            keys = {key_of(memory.text) for kept in self.cache.values() for memory in kept}
-            delete_all_but(self._database, keys)
-
-    def claim_episode(self, least: int) -> int:
-        """Return the number of a new episode, this one or a higher one, which no other machine has."""
-        query = "UPDATE zorkgpt_state SET episodes = greatest(episodes + 1, %s) RETURNING episodes"
-        return int(self._database.rows(query, (least,))[0][0])
-
-    def claim_subject(self, subject: str) -> str:
-        """Return what the memory is about: this, where nobody has said it before."""
-        with self._database.transaction():
-            self._database.rows("UPDATE zorkgpt_state SET subject = %s WHERE subject = ''", (subject,))
-            return str(self._database.rows("SELECT subject FROM zorkgpt_state")[0][0])
-
-    def locked(self) -> AbstractContextManager[object]:
-        """Keep the other threads from changing what this machine keeps."""
-        return self.guard
+                    connection.execute(
+                        sql.SQL(
+                            # A machine that vanishes with the lock is let go of by the server.
+                            "SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 60000; "
+                            "SELECT 1 FROM zorkgpt_state FOR UPDATE"
+                        ).format(sql.Literal(max(1, int(self._lock_timeout_s * 1000))))
+                    )
+                    yield
+                finally:
+                    self._is_changing = False
 
     def close(self) -> None:
-        """Close the connection and the index of words; the next call opens them again."""
         with self.guard:
-            self._database.close()
-            self.index.close()
+            if self._connection is not None and self._opened_by == os.getpid():
+                self._connection.close()
+            self._connection = None
 
-    def _pull(self, revision: int, read_anew_at: int) -> None:
-        """Take in what has changed since the last time."""
-        is_anew = self._revision < read_anew_at or self._revision < 0
-        found = self._database.rows(_CHANGED, (-1 if is_anew else self._revision,))
-        if found:
-            # One statement sees one state of the database, which may be a later one by now.
-            revision, read_anew_at = found[0][2:]
-            if not is_anew and self._revision < read_anew_at:
-                return self._pull(revision, read_anew_at)
-        known = {section.data: section for section in self._document.sections} if is_anew else {}
-        new = {position: known.get(data) or parse_section(data) for position, data, *_ in found}
-        if is_anew:
-            self._document, self._positions = _one_shelf(list(new.values())), [list(new)]
-            self._refresh_cache({*self.cache, *self._document.section_indexes})
-        else:
-            changed: set[PlaceKey] = set()
-            for position, section in new.items():
-                old = self._put(position, section)
-                changed |= {
-                    one.location_id for one in (old, section) if one is not None and one.location_id is not None
-                }
-            self._refresh_cache(changed)
-        self._shelve()
-        self._revision = revision
-        self._edits.mark(self._document)
-        return None
+    def _connected(self) -> "_Connection":
+        if self._opened_by != os.getpid():
+            # A child must not go on with what its parent process opened.
+            self._connection = None
+        if self._connection is None or (self._connection.closed and not self._is_changing):
+            self._connection = self._connect()
+            self._opened_by = os.getpid()
+        return self._connection
 
-    def _put(self, position: int, section: LocationSection) -> LocationSection | None:
-        """Put a section where it stands now, and return the one that stood there."""
-        least = 1 if section.location_id is not None and len(self._positions) > 1 else 0
-        number = max(least, bisect_right([its[0] if its else position for its in self._positions], position) - 1)
-        its, sections = self._positions[number], list(self._document.shelves[number].sections)
-        at = bisect_left(its, position)
-        old = sections[at] if at < len(its) and its[at] == position else None
-        if old is not None and old.location_id == section.location_id:
-            self._document = self._document.replaced((number, at), section)
-            return old
-        sections[at : at + (old is not None)] = [section]
-        its[at : at + (old is not None)] = [position]
-        self._document = self._document.with_sections(number, sections)
-        return old
+    def _connect(self) -> "_Connection":
+        import psycopg
+        from psycopg.conninfo import make_conninfo
 
-    def _shelve(self) -> None:
-        """Cut what has grown long, so that a change costs no more where there are many places.
+        try:
+            # Without prepared statements, since a pooler in between may not know them.
+            connection = psycopg.connect(
+                make_conninfo(**{**_DEFAULTS, **self._given, "client_encoding": "utf8"}),
+                autocommit=True,
+                prepare_threshold=None,
+            )
+        except psycopg.Error as error:
+            raise MemoryStoreError(
+                f"Can't reach PostgreSQL at {self.address}: {self._without_password(error)}. Is the server running, "
+                "and do user, password and database exist? A file, such as Memories.md, needs no server."
+            ) from None
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        try:
+            self._set_up(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
-        Above the first place stands what is on the first shelf, as where files are cut.
-        """
-        if all(len(its) <= 2 * _SHELF for its in self._positions) and all(self._positions[1:]):
-            return
-        sections = self._document.sections
-        positions = list(chain.from_iterable(self._positions))
-        first = next((at for at, section in enumerate(sections) if section.location_id is not None), 0)
-        cuts = [0, *range(first, max(first + 1, len(sections) - _SHELF // 2), _SHELF), len(sections)]
-        ends = list(pairwise(cuts))
-        eol = self._document.shelves[0].eol
-        self._document = indexed(tuple(Shelf(sections[start:end], eol) for start, end in ends))
-        self._positions = [positions[start:end] for start, end in ends]
+    def _set_up(self, connection: "_Connection") -> None:
+        """Make the tables where there are none."""
+        there = connection.execute("SELECT to_regclass(%s)", (_LAST_TABLE,)).fetchone()
+        if there == (None,):
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
+                connection.execute(_SCHEMA)
+        found = connection.execute("SELECT format FROM zorkgpt_state").fetchone()
+        if found is None or found[0] > FORMAT:
+            raise MemoryStoreError(f"The memory at {self.address} was written by a later version. Update zorkgpt.")
 
-    def _refresh_cache(self, places: Iterable[PlaceKey]) -> None:
-        for place in places:
-            if memories := self._document.memories(place):
-                self.cache[place] = memories
-            else:
-                self.cache.pop(place, None)
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        import psycopg
 
-    def _write(self, document: Document, revision: int) -> list[list[int]]:
-        """Write the sections that differ, and return where all of them stand."""
-        positions = self._placed(document)
-        before: dict[int, LocationSection] = {}
-        is_anew = positions is None
-        if positions is None:
-            left = iter(spread(len(document.sections)))
-            positions = [list(islice(left, len(shelf.sections))) for shelf in document.shelves]
-        changed: list[tuple[int, int, bytes]] = []
-        for number, (shelf, its) in enumerate(zip(document.shelves, positions, strict=True)):
-            if not is_anew:
-                old = self._document.shelves[number]
-                if old is shelf:
-                    continue
-                before |= zip(self._positions[number], old.sections, strict=True)
-            changed += [
-                (position, revision, section.data)
-                for position, section in zip(its, shelf.sections, strict=True)
-                if before.pop(position, None) is not section
-            ]
-        if is_anew:
-            self._database.rows("DELETE FROM zorkgpt_sections")
-        elif before:
-            self._database.rows("DELETE FROM zorkgpt_sections WHERE position = ANY(%s)", (list(before),))
-        self._database.put(
-            "INSERT INTO zorkgpt_sections (position, revision, data) VALUES (%s, %s, %s) "
-            "ON CONFLICT (position) DO UPDATE SET revision = excluded.revision, data = excluded.data",
-            changed,
-        )
-        self._database.rows(
-            "UPDATE zorkgpt_state SET revision = %s, read_anew_at = CASE WHEN %s THEN %s ELSE read_anew_at END",
-            (revision, is_anew or bool(before), revision),
-        )
-        return positions
+        try:
+            yield
+        except psycopg.errors.LockNotAvailable:
+            raise MemoryStoreError(
+                f"The memory at {self.address} has been locked by another process for {self._lock_timeout_s:g} s."
+            ) from None
+        except psycopg.Error as error:
+            raise MemoryStoreError(f"PostgreSQL at {self.address}: {self._without_password(error)}") from None
 
-    def _placed(self, document: Document) -> list[list[int]] | None:
-        """Return where the sections stand, shelf by shelf; None: all are to be placed anew."""
-        if len(document.shelves) != len(self._positions) or self._document.is_empty:
-            return None
-        placed: list[list[int]] = []
-        for number, shelf in enumerate(document.shelves):
-            old, its = self._document.shelves[number], self._positions[number]
-            if old is not shelf:
-                low = next((one[-1] for one in reversed(placed) if one), None)
-                high = next((one[0] for one in self._positions[number + 1 :] if one), None)
-                found = positions_of(old.sections, its, shelf.sections, low, high)
-                if found is None:
-                    return None
-                its = found
-            placed.append(its)
-        return placed
+    def _without_password(self, error: "psycopg.Error") -> str:
+        said = reason_of(error).rstrip(".?")
+        for name in ("password", "sslpassword"):
+            if self._given.get(name):
+                said = said.replace(str(self._given[name]), "***")
+        return said
 
 
-def _one_shelf(sections: Sequence[LocationSection]) -> Document:
-    return indexed((Shelf(tuple(sections), line_end(sections[0].data) if sections else "\n"),))
-
-
-def _own_folder(address: str) -> Path:
-    """Return the folder for what this machine keeps of a memory for itself; made if there is none."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    folder = Path(state) / "zorkgpt" / blake2b(address.encode(), digest_size=8).hexdigest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        log.warning("what this machine keeps for itself is not kept", extra={"path": str(folder), "error": str(error)})
-    return folder
-
-
-def _machine(folder: Path) -> str:
-    """Return the name by which this machine's rows are known, made up where there is none."""
-    path = folder / "machine"
-    try:
-        if not path.exists():
-            # Several processes may be the first; the file is there whole or not at all.
-            write_file(path, uuid4().hex.encode())
-        return path.read_text(encoding="ascii")
-    except (OSError, FileError, ValueError):
-        return uuid4().hex
+def _address(given: dict[str, Any]) -> str:
+    """Return what names the database, without the password."""
+    user = f"{given['user']}@" if given.get("user") else ""
+    host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST", "")
+    port = f":{given['port']}" if given.get("port") else ""
+    where = f"postgresql://{user}{host}{port}/{given.get('dbname') or ''}"
+    return f"{where}?options={given['options']}" if given.get("options") else where

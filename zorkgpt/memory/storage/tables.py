@@ -1,148 +1,251 @@
-"""What stands beside the sections on PostgreSQL: the history, the trials, and what a model has judged."""
+"""The tables beside the memories: the journal, the trials, and what a model has judged. The same on every database."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import Any, Protocol
 
-from zorkgpt.memory.storage.database import Database
-from zorkgpt.memory.storage.history import HistoryRecord, record_of
-from zorkgpt.memory.storage.trials import Trial, batch_of, line_of
+from zorkgpt.memory.models import Memory, PlaceKey, episode_key
+from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, TurnStamp, record_of, replayed, row_of
+from zorkgpt.memory.storage.trials import Trial, trial_of
 
 _PAGE = 5_000
-"""How many rows are read at a time."""
+"""Rows read at a time."""
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS zorkgpt_journal (
+    id {key},
+    place text NOT NULL,
+    source text NOT NULL,
+    record text NOT NULL
+);
+CREATE INDEX IF NOT EXISTS zorkgpt_journal_place ON zorkgpt_journal (place);
+CREATE INDEX IF NOT EXISTS zorkgpt_journal_source ON zorkgpt_journal (source, id);
+CREATE TABLE IF NOT EXISTS zorkgpt_trials (
+    id {key},
+    machine text NOT NULL,
+    episode text NOT NULL,
+    record text NOT NULL
+);
+CREATE INDEX IF NOT EXISTS zorkgpt_trials_episode ON zorkgpt_trials (episode);
+CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
+    id {key},
+    key text NOT NULL UNIQUE,
+    answer text NOT NULL
+);
+"""
+"""The tables of this module; `key` is the database's type for ascending row numbers."""
 
 
-class PostgresHistory:
-    """The table of changes. A position in it is the number of a record."""
+FORMAT = 1
+"""The version of the tables."""
 
-    def __init__(self, database: Database) -> None:
+STORE_SCHEMA = (
+    SCHEMA
+    + f"""
+CREATE TABLE IF NOT EXISTS zorkgpt_state (
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    format integer NOT NULL,
+    revision bigint NOT NULL,
+    read_anew_at bigint NOT NULL,
+    episodes bigint NOT NULL DEFAULT 0,
+    subject text NOT NULL DEFAULT ''
+);
+CREATE TABLE IF NOT EXISTS zorkgpt_sections (
+    position bigint PRIMARY KEY,
+    revision bigint NOT NULL,
+    data {{blob}} NOT NULL
+);
+CREATE INDEX IF NOT EXISTS zorkgpt_sections_revision ON zorkgpt_sections (revision);
+INSERT INTO zorkgpt_state (format, revision, read_anew_at) VALUES ({FORMAT}, 0, 0) ON CONFLICT DO NOTHING;
+"""
+)
+"""The tables of a store that keeps the memories too."""
+
+
+class Rows(Protocol):
+    """A database that answers queries. `%s` stands for a parameter. Every method may raise `MemoryStoreError`."""
+
+    def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows that a query finds."""
+        ...
+
+    def put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
+        """Execute a statement once for each set of parameters, all or none."""
+        ...
+
+
+class Records:
+    """A table of JSON records that grows. Positions are the numbers of its rows."""
+
+    table: str
+
+    def __init__(self, database: Rows) -> None:
         self._database = database
 
     def size(self) -> int:
-        """Return the number of the last record; 0 if there is none."""
-        return int(self._database.rows("SELECT coalesce(max(id), 0) FROM zorkgpt_history")[0][0])
+        """Return the position of the last record, 0 if there is none."""
+        return int(self._database.rows(f"SELECT coalesce(max(id), 0) FROM {self.table}")[0][0])
 
-    def records(self) -> Iterator[HistoryRecord]:
-        """Yield all records, oldest first."""
-        for _, record in self._from(0):
-            yield record
+    def texts_from(self, start: int) -> Iterator[tuple[int, str]]:
+        """Yield position and JSON of each record after this position."""
+        query = f"SELECT id, record FROM {self.table} WHERE id > %s ORDER BY id LIMIT %s"
+        while page := self._database.rows(query, (start, _PAGE)):
+            yield from page
+            start = page[-1][0]
 
-    def records_from(self, start: int, *, sources: Sequence[str] | None = None) -> tuple[list[HistoryRecord], int]:
-        """Return the records after this number, and the number of the last.
+    def text_at(self, position: int) -> str:
+        """Return the JSON of this record, "" if there is none: it tells a table from one that was rolled back."""
+        found = self._database.rows(f"SELECT record FROM {self.table} WHERE id = %s", (position,))
+        return str(found[0][0]) if found else ""
+
+    def clean(self, change: Callable[[str], str]) -> None:
+        """Replace the JSON of each record by what `change` returns; "" deletes the record."""
+        found = self._database.rows(f"SELECT id, record FROM {self.table}")
+        changed = [(number, new) for number, said in found if (new := change(said)) != said]
+        self._database.put(f"DELETE FROM {self.table} WHERE id = %s", [(number,) for number, new in changed if not new])
+        self._database.put(
+            f"UPDATE {self.table} SET record = %s WHERE id = %s", [(new, number) for number, new in changed if new]
+        )
+
+
+class Journal(Records):
+    """Every change of a memory, in order."""
+
+    table = "zorkgpt_journal"
+
+    def __init__(self, database: Rows, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        super().__init__(database)
+        self._now = now
+
+    def append(
+        self, changes: Iterable[Change], *, source: str = "agent", turn_stamp: TurnStamp | None = None, at: str = ""
+    ) -> None:
+        """Add a record for each change.
 
         Args:
-            sources: Return only records from these. None: all.
+            at: The time in UTC, as ISO 8601; now by default.
         """
-        if sources is not None:
-            end = self.size()
-            # As text: PostgreSQL can't look into JSON that holds a null character.
-            marks = [f'%"source": "{source}"%' for source in sources]
-            query = (
-                "SELECT record::text FROM zorkgpt_history "
-                "WHERE id > %s AND id <= %s AND record::text LIKE ANY(%s) ORDER BY id"
-            )
-            rows = self._database.rows(query, (start, end, marks))
-            return [record for (said,) in rows if (record := record_of(json.loads(said)))], end
-        found = list(self._from(start))
-        return [record for _, record in found], found[-1][0] if found else start
+        at = at or self._now().isoformat(timespec="milliseconds")
+        self._database.put(
+            "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, %s, %s)",
+            [(_key(one.location_id), source, json.dumps(row_of(at, one, source, turn_stamp))) for one in changes],
+        )
 
-    def bytes_before(self, end: int) -> bytes:
-        """Return the record of this number, which tells whether a history is still the one that was read."""
-        found = self._database.rows("SELECT record::text FROM zorkgpt_history WHERE id = %s", (end,))
-        return str(found[0][0]).encode() if found else b""
+    def copy(self, other: "Journal") -> None:
+        """Add the records of another journal."""
+        rows = [(_loaded(text), text) for _, text in other.texts_from(0)]
+        self._database.put(
+            "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, %s, %s)",
+            [(_key(row["location_id"]), row["source"], text) for row, text in rows if record_of(row) is not None],
+        )
 
-    def append(self, records: Iterable[str]) -> None:
-        """Add records, each the JSON of a change."""
-        self._database.put("INSERT INTO zorkgpt_history (record) VALUES (%s)", [(record,) for record in records])
+    def records(self, place: PlaceKey | None = None) -> Iterator[HistoryRecord]:
+        """Yield all records, or those of one place, oldest first."""
+        if place is None:
+            found = (said for _, said in self.texts_from(0))
+        else:
+            query = "SELECT record FROM zorkgpt_journal WHERE place = %s ORDER BY id"
+            found = (said for (said,) in self._database.rows(query, (_key(place),)))
+        for said in found:
+            record = record_of(_loaded(said))
+            if record is not None:
+                yield record
 
-    def rewrite(self, rewrite: Callable[[list[bytes]], list[bytes]]) -> tuple[int, int]:
-        """Put other lines in the place of all records, and return how many there were and are; within a change."""
-        found = self._database.rows("SELECT record::text FROM zorkgpt_history ORDER BY id")
-        kept = rewrite([str(said).encode() + b"\n" for (said,) in found])
-        self._database.rows("TRUNCATE zorkgpt_history RESTART IDENTITY")
-        self.append(line.decode() for line in kept)
-        return len(found), len(kept)
+    def replayed(self) -> dict[PlaceKey, list[Memory]]:
+        """Return the memories that all records lead to."""
+        return replayed(self.records())
 
-    def _from(self, start: int) -> Iterator[tuple[int, HistoryRecord]]:
-        query = "SELECT id, record::text FROM zorkgpt_history WHERE id > %s ORDER BY id LIMIT %s"
-        while page := self._database.rows(query, (start, _PAGE)):
-            for start, said in page:
-                record = record_of(json.loads(said))
-                if record is not None:
-                    yield start, record
+    def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
+        """Return the records after this position, and the position of the last one."""
+        texts = list(self.texts_from(start))
+        records = [record for _, said in texts if (record := record_of(_loaded(said))) is not None]
+        return records, texts[-1][0] if texts else start
+
+    def by_person(self, start: int) -> list[HistoryRecord]:
+        """Return the changes that a person made after this position."""
+        marks = ", ".join(["%s"] * len(PERSON_SOURCES))
+        query = f"SELECT record FROM zorkgpt_journal WHERE source IN ({marks}) AND id > %s ORDER BY id"
+        found = self._database.rows(query, (*PERSON_SOURCES, start))
+        return [record for (said,) in found if (record := record_of(_loaded(said))) is not None]
 
 
-class PostgresTrials:
-    """The table of trials, a row for all that were counted in one change, written with it.
+class Trials(Records):
+    """Every trial of a memory, in the order in which they were counted.
 
     Args:
-        machine: who writes them: two machines may number their episodes alike.
+        machine: The player who writes: two machines may number their episodes alike.
     """
 
-    def __init__(self, database: Database, machine: str) -> None:
-        self._database = database
+    table = "zorkgpt_trials"
+
+    def __init__(self, database: Rows, machine: str = "") -> None:
+        super().__init__(database)
         self._machine = machine
 
-    def append(self, trials: Sequence[Trial]) -> int:
-        """Add a row with these trials, and return 0: none of them stays if the change that counts them does not."""
-        row = (self._machine, line_of(trials, datetime.now(UTC)).decode())
-        self._database.put("INSERT INTO zorkgpt_trials (machine, batch) VALUES (%s, %s)", [row])
-        return 0
+    def append(self, trials: Iterable[Trial]) -> None:
+        """Add trials, within the transaction that counts them."""
+        self._database.put(
+            "INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)",
+            [(self._machine, _key(episode_key(one.episode)), json.dumps(asdict(one))) for one in trials],
+        )
 
     def trials(self) -> Iterator[Trial]:
         """Yield the trials of all machines, oldest first."""
-        for (said,) in self._database.rows("SELECT batch::text FROM zorkgpt_trials ORDER BY id"):
-            yield from batch_of(said)
+        return _trials(self._database.rows("SELECT record FROM zorkgpt_trials ORDER BY id"))
 
-    def own_trials(self) -> Iterator[Trial]:
-        """Yield those of this machine."""
-        query = "SELECT batch::text FROM zorkgpt_trials WHERE machine = %s ORDER BY id"
-        for (said,) in self._database.rows(query, (self._machine,)):
-            yield from batch_of(said)
-
-    def uncounted(self) -> list[Trial]:
-        """Return none: trials and counts are written in one transaction."""
-        return []
-
-    def clean(self, change: Callable[[bytes], bytes]) -> None:
-        """Put what `change` returns in the place of each row; b"" deletes it."""
-        found = self._database.rows("SELECT id, batch::text FROM zorkgpt_trials")
-        _clean(self._database, "zorkgpt_trials", "id", "batch", found, change)
+    def own_trials(self, episode: int | str | None = None) -> Iterator[Trial]:
+        """Yield the trials of this machine, oldest first; of one episode only if it is given."""
+        query, asked = "SELECT record FROM zorkgpt_trials WHERE machine = %s", [self._machine]
+        if episode is not None:
+            query, asked = f"{query} AND episode = %s", [*asked, _key(episode_key(episode))]
+        return _trials(self._database.rows(f"{query} ORDER BY id", asked))
 
 
-class PostgresJudgments:
-    """The table of what a model has judged, by the keys of the questions."""
+class JudgmentTable:
+    """Answers of a model, by the keys of the questions."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Rows) -> None:
         self._database = database
 
     def get(self, key: str) -> object:
-        """Return the answer to a question, as plain values; None: it was not asked yet."""
-        found = self._database.rows("SELECT answer::text FROM zorkgpt_judgments WHERE key = %s", (key,))
-        return json.loads(found[0][0]) if found else None
+        """Return the answer to a question as plain values, None if it was not asked yet."""
+        found = self._database.rows("SELECT answer FROM zorkgpt_judgments WHERE key = %s", (key,))
+        return _loaded(found[0][0]) if found else None
 
     def put(self, key: str, answer: dict[str, object]) -> None:
         """Keep the answer to a question."""
-        query = "INSERT INTO zorkgpt_judgments VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET answer = excluded.answer"
+        query = (
+            "INSERT INTO zorkgpt_judgments (key, answer) VALUES (%s, %s) "
+            "ON CONFLICT (key) DO UPDATE SET answer = excluded.answer"
+        )
         self._database.put(query, [(key, json.dumps(answer))])
 
-    def clean(self, change: Callable[[bytes], bytes]) -> None:
-        """Put what `change` returns in the place of each answer; b"" deletes it."""
-        found = self._database.rows("SELECT key, answer::text FROM zorkgpt_judgments")
-        _clean(self._database, "zorkgpt_judgments", "key", "answer", found, change)
+    def size(self) -> int:
+        """Return the number of the last answer, 0 if there is none."""
+        return int(self._database.rows("SELECT coalesce(max(id), 0) FROM zorkgpt_judgments")[0][0])
+
+    def clear(self) -> None:
+        """Delete all answers: their questions are asked again."""
+        self._database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(0,)])
 
 
-def _clean(
-    database: Database,
-    table: str,
-    key: str,
-    column: str,
-    rows: Iterable[tuple[object, str]],
-    change: Callable[[bytes], bytes],
-) -> None:
-    changed = [(number, new) for number, said in rows if (new := change(said.encode())) != said.encode()]
-    database.put(f"DELETE FROM {table} WHERE {key} = %s", [(number,) for number, new in changed if not new])
-    database.put(
-        f"UPDATE {table} SET {column} = %s WHERE {key} = %s",
-        [(new.decode(), number) for number, new in changed if new],
-    )
+def _trials(rows: Iterable[tuple[str]]) -> Iterator[Trial]:
+    for (said,) in rows:
+        try:
+            yield trial_of(_loaded(said))
+        except (KeyError, TypeError, ValueError):
+            continue
+
+
+def _loaded(said: str) -> Any:
+    try:
+        return json.loads(said)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _key(value: PlaceKey) -> str:
+    return json.dumps(value)

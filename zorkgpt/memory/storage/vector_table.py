@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.extras import require
 from zorkgpt.log import get_logger
-from zorkgpt.memory.storage.database import Database
+from zorkgpt.memory.storage.postgres import PostgresDatabase
 
 if TYPE_CHECKING:
     from psycopg.sql import Composed
@@ -50,7 +50,7 @@ class PostgresVectors:
         MemoryStoreError: the database has no extension `vector` and none can be created, or a package is missing.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         require("postgres")
         self._database = database
         self._schema = _schema_of_extension(database)
@@ -150,13 +150,13 @@ class PostgresVectors:
         )
 
 
-def delete_all_but(database: Database, keys: Collection[bytes]) -> None:
+def delete_all_but(database: PostgresDatabase, keys: Collection[bytes]) -> None:
     """Delete all vectors but these, where there are any."""
     if database.rows("SELECT to_regclass('zorkgpt_vectors')") != [(None,)]:
         database.rows("DELETE FROM zorkgpt_vectors WHERE NOT key = ANY(%s)", (list(keys),))
 
 
-def _schema_of_extension(database: Database) -> str:
+def _schema_of_extension(database: PostgresDatabase) -> str:
     """Return the schema in which the extension is, which need not be on the search path; created if there is none."""
     if not (found := database.rows(_WHERE_THE_EXTENSION_IS)):
         # In the schema that all memories of a database can see: there is one extension for all of them.

@@ -13,11 +13,11 @@ from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument
-from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import differences
+from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.shelves import joined, read_document
 
 _AT_ONCE = 500
 """How many memories are added in one write, and more only where they are of one place."""
@@ -64,7 +64,7 @@ def write_memories(store: Store, path: Path) -> None:
     """
     store.refresh()
     try:
-        write_file(path, joined(store.document))
+        write_file(path, render(store.document))
     except FileError as error:
         raise MemoryStoreError(str(error)) from error
 
@@ -82,11 +82,26 @@ def import_memories(store: Store, path: Path) -> tuple[int, int]:
     """
     memories = read_memories(path)
     if store.document.is_empty and not _is_json(path.read_bytes()):
-        document = parse(joined(read_document(path)))
+        document = read_document(path)
         change = ChangedDocument(document, tuple(differences({}, document)))
         if store.apply(lambda now: change if now.is_empty else None) is not None:
             return len(change.changes), len(memories)
     return add_all(store, memories), len(memories)
+
+
+def convert(source: Store, target: Store) -> int:
+    """Copy all memories with their journal and trials to an empty store; return how many memories there are.
+
+    Raises:
+        MemoryStoreError: There is something in the target, or it can't be written.
+    """
+    document = parse(render(source.document))
+    outcome = target.apply(lambda now: ChangedDocument(document) if now.is_empty else None)
+    if outcome is None:
+        raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
+    target.journal.copy(source.journal)
+    target.trials.append(source.trials.trials())
+    return sum(map(len, document.all_memories().values()))
 
 
 def add_all(store: Store, memories: Iterable[LocatedMemory]) -> int:
@@ -102,7 +117,6 @@ def add_all(store: Store, memories: Iterable[LocatedMemory]) -> int:
     for located in memories:
         places.setdefault(located.location_id, []).append(located)
     added = 0
-    # In the order of the file, so that few shelves are written at a time.
     for batch in _batches([places[place] for place in sorted(places, key=place_order)]):
         outcome = store.apply(lambda document, batch=batch: with_memories(document, batch))  # type: ignore[misc]
         added += len(outcome.changes) if outcome else 0

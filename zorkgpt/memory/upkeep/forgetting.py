@@ -17,7 +17,6 @@ from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, one_line
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection, parse_section
-from zorkgpt.memory.storage.shelves import is_shelf_name
 
 FORGOTTEN = "[forgotten]"
 """Stands where a text was that is forgotten."""
@@ -62,10 +61,9 @@ def traces_of_memory(store: Store, place: PlaceKey, memory: Memory) -> Traces:
     """Return the traces of one memory: every text and title that it ever had."""
     wanted = memory_id(place, memory)
     known = [memory]
-    for record in store.history.records():
-        if record.change.location_id == place:
-            both = (record.change.before, record.change.after)
-            known += [one for one in both if one is not None and memory_id(place, one) == wanted]
+    for record in store.journal.records(place):
+        both = (record.change.before, record.change.after)
+        known += [one for one in both if one is not None and memory_id(place, one) == wanted]
     texts = frozenset(one.text for one in known if one.text.strip())
     return Traces(frozenset({(place, wanted)}), texts, frozenset(one.title for one in known))
 
@@ -92,23 +90,16 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
     path = store.path
     with store.guard, store.locked():
         store.apply(lambda document: ChangedDocument(_document(document, traces)))
-        for beside in sorted((*path.parent.glob(f"{path.name}.*"), *path.with_suffix("").glob("*.md.*"))):
-            if beside.suffix != ".lock":
+        for beside in sorted(path.parent.glob(f"{path.name}.*")):
+            if beside.suffix == ".backup" or ".damaged-" in beside.name:
                 _clean_markdown(beside, traces)
-        store.rewrite_history(lambda lines: _without_removed(lines, traces))
-        store.trials.clean(lambda line: _line(line, traces, False, lambda _: True))
-        if store.judgments is not None:
-            store.judgments.clean(lambda line: _line(line, traces, True, lambda _: True))
-        _clean_json(path.with_suffix(".judged.jsonl"), traces, drops=True)
-        # Disposable, and made again without it.
-        store.forget_vectors()
-        store.index.delete()
+        store.erase(lambda said: _cleaned(said, traces))
         for snapshot in path.parent.glob("*.json"):
             _clean_json(snapshot, traces)
         for file in sorted(runs.rglob("*")):
             if file.suffix in (".json", ".jsonl", ".journal"):
                 _clean_json(file, traces)
-            elif file.name.endswith(path.name) or is_shelf_name(file.name.partition(".")[2]):
+            elif file.name.endswith(path.name):
                 _clean_markdown(file, traces)
     store.refresh()
 
@@ -167,26 +158,22 @@ def _clean_markdown(path: Path, traces: Traces) -> None:
             write_file(path, cleaned)
 
 
-def _without_removed(lines: Iterable[bytes], traces: Traces) -> list[bytes]:
-    """Return the lines of a history without those of what is removed, and without traces of it."""
+def _cleaned(said: str, traces: Traces) -> str:
+    """Return a stored JSON text without the traces, "" if it is about what is removed."""
 
     def is_kept(row: Any) -> bool:
         try:
             place = checked_place(row["location_id"])
             both = [memory_of(row[name]) for name in ("before", "after") if row.get(name)]
         except (KeyError, TypeError, ValueError, AttributeError):
-            return True
+            return not _is_forgotten(row, traces)
         return not any(traces.is_removed(place, one) for one in both)
 
-    return [cleaned for line in lines if (cleaned := _line(line, traces, False, is_kept))]
+    return decode(_line(encode(said), traces, is_kept)).rstrip("\n")
 
 
-def _clean_json(path: Path, traces: Traces, *, drops: bool = False) -> None:
-    """Clean a file of JSON, or of one JSON value a line.
-
-    Args:
-        drops: leave out a line that has any of the traces.
-    """
+def _clean_json(path: Path, traces: Traces) -> None:
+    """Clean a file of JSON, or of one JSON value a line."""
     if not path.is_file():
         return
     data = path.read_bytes()
@@ -199,12 +186,12 @@ def _clean_json(path: Path, traces: Traces, *, drops: bool = False) -> None:
         cleaned = _value(whole, traces)
         new = data if cleaned == whole else json.dumps(cleaned, indent=1).encode()
     else:
-        new = b"".join(_line(line, traces, drops, lambda _: True) for line in lines)
+        new = b"".join(_line(line, traces, lambda _: True) for line in lines)
     if new != data:
         write_file(path, new)
 
 
-def _line(line: bytes, traces: Traces, drops: bool, is_kept: Callable[[Any], bool]) -> bytes:
+def _line(line: bytes, traces: Traces, is_kept: Callable[[Any], bool]) -> bytes:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -213,9 +200,7 @@ def _line(line: bytes, traces: Traces, drops: bool, is_kept: Callable[[Any], boo
     if not is_kept(row):
         return b""
     cleaned = _value(row, traces)
-    if cleaned == row:
-        return line
-    return b"" if drops else json.dumps(cleaned).encode() + b"\n"
+    return line if cleaned == row else json.dumps(cleaned).encode() + b"\n"
 
 
 def _value(value: Any, traces: Traces) -> Any:

@@ -1,0 +1,90 @@
+"""The memory in a SQLite file, beyond what every store promises."""
+
+import os
+import sqlite3
+
+import pytest
+
+from tests.fixtures.memory import memory
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.upkeep.exchange import add_all
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "memories.sqlite"
+
+
+def titles(manager):
+    return [one.memory.title for one in manager.all_memories()]
+
+
+def test_reading_a_memory_that_is_not_there_creates_nothing(path):
+    with SimpleMemoryManager.open(path) as manager:
+        assert manager.recall(5) == ""
+        assert manager.all_memories() == []
+    assert os.listdir(path.parent) == []
+
+
+def test_a_change_writes_the_row_of_its_place_and_no_other(path):
+    with SimpleMemoryManager.open(path) as manager:
+        add_all(manager.store, [LocatedMemory(place, "Room", memory(f"At {place}")) for place in range(300)])
+        before = dict(manager.store.database.rows("SELECT position, revision FROM zorkgpt_sections"))
+        manager.add_memory(7, "Room", memory("Another"))
+        after = dict(manager.store.database.rows("SELECT position, revision FROM zorkgpt_sections"))
+    assert sum(after[position] != before.get(position) for position in after) == 1
+
+
+def test_another_process_sees_it_and_a_forked_one_goes_on(path):
+    with SimpleMemoryManager.open(path) as manager, SimpleMemoryManager.open(path) as other:
+        manager.add_memory(5, "Hall", memory("First"))
+        assert titles(other) == ["First"]
+        if (child := os.fork()) == 0:
+            os._exit(0 if manager.add_memory(5, "Hall", memory("By the child")) else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert titles(manager) == titles(other) == ["First", "By the child"]
+
+
+def test_a_damaged_file_is_an_error_and_stays_as_it_is(path):
+    path.write_bytes(b"SQLite format 3\0" + b"no database" * 1000)
+    before = path.read_bytes()
+    with pytest.raises(MemoryStoreError, match="Can't read .*memories.sqlite"):
+        SimpleMemoryManager.open(path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["memories.sqlite"]
+
+
+def test_a_file_of_another_program_is_refused_untouched(path):
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE songs (title text)")
+    before = path.read_bytes()
+    with pytest.raises(MemoryStoreError, match="another program's SQLite file"):
+        SimpleMemoryManager.open(path)
+    assert path.read_bytes() == before
+
+
+def test_the_journal_beside_a_memory_file_is_no_memory(tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
+        manager.add_memory(5, "Hall", memory("First"))
+    with pytest.raises(MemoryStoreError, match="not a memory"):
+        SimpleMemoryManager.open(tmp_path / "Memories.md.sqlite")
+
+
+def test_what_is_forgotten_leaves_no_trace(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.remember(5, "The password is hunter2.", title="Password")
+        manager.remember(5, "The rug hides a trap door.", title="Rug")
+        manager.update("Rug", text="The rug hides hunter2.")
+        assert manager.search("password")
+        assert manager.forget(text="hunter2") == 2
+    assert not [file for file in path.parent.iterdir() if b"hunter2" in file.read_bytes()]
+
+
+def test_a_large_markdown_file_says_once_how_to_convert_it(tmp_path, caplog):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
+        for number in range(3):
+            manager.add_memory(number, "Room", memory(f"Number {number}", text="x" * 400_000))
+        manager.add_memory(9, "Room", memory("Last"))
+    assert caplog.text.count("`zorkgpt memories convert`") == 1

@@ -1,0 +1,501 @@
+"""The Markdown store: `Memories.md`, which says what is believed, and a SQLite file beside it for everything else.
+
+A change is journaled first, with the digest of the file that it leads to; then the file is replaced. So whatever a kill
+interrupts, the digest of the file tells whether the last journal entries happened, and any other digest is an edit by
+hand.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from hashlib import sha256
+from logging import INFO, WARNING
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, AtomicFile, Disk, Recovery, Stamp, recover
+from zorkgpt.log import get_logger
+from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.places import place_order
+from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
+from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.storage.history import TurnStamp, differences
+from zorkgpt.memory.storage.person_edits import PersonEdits
+from zorkgpt.memory.storage.restore_point import Restorer
+from zorkgpt.memory.storage.sqlite import SqliteDatabase
+from zorkgpt.memory.storage.tables import SCHEMA, Journal, JudgmentTable, Trials
+from zorkgpt.memory.storage.word_index import WordIndex, changed_places
+
+log = get_logger(__name__)
+
+_ATTEMPTS = 5
+_KIND = 0x5A6A
+_LARGE = 1_000_000
+"""Bytes from which a file is large: about what editors and hosts of repositories still show."""
+
+_CONFLICT = "'<<<<<<< "
+"""The beginning of a problem's description where one side of a merge conflict begins."""
+
+_SCHEMA = (
+    SCHEMA
+    + """
+CREATE TABLE IF NOT EXISTS zorkgpt_file (
+    only_row integer PRIMARY KEY CHECK (only_row = 1),
+    digest text NOT NULL,
+    before text NOT NULL,
+    journal integer NOT NULL,
+    trials integer NOT NULL
+);
+CREATE TABLE IF NOT EXISTS zorkgpt_undo (
+    writer text PRIMARY KEY,
+    number integer NOT NULL,
+    content blob,
+    digest text NOT NULL,
+    journal integer NOT NULL,
+    trials integer NOT NULL,
+    is_ours integer NOT NULL
+);
+"""
+)
+
+
+class _FileState(NamedTuple):
+    """What the journal says of the file."""
+
+    digest: str
+    """The digest after the last change."""
+    before: str
+    """The digest before it."""
+    journal: int
+    """The last position of the journal before that change."""
+    trials: int
+    """The last trial before that change."""
+
+
+class _Undo(NamedTuple):
+    """What the file was when a writer first changed it after a checkpoint."""
+
+    number: int
+    """The checkpoint."""
+    content: bytes | None
+    """None if there was no file."""
+    digest: str
+    journal: int
+    trials: int
+    is_ours: int
+    """0 if somebody else has changed the file since."""
+
+
+def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
+    """Return the SQLite file beside a memory file, with its journal, trials and judgments."""
+    return SqliteDatabase(Path(f"{memory_file}.sqlite"), schema=_SCHEMA, kind=_KIND, timeout_s=timeout_s)
+
+
+def read_document(path: Path) -> Document:
+    """Read a memory file as it is now, without recovering anything.
+
+    Raises:
+        OSError: The memory file can't be read.
+    """
+    return parse(path.read_bytes())
+
+
+class MarkdownStore:
+    """A memory file, its document, and the cache of its memories."""
+
+    def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
+        self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
+        self.path, self.name = self.file.path, str(self.file.path)
+        self.database = sidecar(self.path, timeout_s=lock_timeout_s)
+        self.journal = Journal(self.database)
+        self.trials = Trials(self.database)
+        self.judgments = JudgmentTable(self.database)
+        self.index = WordIndex(self.path.with_suffix(".index.sqlite"))
+        self.vectors_kept = "beside the file"
+        self.cache: dict[PlaceKey, list[Memory]] = {}
+        """The memories of each location, in the order of the file; changed in place."""
+        self.recovered: Recovery | None = None
+        """The last recovery of a missing or damaged file, None if there was none."""
+        self.guard = threading.RLock()
+        self._document = Document()
+        self._digest = ""
+        """The digest of the file as it was read or written last; "" for no file."""
+        self._seen: tuple[Stamp, tuple[int, int]] | None = None
+        """The file's stamp and the journal's version when they were read or written last."""
+        self._unreconciled = True
+        self._reported: set[str] = set()
+        self._is_large = False
+        """Whether it was logged that the file is large."""
+        self._edits = PersonEdits(self.journal)
+        self._writer = uuid4().hex
+        self._checkpoint: int | None = None
+        """The checkpoint after which nothing was written yet; None if nothing is to be undone."""
+        self._load()
+
+    @property
+    def document(self) -> Document:
+        return self._document
+
+    def refresh(self) -> None:
+        """See what other processes and people wrote; recover the file if it is missing or damaged.
+
+        Raises:
+            MemoryStoreError: The file can't be read; the cache is what was last seen of it.
+        """
+        if not self._is_as_seen():
+            with self.guard:
+                if not self._reread():
+                    with self.file.locked():
+                        self._reread_or_recover()
+
+    def apply(
+        self,
+        change: Callable[[Document], ChangedDocument | None],
+        *,
+        source: str = "agent",
+        turn_stamp: TurnStamp | None = None,
+    ) -> ChangedDocument | None:
+        """Change the document as it is on disk now; on disk when this returns.
+
+        `change` may be called more than once. None from it: nothing is to be done.
+
+        Args:
+            source: Who changes it, for the journal.
+            turn_stamp: The turn in which it is made; None if unknown.
+
+        Raises:
+            MemoryStoreError: It could not be locked, read or written; file, journal and cache are as before.
+        """
+        with self.guard, self.file.locked():
+            for _ in range(_ATTEMPTS):
+                self._catch_up()
+                outcome = change(self._document)
+                if outcome is None or outcome.document is self._document:
+                    return outcome
+                # Somebody who does not know our lock, an editor say, may have saved the file meanwhile.
+                if self._is_as_seen() and self._commit(outcome, source, turn_stamp):
+                    return outcome
+        raise MemoryStoreError(f"{self.path} is being changed all the time by something that ignores its lock.")
+
+    def reconcile(self) -> None:
+        """Add to the journal what the file says and the journal does not."""
+        with self.guard, self.file.locked():
+            self._catch_up()
+            if self._file_state() is None and not self._document.is_empty:
+                with self.database.change():
+                    self._begin_journal()
+
+    def restorer(self) -> Restorer:
+        """Return what undoes changes since a checkpoint."""
+        return _MarkdownRestorer(self)
+
+    def erase(self, clean: Callable[[str], str]) -> None:
+        """Replace every JSON text beside the file by what `clean` returns; "" deletes it. Leaves no trace on disk.
+
+        What was kept to return to a checkpoint is dropped.
+        """
+        with self.guard, self.file.locked(), self.database.change():
+            self.journal.clean(clean)
+            self.trials.clean(clean)
+            self.judgments.clear()
+            self.database.put("DELETE FROM zorkgpt_undo WHERE writer != %s", [("",)])
+        self.database.shrink()
+        self.index.delete()
+        self.path.with_suffix(".vectors.npz").unlink(missing_ok=True)
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Keep others from changing the file."""
+        return self.file.locked()
+
+    def claim_episode(self, least: int) -> int:
+        """Return this number: the folder of the file says which are taken."""
+        return least
+
+    def claim_subject(self, subject: str) -> str:
+        """Return "": the folder of the file says what it is about."""
+        return ""
+
+    def vectors(self) -> None:
+        """Return None: they are kept beside the file."""
+
+    def close(self) -> None:
+        """Close the databases; no file is held open."""
+        with self.guard:
+            self.index.close()
+            self.database.close()
+
+    # Reading
+
+    def _load(self) -> None:
+        if not self._reread():
+            with self.file.locked():
+                self._reread_or_recover()
+        state = self._file_state()
+        if state is not None and state.digest != self._digest:
+            try:
+                with self.file.locked():
+                    self._catch_up()
+            except MemoryStoreError as error:
+                log.warning("journal not brought up to date", extra={"path": str(self.path), "error": str(error)})
+
+    def _is_as_seen(self) -> bool:
+        """Return whether file and journal are as they were read or written last.
+
+        The journal changes with every write, so that a new file of the same size, time and (reused) inode is noticed.
+        """
+        return self._seen is not None and (self.file.stamp(), self.database.version()) == self._seen
+
+    def _catch_up(self) -> None:
+        """Read what others wrote, and bring the journal up to it. Only under the lock."""
+        if not self._is_as_seen():
+            self._reread_or_recover()
+        if self._unreconciled:
+            self._reconcile()
+
+    def _reread_or_recover(self) -> None:
+        for _ in range(LOOKS):
+            if self._reread():
+                return
+            time.sleep(BETWEEN_LOOKS_S)
+        self.recovered = recover(self.file, self._replacement) or self.recovered
+        self._reread()
+        self._reconcile(source="recovered")
+
+    def _reread(self) -> bool:
+        """Read the file. False if it is missing or damaged and something better is known."""
+        version = self.database.version()
+        data, stamp = self.file.read()
+        if self._replacement(data) is not None:
+            return False
+        if data is None and self._document.sections and str(self.path) not in self._reported:
+            self._reported.add(str(self.path))
+            log.warning("the file and its backup are gone, the memory begins anew", extra={"path": str(self.path)})
+        before = self._document
+        self._document = parse(data or b"", {section.data: section for section in before.sections})
+        self._digest = digest_of(data)
+        self._report_problems()
+        changed = changed_places(before, self._document)
+        self._refresh_cache(sorted(changed, key=place_order))
+        self._edits.mark(self._document)
+        self._seen, self._unreconciled = (stamp, version), True
+        return True
+
+    def _replacement(self, data: bytes | None) -> bytes | None:
+        """Return what is to replace the file; None if it is sound or nothing better is known."""
+        if data is not None and is_sound(data):
+            return None
+        backup = self.file.read_backup()
+        if data is None and backup is None:
+            # Both were deleted by somebody who wants no memories.
+            return None
+        # What was seen since the last change is newer than the backup, which is the file before it.
+        state = self._file_state()
+        is_newest = self._document.sections and state is not None and state.digest == self._digest
+        before = render(self._document) if is_newest else backup
+        if before is None or not is_memory_file(before):
+            return None
+        return before if data is None or is_damaged(data, before) else None
+
+    def _report_problems(self) -> None:
+        for problem in self._document.problems():
+            if problem.message not in self._reported:
+                self._reported.add(problem.message)
+                if _CONFLICT in problem.message:
+                    log.warning("a merge conflict is not resolved: both sides are read", extra={"path": self.name})
+                level = WARNING if problem.is_broken else INFO
+                log.log(level, "line %d is not understood and kept: %s", problem.line, problem.message)
+
+    def _refresh_cache(self, places: Iterable[PlaceKey]) -> None:
+        for place in places:
+            if memories := self._document.memories(place):
+                self.cache[place] = memories
+            else:
+                self.cache.pop(place, None)
+
+    # Writing
+
+    def _commit(self, outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None) -> bool:
+        """Journal a change and replace the file. False if somebody else changed the file, and nothing was done."""
+        before, data = self._document, render(outcome.document)
+        stamp = self._seen[0] if self._seen is not None else ()
+        with self.database.change():
+            self._begin_journal()
+            self._keep_for_undo()
+            self._note_file(digest_of(data))
+            self.journal.append(outcome.changes, source=source, turn_stamp=turn_stamp)
+            self.trials.append(outcome.trials)
+        try:
+            written = self.file.write(data, over=stamp)
+        except BaseException:
+            # Whether the file was replaced is seen by its digest.
+            self._seen, self._unreconciled = None, True
+            raise
+        if written is None:
+            self._seen, self._unreconciled = None, True
+            return False
+        if len(data) > _LARGE and not self._is_large:
+            self._is_large = True
+            log.warning(
+                "%s is over %d kB, and each change writes all of it: `zorkgpt memories convert` makes it a SQLite file",
+                self.path.name,
+                _LARGE // 1000,
+            )
+        self._document, self._digest = outcome.document, digest_of(data)
+        self._seen = (written, self.database.version())
+        self._edits.mark(self._document)
+        # What is forgotten, or only counted, is no change of a memory.
+        told = {change.location_id for change in outcome.changes}
+        self._refresh_cache(told or changed_places(before, self._document))
+        self.index.follow(self._document)
+        return True
+
+    def _reconcile(self, source: str = "hand") -> None:
+        """Bring the journal up to the file: complete, discard, or add what was edited by hand. Only under the lock."""
+        self._unreconciled = False
+        state = self._file_state()
+        if state is None or state.digest == self._digest:
+            return
+        if state.before == self._digest:
+            # A kill or an error came before the file was replaced.
+            self._discard(state.journal, state.trials)
+            return
+        for undo in self._undo_rows("digest = %s AND is_ours = 1", self._digest):
+            # A kill came right after the file was put back to a checkpoint.
+            self._discard(undo.journal, undo.trials)
+            return
+        changes = differences(self.journal.replayed(), self._document)
+        with self.database.change():
+            self._note_file(self._digest)
+            self.journal.append(changes, source=source)
+            self.database.put("UPDATE zorkgpt_undo SET is_ours = 0 WHERE writer != %s", [("",)])
+        self._edits.mark(self._document)
+        log.info("journal brought up to the file", extra={"changes": len(changes), "source": source})
+
+    def _begin_journal(self) -> None:
+        """Begin a journal with what the file holds, if there is none."""
+        if self._file_state() is None:
+            self.journal.append(differences({}, self._document), source="baseline")
+            self._note_file(self._digest)
+
+    def _note_file(self, digest: str) -> None:
+        """Note the digest to which the changes that follow lead."""
+        self.database.put(
+            "INSERT OR REPLACE INTO zorkgpt_file VALUES (1, %s, %s, %s, %s)",
+            [(digest, self._digest, self.journal.size(), self.trials.size())],
+        )
+
+    def _discard(self, journal: int, trials: int, judgments: int | None = None) -> None:
+        """Delete what was journaled after these positions: the file does not say it."""
+        with self.database.change():
+            self.database.put("DELETE FROM zorkgpt_journal WHERE id > %s", [(journal,)])
+            self.database.put("DELETE FROM zorkgpt_trials WHERE id > %s", [(trials,)])
+            if judgments is not None:
+                self.database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(judgments,)])
+            self._note_file(self._digest)
+
+    def _file_state(self) -> _FileState | None:
+        found = self.database.rows("SELECT digest, before, journal, trials FROM zorkgpt_file")
+        return _FileState(*found[0]) if found else None
+
+    # Undoing what was written since a checkpoint
+
+    def begin_undo(self, number: int) -> None:
+        """Keep from now on what is needed to return to the checkpoint of this number."""
+        self.end_undo()
+        self._checkpoint = number
+
+    def end_undo(self) -> None:
+        """Drop what was kept to return to a checkpoint."""
+        self._checkpoint = None
+        if self._undo_rows("writer = %s", self._writer):
+            self.database.put("DELETE FROM zorkgpt_undo WHERE writer = %s", [(self._writer,)])
+
+    def undo_point(self, number: int) -> dict[str, Any]:
+        """Return what a checkpoint keeps of the memory."""
+        judgments = self.judgments.size()
+        return {"number": number, "writer": self._writer, "judgments": judgments}
+
+    def undo_since(self, number: int, writer: str, judgments: int) -> bool:
+        """Undo what a writer has written since a checkpoint. False if others wrote too, and nothing was undone.
+
+        Raises:
+            MemoryStoreError: Something can't be read or written; calling again goes on from there.
+        """
+        with self.guard, self.file.locked():
+            self._catch_up()
+            # From here on this process goes on as that writer: it may be killed before the next checkpoint.
+            self._writer = writer
+            found = self._undo_rows("writer = %s", writer)
+            if not found or found[0].number != number:
+                # The file was not written since.
+                self.database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(judgments,)])
+                return True
+            undo = found[0]
+            if undo.is_ours:
+                self._put_back(undo.content)
+                self._discard(undo.journal, undo.trials, judgments)
+            self.database.put("DELETE FROM zorkgpt_undo WHERE writer = %s", [(writer,)])
+            return bool(undo.is_ours)
+
+    def _put_back(self, content: bytes | None) -> None:
+        if digest_of(content) != self._digest:
+            if content is None:
+                self.file.remove()
+            else:
+                self.file.restore(content)
+        self._seen = None
+        self._document, self._digest = Document(), ""
+        self.cache.clear()
+        self._reread()
+        self._unreconciled = False
+
+    def _keep_for_undo(self) -> None:
+        """Keep the file as it is before the first change after a checkpoint, and note that others' files change."""
+        self.database.put("UPDATE zorkgpt_undo SET is_ours = 0 WHERE writer != %s", [(self._writer,)])
+        if self._checkpoint is None:
+            return
+        content = render(self._document) if self._digest else None
+        ends = self.journal.size(), self.trials.size()
+        row = (self._writer, self._checkpoint, content, self._digest, *ends, 1)
+        self.database.put("INSERT OR REPLACE INTO zorkgpt_undo VALUES (%s, %s, %s, %s, %s, %s, %s)", [row])
+        self._checkpoint = None
+
+    def _undo_rows(self, condition: str, value: str) -> list[_Undo]:
+        columns = ", ".join(_Undo._fields)
+        query = f"SELECT {columns} FROM zorkgpt_undo WHERE {condition}"
+        return [_Undo(*row) for row in self.database.rows(query, [value])]
+
+
+class _MarkdownRestorer:
+    """Undoes what was written to a Markdown store since a checkpoint."""
+
+    def __init__(self, store: MarkdownStore) -> None:
+        self._store = store
+        self.name = store.path.name
+
+    def restore_point(self, number: int) -> dict[str, Any]:
+        """Return what a checkpoint that is about to be written keeps of the memory."""
+        return self._store.undo_point(number)
+
+    def begin(self, folder: Path, number: int) -> None:
+        """Keep from now on what is needed to return to the checkpoint of this number."""
+        self._store.begin_undo(number)
+
+    def end(self, *, remove: bool) -> None:
+        """Stop keeping it."""
+        if remove:
+            self._store.end_undo()
+
+    def restore(self, folder: Path, point: dict[str, Any]) -> bool:
+        """Undo what was written since the checkpoint. False if others wrote too, and nothing was undone."""
+        return self._store.undo_since(int(point["number"]), str(point["writer"]), int(point["judgments"]))
+
+
+def digest_of(data: bytes | None) -> str:
+    """Return the digest by which the journal knows a file, "" for no file."""
+    # Processors have instructions for it.
+    return "" if data is None else sha256(data).hexdigest()

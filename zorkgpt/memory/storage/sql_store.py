@@ -1,0 +1,439 @@
+"""The memory in a database: the sections of the Markdown file as rows, changed in transactions, seen by all processes.
+
+A row holds a section as it would stand in the file, so that parsing, changing and history are those of the file. One
+row holds the revision; whoever changes anything locks it first, so that changes come one after the other.
+"""
+
+import os
+import threading
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from hashlib import blake2b
+from itertools import chain, islice, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
+
+from zorkgpt.errors import FileError, MemoryStoreError
+from zorkgpt.extras import MissingExtra
+from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
+from zorkgpt.log import get_logger
+from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
+from zorkgpt.memory.storage.document import Document, Shelf, indexed, line_end
+from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.person_edits import PersonEdits
+from zorkgpt.memory.storage.positions import positions_of, spread
+from zorkgpt.memory.storage.postgres import PostgresDatabase
+from zorkgpt.memory.storage.restore_point import Restorer, SharedMemory
+from zorkgpt.memory.storage.section import LocationSection, parse_section
+from zorkgpt.memory.storage.sqlite import SqliteDatabase
+from zorkgpt.memory.storage.tables import STORE_SCHEMA, Journal, JudgmentTable, Rows, Trials
+from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
+from zorkgpt.memory.storage.word_index import WordIndex, changed_places
+
+if TYPE_CHECKING:
+    # Loaded only where there are vectors.
+    from zorkgpt.embeddings.table import VectorTable
+
+log = get_logger(__name__)
+
+_CHANGED = """
+SELECT position, data, (SELECT revision FROM zorkgpt_state), (SELECT read_anew_at FROM zorkgpt_state)
+FROM zorkgpt_sections WHERE revision > %s ORDER BY position
+"""
+
+_KIND = 0x5A6D
+
+_SHELF = 100
+"""Sections that are looked at together when one of them changes."""
+
+
+class StoreDatabase(Rows, Protocol):
+    """A database that keeps the memories."""
+
+    guard: threading.RLock
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether a change is under way."""
+        ...
+
+    def change(self) -> AbstractContextManager[object]:
+        """Begin a transaction that no other process's can overlap; nothing is changed if the block raises."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection; the next call opens it again."""
+        ...
+
+
+class SqlStore:
+    """A memory in a database, its document, and the cache of its memories.
+
+    Args:
+        name: What names the database to people.
+        path: What this machine keeps beside the memories is named after this path.
+        machine: Who writes trials: two machines may number their episodes alike.
+
+    Raises:
+        MemoryStoreError: The database can't be read.
+    """
+
+    def __init__(
+        self,
+        database: StoreDatabase,
+        *,
+        name: str,
+        path: Path,
+        machine: str = "",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.database = database
+        self.name = name
+        self.path = path
+        self.guard = database.guard
+        self.journal = Journal(database, now)
+        self.trials = Trials(database, machine)
+        self.judgments = JudgmentTable(database)
+        self.index = WordIndex(path.with_suffix(".index.sqlite"))
+        self.vectors_kept = "beside the file"
+        self.cache: dict[PlaceKey, list[Memory]] = {}
+        self.recovered: Recovery | None = None
+        self._document = Document()
+        self._positions: list[list[int]] = [[]]
+        """Where the sections of the document stand, in ascending order, shelf by shelf."""
+        self._revision = -1
+        self._edits = PersonEdits(self.journal)
+        self.refresh()
+
+    @property
+    def document(self) -> Document:
+        return self._document
+
+    def refresh(self) -> None:
+        """See what others wrote.
+
+        Raises:
+            MemoryStoreError: the server can't be asked; the cache is what was last seen.
+        """
+        with self.guard:
+            revision, read_anew_at = self._state()
+            if revision != self._revision:
+                self._pull(revision, read_anew_at)
+
+    def apply(
+        self, change: DocumentChange, *, source: str = "agent", turn_stamp: TurnStamp | None = None
+    ) -> ChangedDocument | None:
+        """Change the document as it is in the database now; committed when this returns, with its journal.
+
+        None from `change`: nothing is to be done.
+
+        Args:
+            source: who changes it, for the journal.
+            turn_stamp: the turn in which it is made; None: not known.
+
+        Raises:
+            MemoryStoreError: it could not be locked, read or written; database and cache are as before.
+        """
+        with self.guard:
+            # What there is much of is read before others have to wait, and over a connection that is known to live.
+            self.refresh()
+            try:
+                with self.database.change():
+                    revision, read_anew_at = self._state()
+                    if revision != self._revision:
+                        self._pull(revision, read_anew_at)
+                    outcome = change(self._document)
+                    if outcome is None or outcome.document is self._document:
+                        return outcome
+                    positions = self._write(outcome.document, revision + 1)
+                    self.journal.append(outcome.changes, source=source, turn_stamp=turn_stamp)
+                    self.trials.append(outcome.trials)
+            except MemoryStoreError:
+                # Nobody knows whether a commit that was cut short has come through.
+                self._revision = -1
+                raise
+            before = self._document
+            self._document, self._positions, self._revision = outcome.document, positions, revision + 1
+            # What is forgotten, or only counted, is no change of a memory.
+            told = {made.location_id for made in outcome.changes}
+            self._refresh_cache(told or changed_places(before, self._document))
+            self._shelve()
+            self._edits.mark(self._document)
+            self.index.follow(self._document)
+            return outcome
+
+    def reconcile(self) -> None:
+        """See what others wrote: the journal is written with each change, and never behind."""
+        self.refresh()
+
+    def restorer(self) -> Restorer:
+        """Return what undoes nothing: others may have built upon what was committed."""
+        return SharedMemory()
+
+    def erase(self, clean: Callable[[str], str]) -> None:
+        """Replace every JSON text beside the memories by what `clean` returns; "" deletes it."""
+        with self.database.change():
+            self.journal.clean(clean)
+            self.trials.clean(clean)
+            self.judgments.clear()
+        self.path.with_suffix(".vectors.npz").unlink(missing_ok=True)
+        self.index.delete()
+
+    def vectors(self) -> "VectorTable | None":
+        """Return None: they are kept beside the file."""
+        return None
+
+    def claim_episode(self, least: int) -> int:
+        """Return the number of a new episode, this one or a higher one, which no other machine has."""
+        with self.database.change():
+            known = int(self.database.rows("SELECT episodes FROM zorkgpt_state")[0][0])
+            episode = max(known + 1, least)
+            self.database.put("UPDATE zorkgpt_state SET episodes = %s", [(episode,)])
+        return episode
+
+    def claim_subject(self, subject: str) -> str:
+        """Return what the memory is about: this, where nobody has said it before."""
+        with self.database.change():
+            self.database.put("UPDATE zorkgpt_state SET subject = %s WHERE subject = ''", [(subject,)])
+            return str(self.database.rows("SELECT subject FROM zorkgpt_state")[0][0])
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Keep the other threads from changing what this machine keeps."""
+        return self.guard
+
+    def close(self) -> None:
+        """Close the connection and the index of words; the next call opens them again."""
+        with self.guard:
+            self.database.close()
+            self.index.close()
+
+    def _state(self) -> tuple[int, int]:
+        """Return the revision, and the one since which everything has to be read anew."""
+        revision, read_anew_at = self.database.rows("SELECT revision, read_anew_at FROM zorkgpt_state")[0]
+        return int(revision), int(read_anew_at)
+
+    def _pull(self, revision: int, read_anew_at: int) -> None:
+        """Take in what has changed since the last time."""
+        is_anew = self._revision < read_anew_at or self._revision < 0
+        found = self.database.rows(_CHANGED, (-1 if is_anew else self._revision,))
+        if found:
+            # One statement sees one state of the database, which may be a later one by now.
+            revision, read_anew_at = found[0][2:]
+            if not is_anew and self._revision < read_anew_at:
+                return self._pull(revision, read_anew_at)
+        known = {section.data: section for section in self._document.sections} if is_anew else {}
+        new = {position: known.get(data) or parse_section(data) for position, data, *_ in found}
+        if is_anew:
+            self._document, self._positions = _one_shelf(list(new.values())), [list(new)]
+            self._refresh_cache({*self.cache, *self._document.section_indexes})
+        else:
+            changed: set[PlaceKey] = set()
+            for position, section in new.items():
+                old = self._put(position, section)
+                changed |= {
+                    one.location_id for one in (old, section) if one is not None and one.location_id is not None
+                }
+            self._refresh_cache(changed)
+        self._shelve()
+        self._revision = revision
+        self._edits.mark(self._document)
+        return None
+
+    def _put(self, position: int, section: LocationSection) -> LocationSection | None:
+        """Put a section where it stands now, and return the one that stood there."""
+        least = 1 if section.location_id is not None and len(self._positions) > 1 else 0
+        number = max(least, bisect_right([its[0] if its else position for its in self._positions], position) - 1)
+        its, sections = self._positions[number], list(self._document.shelves[number].sections)
+        at = bisect_left(its, position)
+        old = sections[at] if at < len(its) and its[at] == position else None
+        if old is not None and old.location_id == section.location_id:
+            self._document = self._document.replaced((number, at), section)
+            return old
+        sections[at : at + (old is not None)] = [section]
+        its[at : at + (old is not None)] = [position]
+        self._document = self._document.with_sections(number, sections)
+        return old
+
+    def _shelve(self) -> None:
+        """Cut what has grown long, so that a change costs no more where there are many places.
+
+        Above the first place stands what is on the first shelf, as where files are cut.
+        """
+        if all(len(its) <= 2 * _SHELF for its in self._positions) and all(self._positions[1:]):
+            return
+        sections = self._document.sections
+        positions = list(chain.from_iterable(self._positions))
+        first = next((at for at, section in enumerate(sections) if section.location_id is not None), 0)
+        cuts = [0, *range(first, max(first + 1, len(sections) - _SHELF // 2), _SHELF), len(sections)]
+        ends = list(pairwise(cuts))
+        eol = self._document.shelves[0].eol
+        self._document = indexed(tuple(Shelf(sections[start:end], eol) for start, end in ends))
+        self._positions = [positions[start:end] for start, end in ends]
+
+    def _refresh_cache(self, places: Iterable[PlaceKey]) -> None:
+        for place in places:
+            if memories := self._document.memories(place):
+                self.cache[place] = memories
+            else:
+                self.cache.pop(place, None)
+
+    def _write(self, document: Document, revision: int) -> list[list[int]]:
+        """Write the sections that differ, and return where all of them stand."""
+        positions = self._placed(document)
+        before: dict[int, LocationSection] = {}
+        is_anew = positions is None
+        if positions is None:
+            left = iter(spread(len(document.sections)))
+            positions = [list(islice(left, len(shelf.sections))) for shelf in document.shelves]
+        changed: list[tuple[int, int, bytes]] = []
+        for number, (shelf, its) in enumerate(zip(document.shelves, positions, strict=True)):
+            if not is_anew:
+                old = self._document.shelves[number]
+                if old is shelf:
+                    continue
+                before |= zip(self._positions[number], old.sections, strict=True)
+            changed += [
+                (position, revision, section.data)
+                for position, section in zip(its, shelf.sections, strict=True)
+                if before.pop(position, None) is not section
+            ]
+        if is_anew:
+            self.database.put("DELETE FROM zorkgpt_sections WHERE revision < %s", [(revision,)])
+        self.database.put("DELETE FROM zorkgpt_sections WHERE position = %s", [(position,) for position in before])
+        self.database.put(
+            "INSERT INTO zorkgpt_sections (position, revision, data) VALUES (%s, %s, %s) "
+            "ON CONFLICT (position) DO UPDATE SET revision = excluded.revision, data = excluded.data",
+            changed,
+        )
+        self.database.put("UPDATE zorkgpt_state SET revision = %s", [(revision,)])
+        if is_anew or before:
+            self.database.put("UPDATE zorkgpt_state SET read_anew_at = %s", [(revision,)])
+        return positions
+
+    def _placed(self, document: Document) -> list[list[int]] | None:
+        """Return where the sections stand, shelf by shelf; None: all are to be placed anew."""
+        if len(document.shelves) != len(self._positions) or self._document.is_empty:
+            return None
+        placed: list[list[int]] = []
+        for number, shelf in enumerate(document.shelves):
+            old, its = self._document.shelves[number], self._positions[number]
+            if old is not shelf:
+                low = next((one[-1] for one in reversed(placed) if one), None)
+                high = next((one[0] for one in self._positions[number + 1 :] if one), None)
+                found = positions_of(old.sections, its, shelf.sections, low, high)
+                if found is None:
+                    return None
+                its = found
+            placed.append(its)
+        return placed
+
+
+def _one_shelf(sections: Sequence[LocationSection]) -> Document:
+    return indexed((Shelf(tuple(sections), line_end(sections[0].data) if sections else "\n"),))
+
+
+class PostgresStore(SqlStore):
+    """A memory on PostgreSQL.
+
+    Args:
+        url: As libpq reads it: `postgresql://user@host/database`; its `search_path` says where the tables are.
+
+    Raises:
+        MemoryStoreError: There is no such server, or it lets nobody in.
+    """
+
+    database: PostgresDatabase
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        database = PostgresDatabase(url, lock_timeout_s=lock_timeout_s)
+        folder = _own_folder(database.address)
+        super().__init__(
+            database, name=database.address, path=folder / "Memories.md", machine=_machine(folder), now=now
+        )
+        self.vectors_kept = ""
+        self._vectors: PostgresVectors | None = None
+
+    def vectors(self) -> PostgresVectors | None:
+        """Return the table of vectors, made if there is none; None if `vectors_kept` says why there can't be any."""
+        with self.guard:
+            if self._vectors is None and not self.vectors_kept:
+                try:
+                    self._vectors = PostgresVectors(self.database)
+                    self.vectors_kept = "in the database"
+                except (MemoryStoreError, MissingExtra) as error:
+                    self.vectors_kept = f"on each machine, since the database can't keep them: {error}"
+                    log.warning("vectors are kept on each machine", extra={"error": str(error)})
+        return self._vectors
+
+    def erase(self, clean: Callable[[str], str]) -> None:
+        """Replace every JSON text beside the memories by what `clean` returns; "" deletes it.
+
+        Vectors of texts that no memory has any more are deleted, and those that this machine keeps.
+        """
+        from zorkgpt.embeddings.table import key_of
+
+        super().erase(clean)
+        with self.guard:
+            self.refresh()
+            # Other machines rely on those of the texts that are left.
+            keys = {key_of(memory.text) for kept in self.cache.values() for memory in kept}
+            delete_all_but(self.database, keys)
+
+
+class SqliteStore(SqlStore):
+    """A memory in a SQLite file: for large memories that nobody has to read as Markdown.
+
+    Raises:
+        MemoryStoreError: The file can't be read, or a later version wrote it.
+    """
+
+    database: SqliteDatabase
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        file = Path(os.path.realpath(path))
+        database = SqliteDatabase(file, schema=STORE_SCHEMA, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
+        super().__init__(database, name=str(file), path=file, now=now)
+
+    def erase(self, clean: Callable[[str], str]) -> None:
+        """Replace every JSON text beside the memories by what `clean` returns; "" deletes it. Leaves no trace."""
+        super().erase(clean)
+        self.database.shrink()
+
+
+def _own_folder(address: str) -> Path:
+    """Return the folder for what this machine keeps of a memory for itself; made if there is none."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    folder = Path(state) / "zorkgpt" / blake2b(address.encode(), digest_size=8).hexdigest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        log.warning("what this machine keeps for itself is not kept", extra={"path": str(folder), "error": str(error)})
+    return folder
+
+
+def _machine(folder: Path) -> str:
+    """Return the name by which this machine's rows are known, made up where there is none."""
+    path = folder / "machine"
+    try:
+        if not path.exists():
+            # Several processes may be the first; the file is there whole or not at all.
+            write_file(path, uuid4().hex.encode())
+        return path.read_text(encoding="ascii")
+    except (OSError, FileError, ValueError):
+        return uuid4().hex
