@@ -15,8 +15,6 @@ from zorkgpt.errors import WorkdirError
 from zorkgpt.runlog.episodes import RunLogWriter, read_events, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event, LeftToTry
 
-_SESSION_EVENTS = (EpisodeResumed, EpisodeEnded)
-
 
 class EpisodeLog:
     """Writes `episode_log.jsonl` in the directory of the running episode."""
@@ -65,7 +63,9 @@ class EpisodeLog:
         )
         path, kept_bytes = self._directory / self._file_name, saved.checkpoint.log_bytes
         with self._raising_workdir_error():
-            tail = [each for each in read_events(path, after=kept_bytes) if isinstance(each, _SESSION_EVENTS)]
+            tail = [
+                each for each in read_events(path, after=kept_bytes) if isinstance(each, EpisodeResumed | EpisodeEnded)
+            ]
             os.truncate(path, min(kept_bytes, path.stat().st_size))
             self._writer = RunLogWriter(path)
             for each in (*tail, event):

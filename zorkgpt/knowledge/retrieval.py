@@ -76,6 +76,26 @@ def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int)
     return tuple(_fitting((shown for _, shown in ranked), budget))
 
 
+class RelevantLines:
+    """Selects the relevant lines, and keeps the last selection until the document or the surroundings change."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._last: tuple[KnowledgeDocument, Surroundings, tuple[str, ...]] | None = None
+
+    def at(self, document: KnowledgeDocument, now: Observation, *, opening: bool) -> tuple[str, ...]:
+        """Return the lines to show, the most relevant first, within the budget of tokens.
+
+        Args:
+            opening: Whether nothing has been played in the episode yet.
+        """
+        here = surroundings_of(now, opening=opening)
+        if self._last is None or self._last[0] is not document or self._last[1] != here:
+            lines = relevant_lines(document, here, self._budget)
+            self._last = document, here, tuple(line.text for line in lines)
+        return self._last[2]
+
+
 def _nearness(shown: RelevantLine, here: Surroundings) -> int:
     """Return how much a line matters here: the most what names two things near, the least what names none.
 

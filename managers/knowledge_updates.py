@@ -1,0 +1,148 @@
+"""Updates of the knowledge base that are logged, and that a failing model or disk does not interrupt."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from managers.episode_log import EpisodeLog
+from managers.played_turns import PlayedTurns
+from session.game_state import GameState
+from zorkgpt.errors import FileError, LLMError
+from zorkgpt.knowledge.document import KnowledgeDocument, render
+from zorkgpt.knowledge.revision import Revision
+from zorkgpt.knowledge.synthesis import EpisodeReview, mean_critic_score
+from zorkgpt.knowledge.updater import KnowledgeUpdater
+from zorkgpt.runlog.events import KnowledgeUpdated, TurnPlayed
+
+_LONGEST_LOGGED = 100_000
+
+
+class KnowledgeUpdates:
+    """Calls the updater, logs what is new, and counts the updates and the failures.
+
+    A failure costs only what would have been learned. The first one is logged.
+
+    Args:
+        whole_episodes: Whether lessons are drawn from each episode as a whole, and not only from its last turns.
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger,
+        game_state: GameState,
+        updater: KnowledgeUpdater,
+        episode_log: EpisodeLog,
+        whole_episodes: bool,
+    ) -> None:
+        self._log = logger
+        self._state = game_state
+        self._updater = updater
+        self._episode_log = episode_log
+        self._whole_episodes = whole_episodes
+        self._updates = 0
+        self._failures = 0
+
+    def begin_episode(self, turns: PlayedTurns) -> None:
+        """Log what is known, and conclude the interrupted episodes that are due."""
+        document = self.refreshed()
+        if document.lines or document.by_hand:
+            self._write_event(Revision(document), turn=0)
+        for name in self._updater.due():
+            # The name comes from a file that a person may have edited, and names a folder.
+            is_earlier = name.isdecimal() and name != str(self._state.episode_id)
+            if is_earlier and not self._conclude_earlier(int(name), turns):
+                return
+
+    def learned_until(self) -> int:
+        """Return the last turn of the running episode that was learned from."""
+        return self._updater.processed(self._state.episode_id).until
+
+    def learn(self, turns: Sequence[TurnPlayed]) -> bool:
+        """Learn from turns of an episode and return whether that was possible."""
+        return self._update(lambda: self._updater.learn(turns))
+
+    def conclude(self, episode: int, reason: str, turns: Sequence[TurnPlayed]) -> bool:
+        """Learn from an episode that ended for this reason, "" if unknown, and return whether that was possible."""
+        if not turns:
+            return True
+        if not self._whole_episodes:
+            return self.learn(turns)
+        review = EpisodeReview(episode, reason, tuple(turns), critic_score=mean_critic_score(turns))
+        return self._update(lambda: self._updater.conclude(review))
+
+    def set_due(self, episode: int, *, due: bool) -> bool:
+        """Record whether an episode is still to be concluded, and return whether that was possible."""
+        try:
+            self._updater.note(episode, due=due)
+        except FileError as error:
+            self._count_failure(error)
+            return False
+        return True
+
+    def refreshed(self) -> KnowledgeDocument:
+        """Return the knowledge base, read again if the file has changed."""
+        try:
+            return self._updater.store.refresh()
+        except FileError as error:
+            self._count_failure(error)
+            return self._updater.store.document
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the counts of the run."""
+        return {"updates": self._updates, "counts": dict(self._updater.counts)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the counts that `snapshot` returned."""
+        self._updates = int(state["updates"])
+        self._updater.counts.clear()
+        self._updater.counts.update({str(name): int(count) for name, count in state["counts"].items()})
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the size of the knowledge base and the counts of the run."""
+        store = self._updater.store
+        struck = sum(line.struck for line in store.document.lines)
+        return {
+            "lines": len(store.document.lines) - struck,
+            "struck": struck,
+            "by_hand": len(store.document.by_hand),
+            "updates": self._updates,
+            "failures": self._failures,
+            "recovered": store.recovered,
+            **{name.replace(" ", "_"): count for name, count in sorted(self._updater.counts.items())},
+        }
+
+    def _update(self, learn: Callable[[], Revision]) -> bool:
+        try:
+            before = self._updater.store.document.rows
+            revision = learn()
+        except (LLMError, FileError) as error:
+            self._count_failure(error)
+            return False
+        self._updates += 1
+        if self._updater.store.document.lines != tuple(row.line for row in before if row.line):
+            self._write_event(revision, turn=self._state.turn_count)
+        return True
+
+    def _conclude_earlier(self, episode: int, played: PlayedTurns) -> bool:
+        """Conclude an earlier episode from its log and return whether that was possible."""
+        try:
+            turns, reason = played.read(episode)
+        except OSError as error:
+            self._count_failure(error)
+            return False
+        self._log.info("an earlier episode is concluded", extra={"episode": episode, "turns": len(turns)})
+        return self.conclude(episode, reason, turns) and self.set_due(episode, due=False)
+
+    def _write_event(self, revision: Revision, *, turn: int) -> None:
+        """Write the knowledge base to the log of the episode, with what a revision has changed."""
+        text = render(revision.document).decode("utf-8", "replace")[:_LONGEST_LOGGED]
+        added, struck = list(revision.added), list(revision.struck)
+        self._episode_log.write(KnowledgeUpdated(self._state.episode_id, turn, added, struck, text))
+        if added or struck:
+            self._log.info("knowledge updated", extra={"added": len(added), "struck": len(struck)})
+
+    def _count_failure(self, error: Exception) -> None:
+        """Count a failure, and log the first one."""
+        self._failures += 1
+        if self._failures == 1:
+            self._log.warning("going on without new knowledge", extra={"error": str(error)})

@@ -1,0 +1,69 @@
+"""The turns of the running episode and of earlier ones, as events of the log."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.history import TurnHistory
+from session.log_entries import turn_played
+from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.events import EpisodeEnded, Event, TurnPlayed
+
+
+class PlayedTurns:
+    """Converts the turns of the running episode, each once, and reads those of earlier episodes from their logs."""
+
+    def __init__(
+        self, logger: logging.Logger, config: GameConfiguration, game_state: GameState, history: TurnHistory
+    ) -> None:
+        self._log = logger
+        self._workdir = Path(config.zork_game_workdir)
+        self._file_name = config.episode_log_file
+        self._state = game_state
+        self._history = history
+        self._played: dict[int, TurnPlayed] = {}
+        """The turns of the running episode."""
+        self._earlier: dict[int, tuple[TurnPlayed, ...]] = {}
+        """The turns of earlier episodes that have been read."""
+
+    def clear(self) -> None:
+        """Forget all turns."""
+        self._played, self._earlier = {}, {}
+
+    def current(self) -> tuple[TurnPlayed, ...]:
+        """Return the turns of the running episode that are still in the history."""
+        records, known = self._history.recent(len(self._history)), self._played
+        self._played = {record.turn: known.get(record.turn) or turn_played(record) for record in records}
+        return tuple(self._played.values())
+
+    def of(self, episode: int | str) -> Sequence[TurnPlayed]:
+        """Return the turns of any episode; none if its log is missing or can't be read."""
+        if episode == self._state.episode_id:
+            return self.current()
+        if not isinstance(episode, int):
+            return ()
+        if episode not in self._earlier:
+            try:
+                self._earlier[episode], _ = self.read(episode)
+            except OSError as error:
+                self._log.debug("an earlier episode's log can't be read", extra={"error": str(error)})
+                self._earlier[episode] = ()
+        return self._earlier[episode]
+
+    def read(self, episode: int) -> tuple[tuple[TurnPlayed, ...], str]:
+        """Return the turns of an earlier episode and the reason why it ended; "" if unknown.
+
+        Raises:
+            OSError: The log can't be read.
+        """
+        events = read_episode(self._workdir, episode, self._file_name)
+        reason = next((event.reason for event in reversed(events) if isinstance(event, EpisodeEnded)), "")
+        return _turns_in(events), reason
+
+
+def _turns_in(events: Iterable[Event]) -> tuple[TurnPlayed, ...]:
+    # If a turn was played again after a kill, the last event counts.
+    played = {event.turn: event for event in events if isinstance(event, TurnPlayed)}
+    return tuple(played[turn] for turn in sorted(played))
