@@ -27,7 +27,7 @@ AttributesOf = Callable[[int], Mapping[str, bool]]
 """A thing's number → its attributes, as far as their meaning in this story is known."""
 _Goal = tuple[ConditionKind, int | None, int | None, str]
 """Kind, thing, place and exit of a condition."""
-_Goals = Collection[_Goal]
+_KnownGoals = Collection[_Goal]
 """The goals of all known objectives, whatever their status."""
 
 
@@ -50,7 +50,7 @@ class RuleObjectiveFinder:
         fresh = [one for one in situation.objectives if one.status is not ObjectiveStatus.STALE]
         return [one.key for one in sorted(fresh, key=_priority)][:most]
 
-    def _scored_before(self, situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
+    def _scored_before(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
         """Propose to score where earlier episodes scored and this one has not."""
         for room, name in situation.known.rooms.items():
             if room in situation.scored or any(goal[::2] == (ConditionKind.SCORED_AT, room) for goal in listed):
@@ -60,7 +60,7 @@ class RuleObjectiveFinder:
                 text = f"Score at {name} again with “{action}”"
                 yield ObjectiveProposal(text, ConditionKind.SCORED_AT, place=room, way=action, scope=Scope.WORLD)
 
-    def _untaken(self, situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
+    def _untaken(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
         """Propose to take what was seen and, as far as is known, can be taken, unless an attempt failed."""
         not_again = {*_tried_in_vain(situation, _TAKING), *situation.carried}
         for item, place in _seen(situation):
@@ -70,7 +70,7 @@ class RuleObjectiveFinder:
                     f"Take {item.name}", ConditionKind.HOLDS, item.num, places=place, scope=Scope.WORLD
                 )
 
-    def _closed(self, situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
+    def _closed(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
         """Propose to open what is closed."""
         refused = set(_tried_in_vain(situation, _OPENING))
         for item, place in _seen(situation):
@@ -116,7 +116,7 @@ def _tried_in_vain(situation: Situation, verbs: frozenset[str]) -> Iterator[int]
             yield named[0]
 
 
-def _untried(situation: Situation, listed: _Goals) -> Iterator[ObjectiveProposal]:
+def _untried(situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
     for room, ways in situation.untried.items():
         for way in ways[:1]:
             if (ConditionKind.WAY_TRIED, None, room, normalized_text(way)) not in listed:
