@@ -118,7 +118,6 @@ def test_what_one_machine_has_asked_no_other_asks_again(postgres, machine):
     assert asked == [1, 1]
     with postgres.open(game_state=state, synthesizer=Answers(remember("Sword"))) as manager:
         manager.record_action_outcome(5, "Hall", *PULL)
-        manager.delete("Sword")
     with postgres.open(game_state=state, synthesizer=answers) as manager:
         manager.record_action_outcome(5, "Hall", *PULL)
         assert manager.get_status()["metrics"]["judged_before"] == 1

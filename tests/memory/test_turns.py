@@ -8,6 +8,7 @@ from tests.fixtures.memory import NOTHING, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.answers import MemorySynthesisResponse
+from zorkgpt.memory.asking import Trigger, should_ask
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.episode_state import recent_turns
 from zorkgpt.memory.learning import resolve_title
@@ -15,8 +16,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import MemoryEvent, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.settings import checked_window
-from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.memory.triggers import Trigger, reasons_to_remember
+from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
 
 
 def kept(manager, location_id=5):
@@ -39,7 +39,8 @@ def kept(manager, location_id=5):
     ],
 )
 def test_a_turn_is_asked_about_for_a_reason(facts, expected):
-    assert reasons_to_remember(ZMachineContext(**facts)) == expected
+    turn = SynthesisRequest(5, "Hall", "wait", "Time passes.", ZMachineContext(**facts))
+    assert should_ask(turn) == tuple(expected)
 
 
 def test_a_turn_without_a_reason_costs_no_call(play):
@@ -417,7 +418,7 @@ def test_a_walk_that_map_or_memory_knows_is_not_asked_about(play):
     manager.record_action_outcome(5, "Hall", "north", "Attic", walk | {"known_way": True, "score_delta": 5})
     assert [request.triggers for request in manager.synthesizer.requests] == [
         ("location changed", "long response"),
-        ("score changed",),
+        ("score changed", "location changed", "long response"),
     ]
 
 
@@ -500,18 +501,7 @@ def test_a_model_that_is_handed_in_decides_what_a_turn_teaches(tmp_path):
     assert [call.role for call in model.calls] == ["memory"]
 
 
-def test_a_taking_that_the_inventory_shows_is_not_asked_about_where_the_thing_is_known(play):
-    manager = play(NOTHING)
-    manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN)
-    assert len(manager.synthesizer.requests) == 1
-    manager.reset_episode()
-    manager.add_memory(5, "Hall", memory("What hangs here", "core", text="A short sword hangs on a nail."))
-    manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN)
-    assert len(manager.synthesizer.requests) == 1
-    assert manager.get_status()["metrics"]["plain_takings"] == 1
-
-
-def test_what_a_memory_says_of_this_action_in_this_state_is_seen_again_and_not_asked(play):
+def test_a_refusal_that_a_memory_tells_of_is_seen_again_and_not_asked(play):
     stuck = {"score_before": 0, "score_after": 0, "nothing_changed": True, "response_length": 200}
     manager = play(remember("Door is stuck", category="FAILURE", action="push door"), NOTHING, NOTHING)
     for turn in (1, 2):
@@ -525,7 +515,7 @@ def test_what_a_memory_says_of_this_action_in_this_state_is_seen_again_and_not_a
 
 def test_another_response_to_the_same_blow_in_the_same_state_is_asked_about(play):
     wounds = (AttributeChange(9, "ogre", "attribute 6", True),)
-    fight = {"changed": wounds, "state": (Claim(Relation.CARRIED, 4, "sword"),)}
+    fight = {"changed": wounds, "state": (Claim(Relation.CARRIED, 4, "sword"),), "first_visit": False}
     hurt = remember("A blow hurts the ogre", category="SUCCESS", action="attack ogre", text="He bleeds.")
     dead = remember("Two blows kill the ogre", category="SUCCESS", action="attack ogre", text="He dies.")
     manager = play(hurt, dead)
@@ -535,3 +525,29 @@ def test_another_response_to_the_same_blow_in_the_same_state_is_asked_about(play
         ("A blow hurts the ogre", 2),
         ("Two blows kill the ogre", 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("known", "facts", "reasons"),
+    [
+        ({"outcome": "to 6"}, {"location_changed": True, "location_after": 6}, ()),
+        ({"outcome": "to 6"}, {"location_changed": True, "location_after": 7}, (Trigger.LOCATION,)),
+        (
+            {"outcome": "to 6"},
+            {"location_changed": True, "location_after": 6, "inventory_changed": True},
+            (Trigger.INVENTORY,),
+        ),
+        (
+            {"outcome": "to 6", "status": "TENTATIVE"},
+            {"location_changed": True, "location_after": 6},
+            (Trigger.LOCATION,),
+        ),
+        ({"outcome": "died"}, {"died": True}, (Trigger.DEATH,)),
+        ({"outcome": "changed"}, {"inventory_changed": True}, (Trigger.INVENTORY,)),
+    ],
+    ids=["same way", "another place", "something lost", "unconfirmed", "death", "some change"],
+)
+def test_what_came_of_a_turn_beside_the_known_outcome_is_a_reason_to_ask(known, facts, reasons):
+    memories = (memory("North", action="North", **known),)
+    turn = SynthesisRequest(5, "Hall", "north", "Attic", ZMachineContext(**facts), memories)
+    assert should_ask(turn) == reasons

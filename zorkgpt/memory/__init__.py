@@ -2,7 +2,7 @@
 
 `manager.py` is the interface and `models.py` defines the values. A turn becomes memories in three steps:
 
-1. `learning.py` decides whether to ask what the turn teaches (`triggers.py`), asks a synthesizer (`synthesis.py`),
+1. `learning.py` decides whether to ask what the turn teaches (`asking.py`), asks a synthesizer (`synthesis.py`),
    and checks the answer against the ground truth.
 2. `dedup/` compares the new memory with existing ones; the word check is in `entailment/`.
 3. `writer.py` applies the change: lasting memories go to a store (`storage/`), ephemeral ones to the episode.

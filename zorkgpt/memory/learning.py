@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError
+from zorkgpt.memory.asking import ALL, AnsweredQuestion, Trigger, confirmed_memory, should_ask, turn_key
 from zorkgpt.memory.claims import Claim, Relation, differing, holds
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode_state import EpisodeState
-from zorkgpt.memory.judgment_cache import Judgments, is_always_asked, key_of
+from zorkgpt.memory.judgment_cache import Judgments
 from zorkgpt.memory.models import (
     Category,
     Memory,
@@ -29,7 +30,6 @@ from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
-from zorkgpt.memory.triggers import ALL, Trigger, plainly_taken, reasons_to_remember
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.text import with_article
@@ -54,13 +54,9 @@ class LearningCounts:
     turns_asked: int = 0
     """Turns with at least one question, the opening text left out."""
     judged_before: int = 0
-    """Turns that were passed over, since the very same had been judged."""
-    plain_takings: int = 0
-    """Turns that were passed over, since they only took what a memory of the place tells of."""
-    known_outcomes: int = 0
-    """Turns that were passed over, since a believed memory says just what came of them: it counts as seen again."""
+    """Questions that were not asked, since exactly the same was answered before."""
     triggers: dict[str, int] = field(default_factory=dict)
-    """Turns by each reason to ask about them, those passed over too."""
+    """Questions by each reason to ask."""
     synthesis_calls: int = 0
     synthesized: int = 0
     """Facts that were to be remembered."""
@@ -84,15 +80,6 @@ class LearningCounts:
         """Return plain values; `asdict` would take longer, and this is asked for on every turn."""
         values = ((each.name, getattr(self, each.name)) for each in fields(self))
         return {name: dict(value) if isinstance(value, dict) else value for name, value in values}
-
-
-@dataclass(frozen=True, slots=True)
-class _Judgment:
-    """What a turn teaches, as far as that was answered."""
-
-    answer: "MemorySynthesisResponse | None" = None
-    key: str = ""
-    """Under which the answer is to be remembered once it is applied; "": it is not."""
 
 
 class Learner:
@@ -152,20 +139,9 @@ class Learner:
         """
         try:
             request = self._taken_in(location_id, name, action, response, given, arrival=arrival)
-            request = replace(request, facts=facts) if facts else request
             if self.synthesizer is not None:
-                request = self._question(request)
-                judgment = self._judgment(self.synthesizer, request) if request.triggers else _Judgment()
-                answer = judgment.answer
-                if answer is not None:
-                    titles = self._invalidate_elsewhere(request, answer)
-                    for memory in self._existing(location_id, request.memories, titles):
-                        self._invalidate(request, location_id, memory, answer.invalidation_reason or "")
-                    all_kept = True
-                    for fact in answer.facts():
-                        all_kept = self._keep(request, fact) and all_kept
-                    if self._judgments is not None and judgment.key and all_kept:
-                        self._judgments.keep(judgment.key, answer)
+                request = self._question(replace(request, facts=facts) if facts else request)
+                self._learn_from(request, self.synthesizer)
                 if not arrival and (request.context.moved or request.context.changed):
                     self._drop_what_is_no_longer_so(request.context.turn)
         except LLMError as error:
@@ -280,31 +256,19 @@ class Learner:
         return action
 
     def _question(self, turn: SynthesisRequest) -> SynthesisRequest:
-        """Return the turn with all that is known of it; without triggers it need not be asked about."""
+        """Return the turn with everything that a model would see of it."""
         self._writer.refresh()
         history = self._state.history(self._history_window)
         memories = tuple(self._writer.current(turn.location_id))
-        triggers = reasons_to_remember(
-            turn.context,
-            response_length=len(turn.response),
-            enabled=self._triggers,
-            is_known_way=not turn.arrival and _is_known_way(turn.action, turn.context, memories),
-        )
-        unconfirmed = self._unconfirmed_elsewhere(turn)
-        if triggers and self._asks_a_model and not unconfirmed and self._is_plain(turn, memories):
-            triggers = []
-        for trigger in triggers:
-            self.counts.triggers[trigger.value] = self.counts.triggers.get(trigger.value, 0) + 1
         request = replace(
             turn,
             memories=memories,
             history=history,
-            triggers=tuple(trigger.value for trigger in triggers),
             visits=self._visits_of(turn.location_id),
             first_stay=self._visits.stays(turn.location_id) == 1,
             handled=self._handled.numbers(),
             moved=self._handled.moved(),
-            unconfirmed=unconfirmed,
+            unconfirmed=self._unconfirmed_elsewhere(turn),
         )
         if not turn.arrival:
             self._handled.note(turn.context)
@@ -342,49 +306,6 @@ class Learner:
             times, episodes = (written.visits, written.episodes) if written else (0, ())
             return times + len(uncounted), len({episode_key(each) for each in (*episodes, *uncounted)})
 
-    def _is_plain(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> bool:
-        """Return whether a model need not be asked: the inventory shows the outcome, or a memory says it already."""
-        if turn.arrival or any(memory.status == MemoryStatus.TENTATIVE for memory in memories):
-            return False
-        taken = plainly_taken(turn.context, turn.context.response_length or len(turn.response))
-        if taken and all(_is_told_of(number, name, memories) for number, name in taken.items()):
-            self.counts.plain_takings += 1
-            return True
-        known = self._known_outcome(turn, memories)
-        if known is None:
-            return False
-        self._writer.seen_again(turn.location_id, known, turn.context.turn, self._state.episode)
-        self.counts.known_outcomes += 1
-        return True
-
-    def _known_outcome(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> Memory | None:
-        """Return the believed memory that says just this outcome of just this action in this state, if there is one.
-
-        What changed is told apart by the state and by what the game said: an action that opens what is closed may
-        close it when it is open, and one blow of several ends a fight.
-        """
-        outcome, wanted = outcome_of(turn.context), folded(turn.action)
-        if outcome in ("", "died"):
-            return None
-        for memory in memories:
-            if folded(memory.action) != wanted or memory.outcome != outcome:
-                continue
-            if (memory.score_change or 0) != turn.context.score_delta:
-                continue
-            if any(holds(claim, turn.context.state) is False for claim in memory.when):
-                continue
-            if outcome != "changed" or self._is_as_when_learned(turn, memory):
-                return memory
-        return None
-
-    def _is_as_when_learned(self, turn: SynthesisRequest, memory: Memory) -> bool:
-        """Return whether the action was taken in the state in which it taught the memory, with the same response."""
-        then = self._writer.turn_when_learned(turn.location_id, memory)
-        now = TurnStamp.of(self._state.episode, turn.context.turn, turn.action, turn.response)
-        if then is None or not then.state or folded(then.response) != folded(now.response):
-            return False
-        return differing(then.state, turn.context.state) == ((), ())
-
     def _widen(self, location_id: PlaceKey, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
         """Widen what came out again as a memory says, in another state: it does not depend on that state."""
         outcome = outcome_of(turn)
@@ -398,15 +319,26 @@ class Learner:
 
     # Asking
 
-    def _judgment(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> _Judgment:
-        """Return what the turn teaches: what was answered to the very same question before, or asked now."""
-        if self._judgments is None:
-            return _Judgment(self._asked(synthesizer, request))
-        key = key_of(request, type(synthesizer).__name__, self._replaced(request.location_id))
-        if not is_always_asked(request) and (answer := self._judgments.answer(key)) is not None:
+    def _learn_from(self, request: SynthesisRequest, synthesizer: MemorySynthesizer) -> None:
+        """Ask what the turn teaches, or take the answer to exactly the same question, and keep it."""
+        judgments = self._judgments
+        key = turn_key(request, type(synthesizer).__name__) if judgments is not None else ""
+        answered = judgments.answer(key) if judgments is not None else None
+        answer = None
+        reasons = should_ask(request, answered=answered, enabled=self._triggers)
+        if reasons:
+            for reason in reasons:
+                self.counts.triggers[reason.value] = self.counts.triggers.get(reason.value, 0) + 1
+            request = replace(request, triggers=tuple(reason.value for reason in reasons))
+            answer = self._asked(synthesizer, request)
+        elif answered is not None and answered.holds(request.memories):
             self.counts.judged_before += 1
-            return _Judgment(answer)
-        return _Judgment(self._asked(synthesizer, request), key)
+            answer = answered.answer
+        elif not request.context.location_changed and (known := confirmed_memory(request)):
+            self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
+        if answer is not None and self._apply(request, answer) and reasons and judgments is not None:
+            after = self._writer.current(request.location_id)
+            judgments.keep(key, AnsweredQuestion.of(answer, request.memories, after))
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         """Ask, and once more where the answer looks like a slip; None: there was no answer."""
@@ -432,10 +364,6 @@ class Learner:
             self.counts.synthesis_failures += 1
         return answer
 
-    def _replaced(self, location_id: PlaceKey) -> list[Memory]:
-        with self._writer.store.guard:
-            return [one for one in self._writer.store.cache.get(location_id, ()) if not is_current(one)]
-
     def _doubts(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> tuple[str, ...]:
         """Return what in the answer looks like a slip; a rule makes none."""
         if not self._asks_a_model:
@@ -457,6 +385,16 @@ class Learner:
         return tuple(doubts)
 
     # Keeping
+
+    def _apply(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> bool:
+        """Invalidate and keep what the answer says, and return whether everything could be written."""
+        titles = self._invalidate_elsewhere(request, answer)
+        for memory in self._existing(request.location_id, request.memories, titles):
+            self._invalidate(request, request.location_id, memory, answer.invalidation_reason or "")
+        all_kept = True
+        for fact in answer.facts():
+            all_kept = self._keep(request, fact) and all_kept
+        return all_kept
 
     def _keep(self, request: SynthesisRequest, fact: "Fact") -> bool:
         """Keep a fact as far as the ground truth allows it. False: it could not be written."""
@@ -624,24 +562,6 @@ class Learner:
             elif memory not in found:
                 found.append(memory)
         return found
-
-
-def _is_known_way(action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> bool:
-    """Return whether a walk led to where the map, or a memory of this place, says that it leads."""
-    if not turn.location_changed or any(memory.status == MemoryStatus.TENTATIVE for memory in memories):
-        return False
-    wanted, came_to = folded(action), outcome_of(turn)
-    return turn.known_way or any(folded(one.action) == wanted and one.outcome == came_to for one in memories)
-
-
-def _is_told_of(number: int, name: str, memories: Sequence[Memory]) -> bool:
-    """Return whether a memory of the place tells of a thing: by its number, or by the words of its name."""
-    words = folded(name).split()
-    return any(
-        number in {claim.number for claim in memory.claims}
-        or all(word in folded(f"{memory.title} {memory.text}") for word in words)
-        for memory in memories
-    )
 
 
 def _action_of(request: SynthesisRequest, fact: "Fact") -> str | None:

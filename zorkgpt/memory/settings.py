@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zorkgpt.log import get_logger
+from zorkgpt.memory.asking import Trigger
 from zorkgpt.memory.retrieval import Budget
-from zorkgpt.memory.triggers import Trigger
 from zorkgpt.runlog.episodes import RUNS
 
 log = get_logger(__name__)

@@ -12,13 +12,15 @@ from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
-from zorkgpt.memory.triggers import LONG_RESPONSE
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import cut, one_line, render
 from zorkgpt.text import sentence_case, with_article
 
 if TYPE_CHECKING:
     from zorkgpt.memory.answers import MemorySynthesisResponse
+
+LONG_RESPONSE = 100
+"""Characters; a longer response usually describes something."""
 
 _MOST_MEMORY_TOKENS = 1200
 """Of a place's memories: four times what the player is shown of it, since what is known must not be learned again."""

@@ -1,0 +1,158 @@
+"""Decide whether the model is asked what a turn teaches, and recognize a question that was answered before."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from zorkgpt.memory.models import Memory, MemoryStatus, ZMachineContext, outcome_of
+from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.synthesis import LONG_RESPONSE, SynthesisRequest
+
+if TYPE_CHECKING:
+    from zorkgpt.memory.answers import MemorySynthesisResponse
+
+_HASH_LENGTH = 32
+_SHOWN_OF_A_MEMORY = ("title", "text", "category", "persistence", "status", "action", "outcome")
+
+
+class Trigger(StrEnum):
+    """A reason to ask, and the setting that switches it off."""
+
+    SCORE = "score changed", "ask_on_score_change"
+    LOCATION = "location changed", "ask_on_move"
+    INVENTORY = "inventory changed", "ask_on_inventory_change"
+    DEATH = "died", "ask_on_death"
+    FIRST_VISIT = "first visit", "ask_on_first_visit"
+    LONG_RESPONSE = "long response", "ask_on_long_response"
+    OBJECTS = "objects changed", "ask_on_object_change"
+    """The action moved, opened, lit or otherwise changed something, be it something without a name."""
+    NOTHING_CHANGED = "nothing changed", "ask_on_refusal"
+    """The action was meant to do something: a refusal, a dead end."""
+
+    setting: str
+    """A key of `[tool.zorkgpt.memory_triggers]`."""
+
+    def __new__(cls, value: str, setting: str) -> "Trigger":
+        trigger = str.__new__(cls, value)
+        trigger._value_ = value
+        trigger.setting = setting
+        return trigger
+
+
+ALL = frozenset(Trigger)
+
+_RULES: dict[Trigger, Callable[[ZMachineContext, int], bool]] = {
+    Trigger.SCORE: lambda turn, length: bool(turn.score_delta),
+    Trigger.LOCATION: lambda turn, length: turn.location_changed,
+    Trigger.INVENTORY: lambda turn, length: turn.inventory_changed,
+    Trigger.DEATH: lambda turn, length: turn.died,
+    Trigger.FIRST_VISIT: lambda turn, length: turn.first_visit,
+    Trigger.LONG_RESPONSE: lambda turn, length: length > LONG_RESPONSE,
+    Trigger.OBJECTS: lambda turn, length: turn.acted or turn.unnamed_change,
+    Trigger.NOTHING_CHANGED: lambda turn, length: turn.nothing_changed,
+}
+"""When each holds, given the turn and the length of the response in characters."""
+
+_KNOWN = frozenset({Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_RESPONSE, Trigger.NOTHING_CHANGED})
+"""Reasons that don't count if the outcome was known: what a walk prints is about the place that it leads to, which is
+asked about on arrival."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredQuestion:
+    """An answer, and the memories that it depends on."""
+
+    answer: "MemorySynthesisResponse"
+    memories: frozenset[str]
+    """The `fingerprints` of the memories that the model saw and of the lasting ones after the answer."""
+
+    @classmethod
+    def of(
+        cls, answer: "MemorySynthesisResponse", before: Iterable[Memory], after: Iterable[Memory]
+    ) -> "AnsweredQuestion":
+        """Return the answer with the memories of the place before and after it was applied."""
+        return cls(answer, fingerprints((*before, *(one for one in after if one.persistence.outlives_episode))))
+
+    def holds(self, memories: Iterable[Memory]) -> bool:
+        """Return whether everything that was seen or learned with the answer is still believed.
+
+        What the place has learned since doesn't matter.
+        """
+        return self.memories <= fingerprints(memories)
+
+
+def should_ask(
+    turn: SynthesisRequest, *, answered: AnsweredQuestion | None = None, enabled: frozenset[Trigger] = ALL
+) -> tuple[Trigger, ...]:
+    """Return the reasons to ask what a turn teaches, or none if it isn't asked about.
+
+    A death, a change of score and a turn that may settle an unconfirmed memory are asked about each time.
+
+    Args:
+        turn: the turn with everything the model would see.
+        answered: the same turn, if it was answered before, see `turn_key`.
+        enabled: the reasons that count.
+    """
+    context = turn.context
+    length = context.response_length or len(turn.response)
+    reasons = tuple(trigger for trigger, applies in _RULES.items() if trigger in enabled and applies(context, length))
+    if context.died or context.score_delta or may_settle(turn):
+        return reasons
+    if answered is not None and answered.holds(turn.memories):
+        return ()
+    return tuple(one for one in reasons if one not in _KNOWN) if is_known(turn) else reasons
+
+
+def may_settle(turn: SynthesisRequest) -> bool:
+    """Return whether a memory of this place, or one about a thing that was handled, is unconfirmed."""
+    return bool(turn.unconfirmed) or any(memory.status == MemoryStatus.TENTATIVE for memory in turn.memories)
+
+
+def is_known(turn: SynthesisRequest) -> bool:
+    """Return whether the map or a memory says what came of the action: where a walk leads, or that nothing happens."""
+    return not turn.arrival and (turn.context.known_way or confirmed_memory(turn) is not None)
+
+
+def confirmed_memory(turn: SynthesisRequest) -> Memory | None:
+    """Return the memory of this place that says that the action leads where it led, or does nothing, as it did."""
+    outcome = outcome_of(turn.context)
+    if turn.arrival or not (outcome == "nothing" or outcome.startswith("to ")):
+        return None
+    action = folded(turn.action)
+    return next((one for one in turn.memories if folded(one.action) == action and one.outcome == outcome), None)
+
+
+def turn_key(turn: SynthesisRequest, judge: str) -> str:
+    """Return a key that two turns share only if `judge` would see the same happen.
+
+    Memories are compared by `AnsweredQuestion`. Turn numbers, counts of visits and the player's reasons don't matter.
+    """
+    context = asdict(turn.context)
+    context.pop("turn")
+    seen = {
+        "judge": judge,
+        "place": turn.location_id,
+        "arrival": turn.arrival,
+        "action": folded(turn.action),
+        "response": turn.response,
+        "turn": context,
+        "history": [[past.location_name, past.action, past.response] for past in turn.history],
+        "first_stay": turn.first_stay,
+        "now": dict(turn.now),
+        "facts": dict(turn.facts),
+    }
+    return _hash(seen)
+
+
+def fingerprints(memories: Iterable[Memory]) -> frozenset[str]:
+    """Return a hash for each memory of what a model sees of it."""
+    return frozenset(
+        _hash([*(getattr(memory, name) for name in _SHOWN_OF_A_MEMORY), *map(str, memory.when)]) for memory in memories
+    )
+
+
+def _hash(seen: object) -> str:
+    return hashlib.sha256(json.dumps(seen, sort_keys=True, default=str).encode()).hexdigest()[:_HASH_LENGTH]
