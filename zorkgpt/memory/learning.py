@@ -336,7 +336,15 @@ class Learner:
             answer = answered.answer
         elif not request.context.location_changed and (known := confirmed_memory(request)):
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
-        if answer is not None and self._apply(request, answer) and reasons and judgments is not None:
+        if answer is None:
+            return
+        titles = self._invalidate_elsewhere(request, answer)
+        for memory in self._existing(request.location_id, request.memories, titles):
+            self._invalidate(request, request.location_id, memory, answer.invalidation_reason or "")
+        all_kept = True
+        for fact in answer.facts():
+            all_kept = self._keep(request, fact) and all_kept
+        if all_kept and reasons and judgments is not None:
             after = self._writer.current(request.location_id)
             judgments.keep(key, AnsweredQuestion.of(answer, request.memories, after))
 
@@ -385,16 +393,6 @@ class Learner:
         return tuple(doubts)
 
     # Keeping
-
-    def _apply(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> bool:
-        """Invalidate and keep what the answer says, and return whether everything could be written."""
-        titles = self._invalidate_elsewhere(request, answer)
-        for memory in self._existing(request.location_id, request.memories, titles):
-            self._invalidate(request, request.location_id, memory, answer.invalidation_reason or "")
-        all_kept = True
-        for fact in answer.facts():
-            all_kept = self._keep(request, fact) and all_kept
-        return all_kept
 
     def _keep(self, request: SynthesisRequest, fact: "Fact") -> bool:
         """Keep a fact as far as the ground truth allows it. False: it could not be written."""
