@@ -174,7 +174,7 @@ def test_a_model_plays_in_processes_of_their_own(tmp_path):
         (["learning-1x2", "--ablate", "everything"], "There is no ablation 'everything'. There are: on, off, shuffled"),
         (["generations-2x2x2", "--ablate", "frozen"], "With generations-2x2x2 there are: on, off, no-audit."),
         (["learning-1x2", "--player", "human"], "'human' plays no evaluation."),
-        (["learning-1x2", "--player", "walkthrough"], "Pass one with --walkthrough"),
+        (["learning-1x2", "--player", "walkthrough"], "name one with --walkthrough"),
         (["learning-1x2", "--games", "no such story"], "No story file at no such story"),
     ],
 )
@@ -206,7 +206,7 @@ def test_a_store_that_can_not_be_written_ends_no_run(tmp_path):
     assert done.returncode == 1
     assert done.stderr.count("finished") == 2
     assert done.stderr.count("The runs are kept in ") == 1
-    assert "the same command stores it" in done.stderr
+    assert "Run the same command to upload them" in done.stderr
 
 
 def test_an_unreachable_model_has_its_own_exit_code(tmp_path):

@@ -33,17 +33,17 @@ class Watch:
 
 
 def test_a_run_whose_process_dies_each_time_ends_none_of_the_others_and_can_go_on(tmp_path):
-    runs = [a_run(tmp_path, "learning-2x15", ablation) for ablation in (Ablation.ON, Ablation.OFF)]
+    runs = [a_run(tmp_path, "learning-2x10", ablation) for ablation in (Ablation.ON, Ablation.OFF)]
     # The first turn of an episode is played again by each process: nothing of it was saved.
-    watch = Watch(kill_at=(runs[0].folder, 15))
+    watch = Watch(kill_at=(runs[0].folder, 10))
     outcomes = play_all(runs, executor=ProcessExecutor(1), watcher=watch)
     assert outcomes == [RunOutcome(runs[0], "its process died"), RunOutcome(runs[1])]
     assert watch.outcomes == outcomes
     assert watch.killed == 3
-    assert watch.turns[runs[1].folder] == 30
+    assert watch.turns[runs[1].folder] == 20
     again = play_all(runs, executor=ProcessExecutor(1), watcher=Watch())
     assert again == [RunOutcome(run) for run in runs]
-    assert [one.turns for one in figures_of(runs[0]).episodes] == [15, 15]
+    assert [one.turns for one in figures_of(runs[0]).episodes] == [10, 10]
 
 
 def test_a_story_that_is_gone_is_a_failure_that_names_it(tmp_path, bundled_story):
