@@ -103,7 +103,7 @@ def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(
         one.send_signal(how)
         told = one.stderr.read().decode()
     assert one.returncode == (-how if how is signal.SIGKILL else 130)
-    assert how is signal.SIGKILL or "the same command goes on" in told
+    assert how is signal.SIGKILL or "Run the same command to continue" in told
     # What had hardly begun may be begun anew.
     logs_then = {path: path.read_bytes() for path in cut.rglob("episode_log.jsonl")}
     begun = {path: data[:2000] for path, data in logs_then.items() if len(data) > 20_000}

@@ -201,13 +201,11 @@ def test_a_run_says_when_the_model_misses_the_point(play, tmp_path):
     def insists(request):
         if "You keep the memory" in request.prompt:
             return core % next(made) + '"persistence": "core"}'
-        if "You read what a text adventure" in request.prompt:
-            return READ
-        return f"ACTION: {next(actions)}"
+        return f"ACTION: {next(actions)}" if "You are playing" in request.prompt else reply(request)
 
     with ChatServer(insists) as server:
         _, out, _ = play(server, "--quiet", "--max-turns", "6")
-    assert "the prompt does not fit the memory model" in out
+    assert "The memory model misreads its prompt" in out
     kept = parse((tmp_path / "files" / "Memories.md").read_bytes()).all_memories()
     assert {memory.persistence for memories in kept.values() for memory in memories} == {"core", "permanent"}
 

@@ -88,7 +88,7 @@ def test_a_disk_without_room_ends_the_run_with_what_was_learned(tmp_path):
     episode = json.loads(done.stdout)["episodes"][0]
     assert episode["ending"] == "error"
     assert "can't be written: File too large" in episode["message"]
-    assert "0 not understood" in command("memories", "check", "--workdir", str(tmp_path)).stdout
+    assert "0 lines not parsed" in command("memories", "check", "--workdir", str(tmp_path)).stdout
 
 
 def test_a_temporary_folder_without_room_is_named(tmp_path):

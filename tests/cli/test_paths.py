@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
         (("memories", "show"), "Causeway End (30)"),
         (("memories", "check"), "0 lines not parsed"),
         (("map", "show"), "30 Causeway End"),
-        (("view", "--export", "page.html"), "Written to page.html"),
+        (("view", "--export", "page.html"), "Exported to page.html"),
     ],
 )
 def test_what_was_played_as_configured_is_found(tmp_path, words, said):

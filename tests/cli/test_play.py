@@ -285,7 +285,7 @@ def on_a_terminal(columns: int, lines: int, *arguments: str) -> str:
 
 
 def test_a_wide_terminal_shows_panels(tmp_path):
-    sent = on_a_terminal(140, 40, "--workdir", str(tmp_path), "--max-turns", "30", "--episodes", "1")
+    sent = on_a_terminal(140, 40, "--workdir", str(tmp_path), "--max-turns", "30", "--episodes", "1", "--seed", "2")
     for title in ("Learned in this episode", "memory shown (", "turn 30/30", "Results"):
         assert title in sent
 

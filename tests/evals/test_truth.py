@@ -133,8 +133,8 @@ def test_what_a_model_stores_that_is_not_so_costs_precision_and_recall(tmp_path)
         run = a_run(tmp_path, "learning-1x6", choice=choose_player("model", config), config=config)
         run.play()
     [episode] = figures_of(run).episodes
-    # True in the orchard, on arrival and when it is taken; not true in the front yard, where it is carried. Elsewhere the
-    # guards take the claim away.
+    # True in the orchard, on arrival and when it is taken; not true in the front yard, where it is carried. Elsewhere
+    # the guards take the claim away.
     assert (episode.truth.stored, episode.truth.stored_true) == (3, 2)
     # The pear was seen and taken; the clapper beside it and the lane's thing are in no claim.
     assert (episode.truth.points, episode.truth.points_known) == (4, 2)

@@ -79,7 +79,10 @@ def test_no_turn_is_told_twice(turns):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("heading", "name"), [("## Objectives", "objectives"), ("## Knowledge of this game from earlier turns", "knowledge")])
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [("## Objectives", "objectives"), ("## Knowledge of this game from earlier turns", "knowledge")],
+)
 def test_what_is_pursued_and_known_is_told_once_and_what_is_left_out_is_counted(turns, heading, name):
     told = 0
     for turn in turns:
