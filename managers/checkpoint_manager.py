@@ -129,9 +129,7 @@ class CheckpointManager(BaseManager):
         self._lock: FileLock | None = None
         self._written = self._failures = 0
         self._last_turn = -1
-        """The last turn that the checkpoint contains."""
-        self._is_saving = False
-        """Whether a checkpoint was begun, and not completed."""
+        """The last turn of the checkpoint that the files can be put back to."""
         self._ephemeral = b""
         """The ephemeral memories as they were last written beside the checkpoint."""
 
@@ -145,7 +143,6 @@ class CheckpointManager(BaseManager):
         self._acquire(self._state.episode_id)
         self._ephemeral = b""
         self._last_turn = -1
-        self._is_saving = False
 
     def resume(self) -> None:
         """Do nothing: `load` has claimed the episode already."""
@@ -188,7 +185,6 @@ class CheckpointManager(BaseManager):
             "log_bytes": _size(self._directory / self._config.episode_log_file),
             "snapshots": snapshots,
         }
-        self._is_saving = True
         try:
             self._save_session(snapshots.get("memory"))
             checkpoint.write_checkpoint(self._directory / checkpoint.FILE_NAME, content)
@@ -203,11 +199,9 @@ class CheckpointManager(BaseManager):
 
         Otherwise what is written from here on would be kept to return to the one before.
         """
-        if not self._is_saving:
-            return
         try:
             turn = checkpoint.read_checkpoint(self._directory / checkpoint.FILE_NAME).turn
-            if turn == self._state.turn_count:
+            if turn == self._state.turn_count != self._last_turn:
                 self._complete(turn)
         except CheckpointError:
             # The interrupt came before there was one.
@@ -219,7 +213,6 @@ class CheckpointManager(BaseManager):
         self._files.begin()
         self._written += 1
         self._last_turn = turn
-        self._is_saving = False
 
     def load(self, episode: int) -> SavedEpisode:
         """Claim an interrupted episode for this process and return what was saved of it.
@@ -234,7 +227,7 @@ class CheckpointManager(BaseManager):
         except CheckpointError:
             self.release()
             raise
-        self._last_turn, self._ephemeral, self._is_saving = saved.checkpoint.turn, b"", False
+        self._last_turn, self._ephemeral = saved.checkpoint.turn, b""
         return saved
 
     def check(self, saved: SavedEpisode) -> None:

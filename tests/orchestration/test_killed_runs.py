@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures.kills import interrupt, interrupt_kept, interrupt_unheard, kill, left_behind, played
+from tests.fixtures.kills import (
+    interrupt,
+    interrupt_afterwards,
+    interrupt_kept,
+    interrupt_unheard,
+    kill,
+    left_behind,
+    played,
+)
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.runlog.episodes import last_end, read_episode
 
@@ -124,10 +132,9 @@ def test_interrupted_anywhere_it_goes_on_as_after_a_kill(whole, tmp_path, how, t
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_interrupted_while_a_checkpoint_is_completed_it_goes_on_from_that(whole, tmp_path):
-    removed = "os.remove 0.Memories.md"
-    replaced = max(at for at, touch in enumerate(whole.touched) if touch == removed)
-    assert whole.touched[replaced - 1].startswith("os.rename checkpoint.json.")
-    assert_goes_on(whole, tmp_path / "work", replaced + 1, interrupt)
+    renamed = "os.rename checkpoint.json."
+    [_, second, _] = (at for at, touch in enumerate(whole.touched, 1) if touch.startswith(renamed))
+    assert_goes_on(whole, tmp_path / "work", second, interrupt_afterwards)
 
 
 def assert_goes_on(whole: Uninterrupted, workdir: Path, moment: int, how: Callable[[], None]) -> None:
