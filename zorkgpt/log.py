@@ -43,7 +43,7 @@ def get_logger(name: str) -> logging.Logger:
 
 
 class DamagedFiles(logging.Handler):
-    """Collects the reports of damaged or missing files, for people who read no logs."""
+    """Collects the reports of damaged, missing or unwritable files, for people who read no logs."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

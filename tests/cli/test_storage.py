@@ -89,6 +89,20 @@ def test_a_memory_file_that_its_owner_deleted_is_back_and_said_so(tmp_path):
     assert (again.stderr, again.stdout) == ("", looked_at.stdout)
 
 
+def test_a_run_that_cannot_write_its_memories_says_so_once_and_in_the_summary(tmp_path):
+    play(tmp_path, "--quiet")
+    path, journal = tmp_path / "Memories.md", tmp_path / "Memories.md.sqlite"
+    before = path.read_bytes()
+    journal.unlink()
+    journal.mkdir()
+    done = play(tmp_path)
+    note = f"Note: memories could not be written: {path}\n      Can't read {journal}: it is a folder, not a file."
+    assert done.returncode == 0
+    assert done.stdout.count(note) == 2
+    assert (tmp_path / "zorkgpt.log").read_text().count("memories could not be written") == 1
+    assert path.read_bytes() == before
+
+
 def test_who_deletes_the_backup_too_begins_anew(tmp_path):
     play(tmp_path, "--quiet")
     for name in ("Memories.md", "Memories.md.backup"):

@@ -72,14 +72,14 @@ def test_a_server_that_is_gone_is_told_by_its_address_and_what_was_seen_stays(po
             connection.execute("ALTER TABLE zorkgpt_state RENAME TO elsewhere")
         assert manager.add_memory(5, "Hall", memory("Second")) is False
         assert manager.get_location_memory(5) == "[NOTE] First: The text of First."
-    assert "memory not written" in caplog.text
+    assert "memories could not be written" in caplog.text
 
 
 def test_a_lock_that_somebody_holds_is_a_clear_error(postgres, caplog):
     with postgres.open(lock_timeout_s=0.2) as manager, psycopg.connect(postgres.address) as other:
         other.execute("SELECT * FROM zorkgpt_state FOR UPDATE")
         assert manager.add_memory(5, "Hall", memory("First")) is False
-        [error] = [record.error for record in caplog.records]
+        [error] = [record.way_out for record in caplog.records]
         assert "/postgres" in error
         assert "has been locked by another process for 0.2 s" in error
         other.rollback()

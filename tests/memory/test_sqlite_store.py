@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import sys
+from itertools import count
 
 import pytest
 
@@ -88,3 +90,38 @@ def test_a_large_markdown_file_says_once_how_to_convert_it(tmp_path, caplog):
             manager.add_memory(number, "Room", memory(f"Number {number}", text="x" * 400_000))
         manager.add_memory(9, "Room", memory("Last"))
     assert caplog.text.count("`zorkgpt memories convert`") == 1
+
+
+@pytest.mark.parametrize("name", ["Memories.md", "memories.sqlite"])
+def test_a_write_that_is_interrupted_anywhere_leaves_a_memory_that_can_be_written(tmp_path, name):
+    manager = SimpleMemoryManager(path=tmp_path / name)
+    manager.add_memory(5, "Hall", memory("First"))
+    manager.add_memory(5, "Hall", memory("Second"))
+    for at in count(1):
+        title = f"Title {at}"
+        if not _interrupted(lambda title=title: manager.add_memory(5, "Hall", memory(title)), at):
+            break
+        assert manager.add_memory(5, "Hall", memory(f"After {at}")), f"interrupted at call {at}: {manager.parts}"
+        assert manager.invalidate_memory(5, f"After {at}", "To keep the place short.")
+        with SimpleMemoryManager(path=tmp_path / name) as other:
+            assert [one.memory for one in other.all_memories()] == [one.memory for one in manager.all_memories()]
+    assert at > 50
+
+
+def _interrupted(call, at):
+    """Run it, and interrupt it after so many calls within the database; return whether it was."""
+    calls = count(1)
+
+    def profile(frame, event, _):
+        if event == "c_return" and frame.f_code.co_filename.endswith("/sqlite.py") and next(calls) == at:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    sys.setprofile(profile)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False

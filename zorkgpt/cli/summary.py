@@ -47,8 +47,8 @@ def summary_of(
     """Return the summary as JSON values.
 
     Args:
-        damaged: For each damaged or missing file: `what` is wrong, the `file`, its new name `set_aside`, and
-            the `way_out` if that was on purpose.
+        damaged: For each damaged, missing or unwritable file: `what` is wrong, the `file`, its new name `set_aside`,
+            and the cause or `way_out`, if known.
     """
     workdir = Path(config.zork_game_workdir)
     first = learning.episodes[0].end.episode if learning.episodes else None

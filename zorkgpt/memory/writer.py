@@ -355,14 +355,18 @@ class MemoryWriter:
         Args:
             always: also write what waits to be written along with a change, if it changes nothing.
         """
-        self._made, self.last_error = (), None
+        failing, self.last_error = self.last_error, None
+        self._made = ()
         try:
             along = self.evidence.along_with(self._visits.along_with(change, always=always), always=always)
             outcome = self.store.apply(along, turn_stamp=self._stamp())
         except MemoryStoreError as error:
             self.write_failures += 1
             self.last_error = error
-            self._log.error("memory not written", extra={"error": str(error)})
+            if str(error) != str(failing):
+                # The fields of a file that people are told of: see `zorkgpt.log.DamagedFiles`.
+                told = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
+                self._log.error("memories could not be written", extra=told)
             return False
         if outcome is None:
             return False

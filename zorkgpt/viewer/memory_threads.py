@@ -100,7 +100,8 @@ _OWN_TURN = ("added", "seen again", "merged", "contested")
 class MemoryThreads:
     """The journal of the memory file, by place; `refresh` reads new records.
 
-    Where the file says something else than its journal, the file is what counts.
+    Where the file differs from its journal, the file counts: such memories get one more version, with the source
+    `FROM_FILE`, which is computed anew whenever either changes.
     """
 
     def __init__(self, database: SqliteDatabase, file: Path) -> None:
@@ -112,10 +113,12 @@ class MemoryThreads:
 
     def _reset(self) -> None:
         self.rows = JournalRows(Journal(self._database), self._database)
-        self._threads: dict[PlaceKey, list[Thread]] = {}
-        self._current: dict[PlaceKey, dict[tuple[str, str], _Current]] = {}
-        """Place → (title, text) → the current memory."""
-        self.names: dict[PlaceKey, str] = {}
+        self._in_journal: dict[PlaceKey, _Place] = {}
+        self._in_file: dict[PlaceKey, _Place] = {}
+        """The places where the file differs."""
+        self._is_compared = True
+        self.differing = 0
+        """The number of memories that differ between the file and its journal."""
         self._now = (0, 0)
         self._latest: dict[int, int] = {}
         """Episode → the latest turn so far."""
@@ -138,63 +141,97 @@ class MemoryThreads:
                 self._add_change(row, place, _stamp(row, self._now, moments))
             else:
                 self.rows.unreadable += 1
-        if was_read and self.file.document is not None:
-            self._follow_file(self.file.document, latest)
-        self.changes += was_read or self.rows.end != before
+        has_new_rows = self.rows.end != before
+        if has_new_rows:
+            # A record is written before its file: the file may be about to change.
+            self._in_file, self.differing, self._is_compared = {}, 0, False
+        is_due = was_read or not (has_new_rows or self._is_compared)
+        if is_due:
+            self._compare(self.file.document, latest)
+        self.changes += is_due or has_new_rows
 
     @property
-    def differing(self) -> int:
-        """The number of memories that the file has otherwise than its journal."""
-        return sum(thread[-1].get("source") == FROM_FILE for threads in self._threads.values() for thread in threads)
+    def names(self) -> dict[PlaceKey, str]:
+        """The name of each place that has memories."""
+        return {key: place.name for key, place in self._places().items()}
 
     def of_place(self, place: PlaceKey) -> list[Thread]:
         """Return every memory of a place as the list of its versions; each after the first has only its changes."""
-        return self._threads.get(place, [])
+        found = self._in_file.get(place) or self._in_journal.get(place)
+        return found.threads if found else []
 
     def places(self) -> list[PlaceKey]:
-        return sorted(self._threads, key=place_order)
+        return sorted(self._places(), key=place_order)
 
     def counts(self) -> tuple[Counter[int], Counter[int]] | None:
         """Return the number of memories learned and disproved in each episode; None if there are no memory files."""
         if self.rows.end == 0 and self.file.document is None:
             return None
-        threads = list(chain.from_iterable(self._threads.values()))
+        threads = list(chain.from_iterable(place.threads for place in self._places().values()))
         disproved = filter(None, map(disproved_at, threads))
         return Counter(episode_of(thread[0]["at"]) for thread in threads), Counter(map(episode_of, disproved))
 
-    def _follow_file(self, document: Document, latest: tuple[int, int]) -> None:
-        """Bring the memories up to what the file says."""
-        recorded: dict[PlaceKey, list[Memory]] = {}
-        for place, memories in self._current.items():
-            recorded[place] = [found for _, _, after in memories.values() if (found := _memory(after)) is not None]
+    def _places(self) -> "dict[PlaceKey, _Place]":
+        return self._in_journal | self._in_file
+
+    def _compare(self, document: Document | None, latest: tuple[int, int]) -> None:
+        """Add the changes that the file has and the journal has not."""
+        self._in_file, self.differing, self._is_compared = {}, 0, True
+        if document is None:
+            return
+        recorded = {key: place.memories() for key, place in self._in_journal.items()}
         for change in differences(recorded, document):
-            row = row_of("", change, FROM_FILE, None)
+            key = change.location_id
+            if key not in self._in_file:
+                self._in_file[key] = self._in_journal.get(key, _Place()).copy()
             first = _first_seen(change.after) if change.before is None else None
-            self._add_change(row, change.location_id, first or max(self._now, latest))
+            self._in_file[key].add(row_of("", change, FROM_FILE, None), first or max(self._now, latest))
+            self.differing += 1
 
     def _add_change(self, row: dict[str, Any], place: PlaceKey, stamp: tuple[int, int]) -> None:
+        self._now = stamp
         episode, turn = stamp
-        if row.get("source") != FROM_FILE:
-            self._now = stamp
-            # A turn that is played again after a crash counts as the latest so far, so that the order stays.
-            self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
+        # A turn that is played again after a crash counts as the latest so far, so that the order stays.
+        self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
+        self._in_journal.setdefault(place, _Place()).add(row, (episode, turn))
+
+
+class _Place:
+    """The memories of a place."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.threads: list[Thread] = []
+        self._current: dict[tuple[str, str], _Current] = {}
+        """(title, text) → the current memory."""
+
+    def copy(self) -> "_Place":
+        """Return a copy, to which other changes can be added."""
+        new = _Place()
+        new.name = self.name
+        copies = {id(thread): list(thread) for thread in self.threads}
+        new.threads = list(copies.values())
+        new._current = {key: one._replace(thread=copies[id(one.thread)]) for key, one in self._current.items()}
+        return new
+
+    def memories(self) -> list[Memory]:
+        """Return the current memories."""
+        return [memory for one in self._current.values() if (memory := _memory(one.after)) is not None]
+
+    def add(self, row: dict[str, Any], stamp: tuple[int, int]) -> None:
+        """Add a change to the memory that it changes, or a new memory."""
         before, after = row.get("before"), row.get("after")
-        self.names[place] = cut(row.get("location_name"), 200) or self.names.get(place, "")
-        current = self._current.setdefault(place, {})
-        known = current.pop(_key(before), None) if isinstance(before, dict) else None
-        if known is None and isinstance(after, dict):
-            # The history may tell later what the file has told already.
-            told = current.get(_key(after))
-            known = told if told and told.thread[-1].get("source") == FROM_FILE else None
-        elif known is None:
-            return
+        self.name = cut(row.get("location_name"), 200) or self.name
+        known = self._current.pop(_key(before), None) if isinstance(before, dict) else None
         if known is None:
+            if not isinstance(after, dict):
+                return
             known = _Current([], {}, {})
-            self._threads.setdefault(place, []).append(known.thread)
-        version = _version(row, turn_key(episode, turn), known.fields)
+            self.threads.append(known.thread)
+        version = _version(row, turn_key(*stamp), known.fields)
         known.thread.append(version)
         if isinstance(after, dict):
-            current[_key(after)] = _Current(known.thread, known.fields | version["set"], after)
+            self._current[_key(after)] = _Current(known.thread, known.fields | version["set"], after)
 
 
 class _Current(NamedTuple):

@@ -115,11 +115,12 @@ class SqliteDatabase:
                 return
             try:
                 connection = self._writing()
-                connection.execute("BEGIN IMMEDIATE")
             except (Error, OSError) as error:
                 raise self._failure("write", error) from error
             self._is_changing = True
             try:
+                # An interrupt may arrive as soon as the transaction has begun.
+                connection.execute("BEGIN IMMEDIATE")
                 yield
                 connection.execute("COMMIT")
             except BaseException as error:
