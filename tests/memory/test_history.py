@@ -38,6 +38,7 @@ def test_every_change_is_an_entry(path):
         ("added", "agent", 5, "B"),
         ("superseded", "agent", 5, "A"),
         ("invalidated", "agent", 5, "B"),
+        ("added", "agent", 5, "Passing"),
     ]
     assert manager.store.journal.replayed() == manager.memory_cache
 

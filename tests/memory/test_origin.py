@@ -97,7 +97,7 @@ def test_an_episode_in_either_spelling_is_resumed_and_looked_up(path):
         manager.add_memory(5, "Hall", memory("Gate", episode=2, turns="7"))
         manager.add_memory(5, "Hall", memory("Rope", "ephemeral", episode=2, turns="7"))
         assert manager.save_session(path.parent)
-        assert [one.title for one in manager.as_of("2", 7)[5]] == ["Gate"]
+        assert [one.title for one in manager.as_of("2", 7)[5]] == ["Gate", "Rope"]
         state.episode_id = "2"
         manager.reset_episode()
         assert manager.restore_session(path.parent)

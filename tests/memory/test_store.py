@@ -186,10 +186,10 @@ def test_a_file_that_was_deleted_with_all_that_belongs_to_it_begins_anew(path):
     assert titles(path) == ["Second"]
 
 
-def test_an_ephemeral_memory_creates_no_file(path):
+def test_an_ephemeral_memory_is_in_the_journal_only(path):
     manager = SimpleMemoryManager.open(path)
     assert manager.add_memory(5, "Hall", memory(persistence="ephemeral"))
-    assert os.listdir(path.parent) == []
+    assert os.listdir(path.parent) == ["Memories.md.sqlite"]
 
 
 def test_a_folder_that_is_not_there_is_made_with_the_first_memory(tmp_path):

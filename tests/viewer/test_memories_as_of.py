@@ -36,7 +36,7 @@ def agreed(workdir) -> int:
             told = library.all_memories(number, turn)
             for place in {*told, *files.threads.places()}:
                 kept = sorted(tuple(getattr(one, name) for name in FIELDS) for one in told.get(place, ()))
-                assert at_turn(files.memories_of(place), number * 1_000_000 + turn) == kept, (number, turn, place)
+                assert at_turn(files.threads.of_place(place), number * 1_000_000 + turn) == kept, (number, turn, place)
                 compared += len(kept)
     return compared
 
@@ -51,6 +51,7 @@ def test_of_what_holds_for_one_episode_only(tmp_path):
     with a_walkthrough(tmp_path, *WANDERING, turns=len(WANDERING)) as run:
         run.play_episode()
         run.play_episode()
-    files = open_run(tmp_path)
-    assert any(index.ephemeral_events for index in files.episodes.values())
+    threads = open_run(tmp_path).threads
+    first = [thread[0]["set"] for place in threads.places() for thread in threads.of_place(place)]
+    assert "ephemeral" in {memory["persistence"] for memory in first}
     assert agreed(tmp_path) > 30

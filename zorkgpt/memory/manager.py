@@ -1070,7 +1070,7 @@ class SimpleMemoryManager:
 
     def _resume(self, found: EpisodeSnapshot) -> None:
         with self.store.guard:
-            self._writer.restore(found.memories, found.under_way["keeper"])
+            self._writer.restore(found.episode, found.memories, found.under_way["keeper"])
             self._learner.restore(found.first_turns, found.under_way["recorder"])
 
     def _name(self, location_id: PlaceKey) -> str:

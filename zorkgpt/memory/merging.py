@@ -28,7 +28,7 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import Change, ChangedDocument, DocumentChange, is_current, known_again
 from zorkgpt.memory.storage.document import Document, render
 from zorkgpt.memory.storage.escaping import folded, one_line
-from zorkgpt.memory.storage.history import TurnStamp, kind_of
+from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, kind_of
 from zorkgpt.memory.storage.markdown import MarkdownStore, digest_of, read_document, sidecar
 from zorkgpt.memory.storage.tables import Journal, Trials
 from zorkgpt.memory.storage.trials import Trial
@@ -233,7 +233,11 @@ class _Merger:
     def take_in(self, findings: MemoriesAfterEpisode) -> None:
         """Take in what an episode has found."""
         self._draft.episode = findings.episode
-        self._stamps = _stamps(findings.path, self._base_size)
+        records, _ = Journal(sidecar(findings.path)).records_from(self._base_size)
+        self._stamps = _stamps(records)
+        for record in records:
+            if not record.change.is_lasting:
+                self._draft.note((record.change,), record.turn_stamp)
         self._titles = {}
         if not findings.path.is_file():
             # It has learned nothing, nor was there anything before it.
@@ -476,9 +480,8 @@ def _visits_of(document: Document, place: PlaceKey) -> int:
     return sum(section.visits for section in document.sections_of(place))
 
 
-def _stamps(path: Path, start: int) -> dict[tuple[PlaceKey, str, str], TurnStamp]:
-    """Return the turn that taught each memory, from what an episode has added to the journal."""
-    records, _ = Journal(sidecar(path)).records_from(start)
+def _stamps(records: Iterable[HistoryRecord]) -> dict[tuple[PlaceKey, str, str], TurnStamp]:
+    """Return the turn that taught each memory."""
     return {
         (record.change.location_id, *_words(record.change.after)): record.turn_stamp
         for record in records

@@ -3,16 +3,13 @@
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from zorkgpt.memory.models import (
-    INVALIDATION_MARKER,
-    Category,
     Memory,
-    MemoryStatus,
-    Persistence,
     PlaceKey,
     episode_key,
     fields_of,
@@ -25,12 +22,9 @@ from zorkgpt.memory.storage.person_edits import JournalFollower
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.trials import Trial
-from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.runlog.episodes import RUNS, episodes_in
 
 LOG_FILE = "episode_log.jsonl"
-_SIGNS = (b'"ephemeral"', b'"episode_ended"')
-"""A line of a log without any of these tells nothing about memories, and is not parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,112 +167,16 @@ def _plain(record: HistoryRecord) -> dict[str, Any]:
     }
 
 
-class EpisodeMemories:
-    """The ephemeral memories of one episode as they stood after each turn; follows its log while it grows."""
-
-    def __init__(self, log: Path, episode: int | str) -> None:
-        self._log = log
-        self._episode = episode
-        self._read_bytes = 0
-        self._states: dict[PlaceKey, list[tuple[int, tuple[Memory, ...]]]] = {}
-        """For each location the turns of its changes, each with the memories from then on."""
-        self.ended: str | None = None
-        """The time of the end of the episode, as ISO 8601; None: it has not ended, or nobody knows."""
-
-    def refresh(self) -> None:
-        """Read what was added since; a log that cannot be read holds nothing."""
-        try:
-            if self._log.stat().st_size < self._read_bytes:
-                self._read_bytes, self.ended = 0, None
-                self._states.clear()
-            with self._log.open("rb") as file:
-                file.seek(self._read_bytes)
-                data = file.read()
-        except OSError:
-            return
-        whole = data.rfind(b"\n") + 1
-        self._read_bytes += whole
-        for line in data[:whole].splitlines():
-            if any(sign in line for sign in _SIGNS):
-                self._take(line)
-
-    def locations(self) -> Iterable[PlaceKey]:
-        return self._states
-
-    def at(self, location_id: PlaceKey, turn: int) -> tuple[Memory, ...]:
-        """Return the memories of a location after a turn, with the superseded."""
-        states = self._states.get(location_id, ())
-        place = bisect_right(states, turn, key=lambda state: state[0])
-        return states[place - 1][1] if place else ()
-
-    def _take(self, line: bytes) -> None:
-        try:
-            row = json.loads(line)
-            if row.get("event") == "episode_ended":
-                self.ended = row.get("time")
-                return
-            for event in _ephemeral(row):
-                self._change(int(row["turn"]), event)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            # Half a line, or of another version: what is known stays.
-            return
-
-    def _change(self, turn: int, event: dict[str, Any]) -> None:
-        states = self._states.setdefault(event["location_id"], [])
-        # A turn that is played again after a crash takes the place of what came of it first.
-        while states and states[-1][0] > turn:
-            states.pop()
-        kept = states[-1][1] if states else ()
-        states.append((turn, _changed(kept, turn, event, self._episode)))
-
-
-def _ephemeral(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    return (event for event in row.get("memory_events") or () if event.get("persistence") == Persistence.EPHEMERAL)
-
-
-def _changed(kept: tuple[Memory, ...], turn: int, event: dict[str, Any], episode: int | str) -> tuple[Memory, ...]:
-    kind, title, detail = event["kind"], event["title"], event.get("detail") or None
-    if kind == "added":
-        status = event.get("status") or MemoryStatus.ACTIVE
-        text = event.get("text") or ""
-        category = event.get("category") or Category.NOTE
-        new = Memory(category, title, episode, str(turn), None, text, Persistence.EPHEMERAL, status)
-        return (*kept, new)
-    if kind == "removed":
-        return tuple(memory for memory in kept if memory.title != title)
-    places = [
-        at for at, memory in enumerate(kept) if memory.title == title and memory.status != MemoryStatus.SUPERSEDED
-    ]
-    if not places or kind not in ("seen again", "superseded", "invalidated"):
-        return kept
-    old = kept[places[-1]]
-    if kind == "seen again":
-        turns = TurnSpan(TurnSpan.parse(old.turns).first, str(turn))
-        new = replace(old, turns=str(turns), observation_count=old.observation_count + 1)
-    elif kind == "superseded":
-        new = replace(old, status=MemoryStatus.SUPERSEDED, superseded_by=detail, superseded_at_turn=turn)
-    else:
-        new = replace(
-            old,
-            status=MemoryStatus.SUPERSEDED,
-            superseded_by=INVALIDATION_MARKER,
-            superseded_at_turn=turn,
-            invalidation_reason=detail,
-        )
-    return (*kept[: places[-1]], new, *kept[places[-1] + 1 :])
-
-
 class AsOf:
-    """An index of what was remembered at any turn; follows journal and logs while they grow.
+    """An index of what was remembered at any turn; follows the journal while it grows.
 
-    The journal tells of lasting memories, in the order in which they changed. What came of an episode and a turn is
-    known of changes that a player made. A change by hand, or by a person's command, in the midst of an episode counts
-    from the episode's next change on.
+    Changes that a player made name their episode and turn. A change by hand, or by a person's command, in the midst of
+    an episode counts from the episode's next change on.
 
     Args:
-        journal: of the memory.
-        runs: the folder with a folder for each episode, whose logs tell of ephemeral memories; None: there are none.
-        log_file: the name of such a log.
+        journal: The journal of the memory.
+        runs: The folder with a folder for each episode, whose logs say when it ended. None if there is none.
+        log_file: The name of such a log.
     """
 
     def __init__(self, journal: Journal, runs: Path | None = None, *, log_file: str = LOG_FILE) -> None:
@@ -295,7 +193,8 @@ class AsOf:
         self._rows: dict[int | str, list[int]] = {}
         """The numbers of the records of each episode."""
         self._names: dict[PlaceKey, str] = {}
-        self._episodes: dict[int | str, EpisodeMemories] = {}
+        self._passing: dict[int | str, dict[PlaceKey, list[tuple[int, tuple[Memory, ...]]]]] = {}
+        """For each episode and location the turns of changes of ephemeral memories, each with those from then on."""
 
     @classmethod
     def of(cls, memory_file: Path | str) -> "AsOf":
@@ -314,20 +213,18 @@ class AsOf:
             self._clear()
         for record in records:
             self._take(record)
-        for episode in self._episodes.values():
-            episode.refresh()
 
     def memories(self, location_id: PlaceKey, episode: int | str, turn: int) -> list[Memory]:
         """Return the memories of a location at the end of a turn, the lasting first, with the superseded."""
         lasting = self._state(location_id, self._record_count_at(episode, turn))
-        return [*lasting, *self._of_episode(episode).at(location_id, turn)]
+        return [*lasting, *self._ephemeral(location_id, episode, turn)]
 
     def all_memories(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of every location that had any, at the end of a turn."""
-        cut, passing = self._record_count_at(episode, turn), self._of_episode(episode)
+        cut, passing = self._record_count_at(episode, turn), self._passing.get(episode_key(episode), {})
         found = {}
-        for location_id in sorted({*self._states, *passing.locations()}, key=place_order):
-            memories = [*self._state(location_id, cut), *passing.at(location_id, turn)]
+        for location_id in sorted({*self._states, *passing}, key=place_order):
+            memories = [*self._state(location_id, cut), *self._ephemeral(location_id, episode, turn)]
             if memories:
                 found[location_id] = memories
         return found
@@ -340,9 +237,10 @@ class AsOf:
         return [record for record in records if title in _titles(record.change)]
 
     def knows(self, episode: int | str) -> bool:
-        """Return whether the episode was played: it changed something lasting, or has a folder with its log."""
+        """Return whether the episode was played: it changed something, or has a folder with its log."""
         log = None if self._runs is None else self._runs / _folder(episode) / self._log_file
-        return episode_key(episode) in self._turns or (log is not None and log.is_file())
+        key = episode_key(episode)
+        return key in self._turns or key in self._passing or (log is not None and log.is_file())
 
     def name(self, location_id: PlaceKey) -> str:
         """Return what the location was called last."""
@@ -350,11 +248,14 @@ class AsOf:
 
     def _clear(self) -> None:
         self._records.clear()
-        for index in (self._numbers, self._states, self._turns, self._rows, self._names, self._episodes):
+        for index in (self._numbers, self._states, self._turns, self._rows, self._names, self._passing):
             index.clear()
 
     def _take(self, record: HistoryRecord) -> None:
         change, number = record.change, len(self._records)
+        if record.episode is not None:
+            self._take_ephemeral(record.episode, record)
+            return
         self._records.append(record)
         self._numbers.setdefault(change.location_id, []).append(number)
         states = self._states.setdefault(change.location_id, [])
@@ -366,6 +267,18 @@ class AsOf:
             turns.append(max(record.turn_stamp.turn, turns[-1] if turns else 0))
             self._rows.setdefault(episode, []).append(number)
 
+    def _take_ephemeral(self, episode: int | str, record: HistoryRecord) -> None:
+        change, stamp = record.change, record.turn_stamp
+        states = self._passing.setdefault(episode, {}).setdefault(change.location_id, [])
+        last, kept = states[-1] if states else (0, ())
+        # A turn that was played again counts as the latest so far.
+        states.append((max(last, stamp.turn if stamp else 0), _after(kept, change)))
+
+    def _ephemeral(self, location_id: PlaceKey, episode: int | str, turn: int) -> tuple[Memory, ...]:
+        states = self._passing.get(episode_key(episode), {}).get(location_id, [])
+        upto = bisect_right(states, turn, key=lambda state: state[0])
+        return states[upto - 1][1] if upto else ()
+
     def _record_count_at(self, episode: int | str, turn: int) -> int:
         """Return how many records there were at the end of a turn."""
         episode = episode_key(episode)
@@ -374,7 +287,7 @@ class AsOf:
         if known < len(turns):
             return rows[known - 1] + 1 if known else rows[0]
         if known:
-            return self._with_later_edits(rows[-1] + 1, self._of_episode(episode).ended)
+            return self._with_later_edits(rows[-1] + 1, self._ended(episode))
         later = [first for other, (first, *_) in self._rows.items() if _is_later(other, episode)]
         return min(later, default=len(self._records))
 
@@ -390,14 +303,16 @@ class AsOf:
         upto = bisect_right(self._numbers.get(location_id, []), cut - 1)
         return self._states[location_id][upto - 1] if upto else ()
 
-    def _of_episode(self, episode: int | str) -> EpisodeMemories:
-        episode = episode_key(episode)
-        if episode not in self._episodes:
-            folder = Path() if self._runs is None else self._runs / _folder(episode)
-            self._episodes[episode] = EpisodeMemories(folder / self._log_file, episode)
-            if self._runs is not None:
-                self._episodes[episode].refresh()
-        return self._episodes[episode]
+    def _ended(self, episode: int | str) -> str | None:
+        """Return when the episode ended, as ISO 8601; None if it has not ended, or that is unknown."""
+        if self._runs is None:
+            return None
+        ended = None
+        with suppress(OSError), (self._runs / _folder(episode) / self._log_file).open("rb") as log:
+            for line in log:
+                if b'"episode_ended"' in line and (row := _row(line)) and row.get("event") == "episode_ended":
+                    ended = row.get("time")
+        return ended if isinstance(ended, str) else None
 
 
 def _after(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:

@@ -65,6 +65,8 @@ class MemoryWriter:
         self._visits = visits
         self._stamp = stamp
         self._debug = debug
+        self._is_note_lost = False
+        """Whether a change of an ephemeral memory could not be journaled."""
         self._made: tuple[changes.Change, ...] = ()
         """What the last change of the file changed."""
         self.last_error: MemoryStoreError | None = None
@@ -230,6 +232,7 @@ class MemoryWriter:
             for index, memory in enumerate(ephemeral):
                 if memory_id(location_id, memory) == wanted:
                     del ephemeral[index]
+                    self._note("removed", location_id, memory, None, reason)
                     self._tell("removed", location_id, memory, reason)
                     return True
 
@@ -426,13 +429,15 @@ class MemoryWriter:
         saved = {
             "names": [[place, name] for place, name in self.names.items()],
             "write_failures": self.write_failures,
+            "journal": self.store.journal.size(),
             "evidence": self.evidence.snapshot(),
         }
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
 
-    def restore(self, memories: dict[PlaceKey, list[Memory]], saved: dict[str, Any]) -> None:
+    def restore(self, episode: int | str, memories: dict[PlaceKey, list[Memory]], saved: dict[str, Any]) -> None:
         """Continue an interrupted episode with its memories and what `snapshot` returned."""
         self.forget_episode()
+        self.store.journal.discard(int(saved["journal"]), episode)
         self.ephemeral.update(memories)
         self.names.update((checked_place(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
@@ -503,6 +508,7 @@ class MemoryWriter:
             for index, known in enumerate(kept):
                 if is_current(known) and same_words(known, memory):
                     kept[index] = changes.observed(known, memory.turns, memory.episode, (memory.episode,))
+                    self._note("seen again", location_id, known, kept[index])
                     self._tell("seen again", location_id, memory)
                     return kept[index]
         taken = {memory_id(location_id, one) for one in (*self.store.cache.get(location_id, ()), *kept)}
@@ -510,8 +516,26 @@ class MemoryWriter:
         # Never the one that follows from the title: a lasting memory of the same title may be learned later.
         new.id = with_id(location_id, new, taken, follows=False)
         kept.append(new)
+        self._note("added", location_id, None, new)
         self._tell("added", location_id, memory)
         return new
+
+    def _note(
+        self,
+        kind: changes.Kind,
+        location_id: PlaceKey,
+        before: Memory | None,
+        after: Memory | None,
+        reason: str | None = None,
+    ) -> None:
+        """Journal a change of an ephemeral memory."""
+        change = changes.Change(kind, location_id, self.name_of(location_id), before, after, reason)
+        try:
+            self.store.journal.append([change], turn_stamp=self._stamp())
+        except MemoryStoreError as error:
+            if not self._is_note_lost:
+                self._log.warning("changes of ephemeral memories are not journaled", extra={"error": str(error)})
+            self._is_note_lost = True
 
     def _ephemeral_again(self, location_id: PlaceKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         known = known_again(self.ephemeral.get(location_id, []), memory)
@@ -535,6 +559,7 @@ class MemoryWriter:
     ) -> None:
         kept = self.ephemeral[location_id]
         kept[next(index for index, memory in enumerate(kept) if memory is old)] = new
+        self._note(kind, location_id, old, new, new.invalidation_reason)
         self._tell(kind, location_id, new, became=became)
 
     def _vetoed(self, location_id: PlaceKey) -> list[Memory]:

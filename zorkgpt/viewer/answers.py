@@ -91,7 +91,7 @@ class Answers:
                 "episodes": [episode_row(one) for _, one in sorted(files.episodes.items())],
                 "names": place_names(files.room_names()),
                 "map": files.map.changes,
-                "memory": files.memory_changes(),
+                "memory": files.threads.changes,
                 "damage": files.damage(),
                 "differing": files.threads.differing,
             }
@@ -176,7 +176,7 @@ class Answers:
             return {
                 "id": place,
                 "name": self._files.room_names().get(place, ""),
-                "threads": [list(thread) for thread in self._files.memories_of(place)],
+                "threads": [list(thread) for thread in self._files.threads.of_place(place)],
             }
 
     def notes(self, episode: int) -> dict[str, Any]:

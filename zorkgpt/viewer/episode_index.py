@@ -9,14 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.memory.models import Persistence, PlaceKey
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION
 from zorkgpt.viewer.journal_rows import JournalRows
 from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, texts, whole_number
-from zorkgpt.viewer.memory_threads import LoggedChange
 from zorkgpt.viewer.prompt_sections import prompt_sections
 from zorkgpt.world.directions import exit_name
 
@@ -202,10 +201,6 @@ class EpisodeIndex:
         self.names: dict[PlaceKey, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
         """(turn, kind, position in the file) of the events in `NOTED`, in order."""
-        self.ephemeral_events: dict[PlaceKey, list[LoggedChange]] = {}
-        """Place → the events of this episode's ephemeral memories."""
-        self.ephemeral_changes = 0
-        """The number of those events."""
         self._where: list[tuple[int, int]] = []
         self._beside = (self.searched, self.actions, self.gains, self.steps, self._where)
         """What, beside the columns, has a value for each turn."""
@@ -316,11 +311,6 @@ class EpisodeIndex:
         self._where.append(where)
         for title in _shown_titles(text(record.get("memory_shown"))):
             self.shown.setdefault((before, title), []).append(turn)
-        for event in objects(record.get("memory_events")):
-            subject = place_key(event.get("location_id"))
-            if event.get("persistence") == Persistence.EPHEMERAL and subject is not None:
-                self.ephemeral_events.setdefault(subject, []).append((turn, event))
-                self.ephemeral_changes += 1
         self.ended = {}
 
     def _discard_from(self, turn: int) -> None:
@@ -334,8 +324,6 @@ class EpisodeIndex:
         self.notes = [note for note in self.notes if note[0] < turn]
         for memory, turns in self.shown.items():
             self.shown[memory] = [one for one in turns if one < turn]
-        for place, events in self.ephemeral_events.items():
-            self.ephemeral_events[place] = [event for event in events if event[0] < turn]
 
 
 def _map_step(record: dict[str, Any], before: int | None, after: int | None) -> MapStep:

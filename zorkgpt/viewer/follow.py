@@ -72,7 +72,7 @@ class Follower:
         files = self._files
         files.refresh()
         fingerprints = {number: _fingerprint(one) for number, one in files.episodes.items()}
-        state = (fingerprints, files.map.changes, files.memory_changes())
+        state = (fingerprints, files.map.changes, files.threads.changes)
         if state == self._state:
             return None
         grown = {}
@@ -103,7 +103,7 @@ class Follower:
             "grown": grown,
             "names": place_names(files.room_names()) if grown else {},
             "map": files.map.changes,
-            "memory": files.memory_changes(),
+            "memory": files.threads.changes,
             "damage": files.damage(),
             "differing": files.threads.differing,
         }

@@ -16,8 +16,8 @@ def memory_list(files: RunFiles) -> list[dict[str, Any]]:
     """Return a row for each memory of each place, in the order of the places."""
     return [
         _row(files, place, number, thread)
-        for place in files.places()
-        for number, thread in enumerate(files.memories_of(place))
+        for place in files.threads.places()
+        for number, thread in enumerate(files.threads.of_place(place))
     ]
 
 

@@ -1,4 +1,4 @@
-"""The versions of each memory with the turn each came from: lasting ones from the history, ephemeral from the log."""
+"""The versions of each memory with the turn each came from, read from the journal."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, Persistence, PlaceKey, episode_key, memory_of
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.history import differences, row_of
+from zorkgpt.memory.storage.history import HistoryRecord, differences, row_of
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.turn_span import TurnSpan
@@ -27,8 +27,6 @@ Moment = tuple[str, int, int]
 """When, in ISO 8601; the episode, and its turn, at that time."""
 FROM_FILE = "file"
 """The source of a change that is known from the memory file alone."""
-LoggedChange = tuple[int, dict[str, Any]]
-"""A turn, and its change of a memory as it was logged."""
 
 
 def disproved_at(thread: Thread) -> int | None:
@@ -38,59 +36,6 @@ def disproved_at(thread: Thread) -> int | None:
         if "superseded_by" in version["set"]:
             at = version["at"] if version["set"]["superseded_by"] == INVALIDATION_MARKER else None
     return at
-
-
-def ephemeral_threads(episode: int, events: list[LoggedChange]) -> list[Thread]:
-    """Return the versions of each ephemeral memory of one place."""
-    threads: list[Thread] = []
-    for turn, event in events:
-        title, kind = cut(event.get("title")), cut(event.get("kind"), 40)
-        version = {"at": turn_key(episode, turn), "kind": kind}
-        if kind == "added":
-            threads.append([version | {"set": _first_version(event, title, episode, turn)}])
-        elif thread := _open_thread(threads, title):
-            change = _changes(event, kind, turn, thread)
-            if change:
-                thread.append(version | {"set": change})
-    for thread in threads:
-        thread.append({"at": turn_key(episode, _END), "kind": "the episode ended", "set": {}, "gone": True})
-    return threads
-
-
-def _first_version(event: dict[str, Any], title: str, episode: int, turn: int) -> dict[str, Any]:
-    return {
-        "category": cut(event.get("category"), 40),
-        "title": title,
-        "text": cut(event.get("text")),
-        "persistence": Persistence.EPHEMERAL.value,
-        "status": cut(event.get("status"), 40) or "ACTIVE",
-        "episode": episode,
-        "turns": str(turn),
-        "observation_count": 1,
-    }
-
-
-def _open_thread(threads: list[Thread], title: str) -> Thread | None:
-    """Return the latest thread with this title whose memory is not superseded."""
-    for thread in reversed(threads):
-        states: dict[str, Any] = {}
-        for version in thread:
-            states |= version["set"]
-        if states["title"] == title and states["status"] != "SUPERSEDED":
-            return thread
-    return None
-
-
-def _changes(event: dict[str, Any], kind: str, turn: int, thread: Thread) -> dict[str, Any]:
-    if kind == "seen again":
-        return {"turns": str(TurnSpan(thread[0]["set"]["turns"], str(turn))), "observation_count": len(thread) + 1}
-    detail = cut(event.get("detail")) or None
-    if kind == "superseded":
-        return {"status": "SUPERSEDED", "superseded_by": detail, "superseded_at_turn": turn}
-    if kind == "invalidated":
-        by = {"superseded_by": INVALIDATION_MARKER, "invalidation_reason": detail}
-        return {"status": "SUPERSEDED", "superseded_at_turn": turn} | by
-    return {}
 
 
 _LAST_TURN = re.compile(r"(\d{1,9})\s*$")
@@ -116,6 +61,8 @@ class MemoryThreads:
         self._in_journal: dict[PlaceKey, _Place] = {}
         self._in_file: dict[PlaceKey, _Place] = {}
         """The places where the file differs."""
+        self._ephemeral: dict[PlaceKey, dict[int, _Place]] = {}
+        """The ephemeral memories of each place, by episode."""
         self._is_compared = True
         self.differing = 0
         """The number of memories that differ between the file and its journal."""
@@ -153,15 +100,23 @@ class MemoryThreads:
     @property
     def names(self) -> dict[PlaceKey, str]:
         """The name of each place that has memories."""
-        return {key: place.name for key, place in self._places().items()}
+        found = {key: place.name for key, episodes in self._ephemeral.items() for place in episodes.values()}
+        return found | {key: place.name for key, place in self._places().items()}
 
     def of_place(self, place: PlaceKey) -> list[Thread]:
         """Return every memory of a place as the list of its versions; each after the first has only its changes."""
-        found = self._in_file.get(place) or self._in_journal.get(place)
-        return found.threads if found else []
+        lasting = self._in_file.get(place) or self._in_journal.get(place)
+        ended = {"kind": "the episode ended", "set": {}, "gone": True}
+        ephemeral = (
+            [*thread, {"at": turn_key(episode, _END)} | ended]
+            for episode, found in self._ephemeral.get(place, {}).items()
+            for thread in found.threads
+        )
+        return [*(lasting.threads if lasting else ()), *ephemeral]
 
     def places(self) -> list[PlaceKey]:
-        return sorted(self._places(), key=place_order)
+        """Return every place that has memories, in order."""
+        return sorted({*self._places(), *self._ephemeral}, key=place_order)
 
     def counts(self) -> tuple[Counter[int], Counter[int]] | None:
         """Return the number of memories learned and disproved in each episode; None if there are no memory files."""
@@ -185,7 +140,8 @@ class MemoryThreads:
             if key not in self._in_file:
                 self._in_file[key] = self._in_journal.get(key, _Place()).copy()
             first = _first_seen(change.after) if change.before is None else None
-            self._in_file[key].add(row_of("", change, FROM_FILE, None), first or max(self._now, latest))
+            row = row_of(HistoryRecord("", change, FROM_FILE))
+            self._in_file[key].add(row, first or max(self._now, latest))
             self.differing += 1
 
     def _add_change(self, row: dict[str, Any], place: PlaceKey, stamp: tuple[int, int]) -> None:
@@ -193,7 +149,12 @@ class MemoryThreads:
         episode, turn = stamp
         # A turn that is played again after a crash counts as the latest so far, so that the order stays.
         self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
-        self._in_journal.setdefault(place, _Place()).add(row, (episode, turn))
+        memory: dict[str, Any] = row.get("after") or row["before"]
+        if memory.get("persistence") == Persistence.EPHEMERAL:
+            found = self._ephemeral.setdefault(place, {}).setdefault(episode, _Place())
+        else:
+            found = self._in_journal.setdefault(place, _Place())
+        found.add(row, (episode, turn))
 
 
 class _Place:

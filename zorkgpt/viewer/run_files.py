@@ -3,19 +3,17 @@
 import threading
 from collections import Counter
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import RunLogError
 from zorkgpt.memory.models import PlaceKey
-from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline
-from zorkgpt.viewer.memory_threads import MemoryThreads, Moment, ephemeral_threads
+from zorkgpt.viewer.memory_threads import MemoryThreads, Moment
 
 _MAX_EPISODES = 10**9
 """Together with its turn, the number of an episode must fit into a JavaScript number."""
@@ -89,24 +87,6 @@ class RunFiles:
         with self.lock:
             self.calls[episode].refresh()
             return self.calls[episode]
-
-    def memory_changes(self) -> int:
-        """Return a number that grows with every change of a memory."""
-        return self.threads.changes + sum(episode.ephemeral_changes for episode in self.episodes.values())
-
-    def memories_of(self, place: PlaceKey) -> list[list[dict[str, Any]]]:
-        """Return every memory of a place as the list of its versions; each after the first has only its changes."""
-        passing = (
-            ephemeral_threads(number, episode.ephemeral_events[place])
-            for number, episode in self.episodes.items()
-            if place in episode.ephemeral_events
-        )
-        return [*self.threads.of_place(place), *chain.from_iterable(passing)]
-
-    def places(self) -> list[PlaceKey]:
-        """Return every place that has memories, in order."""
-        passing = chain.from_iterable(episode.ephemeral_events for episode in self.episodes.values())
-        return sorted({*self.threads.places(), *passing}, key=place_order)
 
     def room_names(self) -> dict[PlaceKey, str]:
         """Return the name of each place; places that share a name have their key after it."""

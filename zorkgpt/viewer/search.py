@@ -115,8 +115,8 @@ class Search:
 
     def _memory_hits(self, marks: dict[int, dict[int, int]]) -> Iterator[_Hit]:
         """Yield the versions of memories whose title, text or reason contains the words."""
-        for place in self._files.places():
-            for thread in self._files.memories_of(place):
+        for place in self._files.threads.places():
+            for thread in self._files.threads.of_place(place):
                 memory: dict[str, Any] = {}
                 for version in thread:
                     memory |= version["set"]

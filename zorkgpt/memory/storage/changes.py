@@ -64,6 +64,18 @@ class Change:
     other: Memory | None = None
     """The memory that it was compared with, where that led to the change."""
 
+    @property
+    def memory(self) -> Memory:
+        """The memory after the change, or before it if it was removed."""
+        memory = self.after or self.before
+        assert memory is not None
+        return memory
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the memory outlives its episode."""
+        return self.memory.persistence.outlives_episode
+
 
 @dataclass(frozen=True, slots=True)
 class ChangedDocument:

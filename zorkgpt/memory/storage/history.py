@@ -6,7 +6,15 @@ from typing import Any
 
 from zorkgpt.memory.claims import Claim, claims_in
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, fields_of, memory_of
+from zorkgpt.memory.models import (
+    INVALIDATION_MARKER,
+    Memory,
+    MemoryStatus,
+    PlaceKey,
+    episode_key,
+    fields_of,
+    memory_of,
+)
 from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.storage.changes import Change, Kind
 from zorkgpt.memory.storage.document import Document
@@ -65,7 +73,14 @@ class HistoryRecord:
     """"agent": by a call; "person": by a command or in the viewer; "hand": edited in the file; "recovered": found in a
     file that its backup replaced; "baseline": found in a file that had no journal."""
     turn_stamp: TurnStamp | None = None
-    """None: the turn is not known."""
+    """None if the turn is unknown."""
+
+    @property
+    def episode(self) -> int | str | None:
+        """The key of the episode whose ephemeral memory was changed. None for a lasting memory."""
+        if self.change.is_lasting:
+            return None
+        return episode_key(self.turn_stamp.episode if self.turn_stamp else self.change.memory.episode)
 
 
 def replayed(records: Iterable[HistoryRecord]) -> dict[PlaceKey, list[Memory]]:
@@ -79,12 +94,13 @@ def replayed(records: Iterable[HistoryRecord]) -> dict[PlaceKey, list[Memory]]:
     return kept
 
 
-def row_of(at: str, change: Change, source: str, turn_stamp: TurnStamp | None) -> dict[str, Any]:
-    """Return a change as plain values, for JSON."""
+def row_of(record: HistoryRecord) -> dict[str, Any]:
+    """Return a record as plain values, for JSON."""
+    change, turn_stamp = record.change, record.turn_stamp
     row: dict[str, Any] = {
-        "at": at,
+        "at": record.at,
         "kind": change.kind,
-        "source": source,
+        "source": record.source,
         "location_id": change.location_id,
         "location_name": change.location_name,
         "before": _fields(change.before),

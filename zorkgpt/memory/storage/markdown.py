@@ -391,7 +391,7 @@ class MarkdownStore:
     def _discard(self, journal: int, trials: int, judgments: int | None = None) -> None:
         """Delete what was journaled after these positions: the file does not say it."""
         with self.database.change():
-            self.database.put("DELETE FROM zorkgpt_journal WHERE id > %s", [(journal,)])
+            self.journal.discard(journal)
             self.database.put("DELETE FROM zorkgpt_trials WHERE id > %s", [(trials,)])
             if judgments is not None:
                 self.database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(judgments,)])

@@ -19,10 +19,12 @@ CREATE TABLE IF NOT EXISTS zorkgpt_journal (
     id {key},
     place text NOT NULL,
     source text NOT NULL,
+    episode text,
     record text NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_place ON zorkgpt_journal (place);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_source ON zorkgpt_journal (source, id);
+CREATE INDEX IF NOT EXISTS zorkgpt_journal_episode ON zorkgpt_journal (episode, id);
 CREATE TABLE IF NOT EXISTS zorkgpt_trials (
     id {key},
     machine text NOT NULL,
@@ -36,7 +38,10 @@ CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
     answer text NOT NULL
 );
 """
-"""The tables of this module; `key` is the database's type for ascending row numbers."""
+"""The tables of this module; `key` is the database's type for ascending row numbers.
+
+`zorkgpt_journal.episode` is the episode of an ephemeral memory, and NULL for a lasting one.
+"""
 
 
 FORMAT = 1
@@ -112,7 +117,7 @@ class Records:
 
 
 class Journal(Records):
-    """Every change of a memory, in order."""
+    """Every change of a memory, lasting or ephemeral, in order."""
 
     table = "zorkgpt_journal"
 
@@ -129,17 +134,24 @@ class Journal(Records):
             at: The time in UTC, as ISO 8601; now by default.
         """
         at = at or self._now().isoformat(timespec="milliseconds")
-        self._database.put(
-            "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, %s, %s)",
-            [(_key(one.location_id), source, json.dumps(row_of(at, one, source, turn_stamp))) for one in changes],
-        )
+        self._add(HistoryRecord(at, change, source, turn_stamp) for change in changes)
 
     def copy(self, other: "Journal") -> None:
         """Add the records of another journal."""
-        rows = [(_loaded(text), text) for _, text in other.texts_from(0)]
+        self._add(other.records())
+
+    def _add(self, records: Iterable[HistoryRecord]) -> None:
         self._database.put(
-            "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, %s, %s)",
-            [(_key(row["location_id"]), row["source"], text) for row, text in rows if record_of(row) is not None],
+            "INSERT INTO zorkgpt_journal (place, source, episode, record) VALUES (%s, %s, %s, %s)",
+            [
+                (
+                    _key(record.change.location_id),
+                    record.source,
+                    None if record.episode is None else _key(record.episode),
+                    json.dumps(row_of(record)),
+                )
+                for record in records
+            ],
         )
 
     def records(self, place: PlaceKey | None = None) -> Iterator[HistoryRecord]:
@@ -155,8 +167,16 @@ class Journal(Records):
                 yield record
 
     def replayed(self) -> dict[PlaceKey, list[Memory]]:
-        """Return the memories that all records lead to."""
-        return replayed(self.records())
+        """Return the lasting memories that all records lead to."""
+        return replayed(record for record in self.records() if record.change.is_lasting)
+
+    def discard(self, position: int, episode: int | str | None = None) -> None:
+        """Delete the changes of lasting memories after this position; with an episode, of its ephemeral ones."""
+        if episode is None:
+            self._database.put("DELETE FROM zorkgpt_journal WHERE episode IS NULL AND id > %s", [(position,)])
+        else:
+            key = _key(episode_key(episode))
+            self._database.put("DELETE FROM zorkgpt_journal WHERE episode = %s AND id > %s", [(key, position)])
 
     def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
         """Return the records after this position, and the position of the last one."""
