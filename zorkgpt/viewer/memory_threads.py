@@ -58,10 +58,10 @@ class MemoryThreads:
 
     def _reset(self) -> None:
         self.rows = JournalRows(Journal(self._database), self._database)
-        self._in_journal: dict[PlaceKey, _Place] = {}
-        self._in_file: dict[PlaceKey, _Place] = {}
+        self._in_journal: dict[PlaceKey, _PlaceMemories] = {}
+        self._in_file: dict[PlaceKey, _PlaceMemories] = {}
         """The places where the file differs."""
-        self._ephemeral: dict[PlaceKey, dict[int, _Place]] = {}
+        self._ephemeral: dict[PlaceKey, dict[int, _PlaceMemories]] = {}
         """The ephemeral memories of each place, by episode."""
         self._is_compared = True
         self.differing = 0
@@ -126,7 +126,7 @@ class MemoryThreads:
         disproved = filter(None, map(disproved_at, threads))
         return Counter(episode_of(thread[0]["at"]) for thread in threads), Counter(map(episode_of, disproved))
 
-    def _places(self) -> "dict[PlaceKey, _Place]":
+    def _places(self) -> "dict[PlaceKey, _PlaceMemories]":
         return self._in_journal | self._in_file
 
     def _compare(self, document: Document | None, latest: tuple[int, int]) -> None:
@@ -138,7 +138,7 @@ class MemoryThreads:
         for change in differences(recorded, document):
             key = change.location_id
             if key not in self._in_file:
-                self._in_file[key] = self._in_journal.get(key, _Place()).copy()
+                self._in_file[key] = self._in_journal.get(key, _PlaceMemories()).copy()
             first = _first_seen(change.after) if change.before is None else None
             row = row_of(HistoryRecord("", change, FROM_FILE))
             self._in_file[key].add(row, first or max(self._now, latest))
@@ -151,13 +151,13 @@ class MemoryThreads:
         self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
         memory: dict[str, Any] = row.get("after") or row["before"]
         if memory.get("persistence") == Persistence.EPHEMERAL:
-            found = self._ephemeral.setdefault(place, {}).setdefault(episode, _Place())
+            found = self._ephemeral.setdefault(place, {}).setdefault(episode, _PlaceMemories())
         else:
-            found = self._in_journal.setdefault(place, _Place())
+            found = self._in_journal.setdefault(place, _PlaceMemories())
         found.add(row, (episode, turn))
 
 
-class _Place:
+class _PlaceMemories:
     """The memories of a place."""
 
     def __init__(self) -> None:
@@ -166,9 +166,9 @@ class _Place:
         self._current: dict[tuple[str, str], _Current] = {}
         """(title, text) → the current memory."""
 
-    def copy(self) -> "_Place":
+    def copy(self) -> "_PlaceMemories":
         """Return a copy, to which other changes can be added."""
-        new = _Place()
+        new = _PlaceMemories()
         new.name = self.name
         copies = {id(thread): list(thread) for thread in self.threads}
         new.threads = list(copies.values())
