@@ -23,6 +23,8 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 
 
 def median_ms(work: Callable[[], object], times: int = 200) -> float:
@@ -49,7 +51,7 @@ def costs_ms() -> dict[str, float]:
     pairs = pairs_in(DATA / "dedup_dev.jsonl")
     kept, new = [pair.a for pair in pairs], "The rusty key does not open the grating."
     kept = list(dict.fromkeys([*kept, *(pair.b for pair in pairs)]))[:50]
-    meaning = EmbeddingIndex(provider, None, get_logger("benchmark"))
+    meaning = EmbeddingIndex(provider, get_logger("benchmark"))
     meaning.cosines(1, new, kept)
     fresh = iter(f"The lever number {number} opens the gate." for number in range(10_000))
     # By turns, so that whatever else the machine does meets both alike.
@@ -82,11 +84,9 @@ def opening_ms() -> float:
             return np.random.default_rng(0).standard_normal((len(texts), 384), dtype=np.float32)
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "v.npz"
-        cache = VectorCache(path, Drawn())
-        cache.vectors([f"text {number}" for number in range(2000)])
-        cache.save()
-        return median_ms(lambda: VectorCache(path, Drawn()), times=20)
+        path, texts = Path(folder) / "Memories.md", [f"text {number}" for number in range(2000)]
+        VectorCache(Drawn(), SqliteVectors(sidecar(path))).vectors(texts, lasting=True)
+        return median_ms(lambda: VectorCache(Drawn(), SqliteVectors(sidecar(path))).vectors(texts), times=20)
 
 
 def episodes(story: str | None, count: int, turns: int) -> list[str]:

@@ -22,6 +22,8 @@ from zorkgpt.embeddings.onnx_provider import OnnxProvider
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.embeddings.sentence_transformers_provider import SentenceTransformerProvider
 from zorkgpt.errors import EmbeddingError
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 
 THINGS = ["lantern", "rope", "door", "statue", "map", "gate", "parrot", "ladder", "well", "coin", "mirror", "bell"]
 PLACES = ["the cellar", "the north bank", "a long corridor", "the observatory", "the greenhouse", "the market square"]
@@ -61,13 +63,11 @@ def import_seconds(module: str) -> float:
 
 
 def cache_seconds(count: int) -> float:
-    """Opening an archive of that many vectors of the default model's size."""
+    """Read that many vectors of the default model's size."""
     with tempfile.TemporaryDirectory() as folder:
-        path, provider = Path(folder) / "vectors.npz", HashingEmbeddings(384)
-        cache = VectorCache(path, provider)
-        cache.vectors(texts(count))
-        cache.save()
-        return seconds(lambda: VectorCache(path, provider), times=5)
+        path, provider, many = Path(folder) / "Memories.md", HashingEmbeddings(384), texts(count)
+        VectorCache(provider, SqliteVectors(sidecar(path))).vectors(many, lasting=True)
+        return seconds(lambda: VectorCache(provider, SqliteVectors(sidecar(path))).vectors(many), times=5)
 
 
 def main() -> None:

@@ -1,16 +1,18 @@
-"""Vectors on disk: disposable, shared, pruned."""
+"""Vectors in a table: shared, pruned, searched."""
 
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.embeddings.matrix import VectorMatrix
+from zorkgpt.embeddings.table import key_of
 from zorkgpt.errors import EmbeddingError
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 
 DOOR, ROPE, LAMP = "The door is locked.", "The rope holds.", "The lamp is lit."
 
@@ -38,118 +40,129 @@ class Renamed(HashingEmbeddings):
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "Memories.vectors.npz"
+def open_table(tmp_path):
+    """Opens the table, as another process would."""
+    return lambda: SqliteVectors(sidecar(tmp_path / "Memories.md"))
 
 
 @pytest.fixture
-def filled(path):
-    cache = VectorCache(path, HashingEmbeddings())
-    cache.vectors([DOOR, ROPE])
-    cache.save()
-    return path
+def table(open_table):
+    VectorCache(HashingEmbeddings(), open_table()).vectors([DOOR, ROPE], lasting=True)
+    return open_table()
 
 
-def test_what_was_embedded_once_is_not_embedded_again(filled):
-    cache = VectorCache(filled, Unreachable())
+def test_a_text_that_was_embedded_is_not_embedded_again(table):
+    cache = VectorCache(Unreachable(), table)
     assert np.array_equal(cache.vectors([ROPE, DOOR, ROPE]), HashingEmbeddings().embed_batch([ROPE, DOOR, ROPE]))
     assert (len(cache), cache.rebuilds, DOOR in cache, LAMP in cache) == (2, 0, True, False)
 
 
-def test_what_is_not_known_and_cannot_be_embedded_is_an_error(filled):
+def test_an_unknown_text_that_cannot_be_embedded_is_an_error(table):
     with pytest.raises(EmbeddingError, match="asked"):
-        VectorCache(filled, Unreachable()).vectors([DOOR, LAMP])
+        VectorCache(Unreachable(), table).vectors([DOOR, LAMP])
 
 
-def test_without_a_file_it_works_in_memory():
-    cache = VectorCache(None, HashingEmbeddings())
-    assert cache.vectors([DOOR]).shape == (1, 256)
-    assert cache.save()
+def test_only_the_vectors_of_memories_are_kept(open_table):
+    VectorCache(HashingEmbeddings(), open_table()).vectors([DOOR])
+    assert DOOR not in VectorCache(HashingEmbeddings(), open_table())
 
 
-def test_no_texts_are_no_vectors(path):
-    assert VectorCache(path, HashingEmbeddings(16)).vectors([]).shape == (0, 16)
-    assert not path.exists()
+def test_no_texts_are_no_vectors(open_table, tmp_path):
+    assert VectorCache(HashingEmbeddings(16), open_table()).vectors([], lasting=True).shape == (0, 16)
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("damage", [b"", b"not an archive", "half", "flipped"])
-def test_a_damaged_file_is_built_again(filled, damage):
-    whole = filled.read_bytes()
-    flipped = whole[:1500] + bytes([whole[1500] ^ 255]) + whole[1501:]
-    filled.write_bytes({"half": whole[: len(whole) // 2], "flipped": flipped}.get(damage, damage))
-    cache = VectorCache(filled, HashingEmbeddings())
-    assert (len(cache), cache.rebuilds) == (0, 1)
-    cache.vectors([LAMP])
-    assert cache.save()
-    assert len(VectorCache(filled, Unreachable())) == 1
+@pytest.mark.parametrize("blob", [b"", b"abc", b"\xff" * 1024, b"\0" * 8])
+def test_a_damaged_vector_is_made_again(table, open_table, tmp_path, blob):
+    sidecar(tmp_path / "Memories.md").put("UPDATE zorkgpt_vectors SET vector = %s WHERE id = 1", [(blob,)])
+    cache = VectorCache(HashingEmbeddings(), open_table())
+    assert np.array_equal(cache.vectors([DOOR, ROPE], lasting=True), HashingEmbeddings().embed_batch([DOOR, ROPE]))
+    assert len(open_table().known("hashing-256")) == 2
 
 
-@given(st.integers(0, 3000), st.binary(max_size=8))
-def test_no_damage_raises_or_changes_a_vector(tmp_path_factory, position, garbage):
-    path = tmp_path_factory.mktemp("cache") / "vectors.npz"
-    cache = VectorCache(path, HashingEmbeddings())
-    expected = cache.vectors([DOOR, ROPE])
-    cache.save()
-    content = path.read_bytes()
-    path.write_bytes(content[:position] + garbage + content[position + len(garbage) :])
-    assert np.array_equal(VectorCache(path, HashingEmbeddings()).vectors([DOOR, ROPE]), expected)
+def test_the_vectors_of_another_model_are_not_used(table, open_table):
+    assert VectorCache(HashingEmbeddings(64), table).vectors([DOOR]).shape == (1, 64)
 
 
-def test_the_vectors_of_another_model_are_not_used(filled):
-    cache = VectorCache(filled, HashingEmbeddings(64))
-    assert (len(cache), cache.rebuilds) == (0, 1)
-    assert cache.vectors([DOOR]).shape == (1, 64)
-    cache.save()
-    assert len(VectorCache(filled, HashingEmbeddings(64))) == 1
-
-
-def test_when_the_provider_falls_back_everything_is_embedded_by_the_new_model(filled):
-    cache = VectorCache(filled, Renamed())
+def test_when_the_provider_falls_back_everything_is_embedded_by_the_new_model(table):
+    cache = VectorCache(Renamed(), table)
     assert np.array_equal(cache.vectors([DOOR, LAMP]), -HashingEmbeddings().embed_batch([DOOR, LAMP]))
     assert (len(cache), cache.rebuilds) == (2, 1)
 
 
-def test_a_model_that_changes_its_dimension_under_the_same_name_is_noticed(filled):
+def test_a_model_that_changes_its_dimension_under_the_same_name_is_noticed(table, open_table):
     smaller = HashingEmbeddings(32)
     smaller.model = "hashing-256"
-    cache = VectorCache(filled, smaller)
-    assert cache.vectors([DOOR, LAMP]).shape == (2, 32)
-    cache.save()
-    assert len(VectorCache(filled, smaller)) == 2
+    assert VectorCache(smaller, table).vectors([DOOR, LAMP], lasting=True).shape == (2, 32)
+    assert open_table().known("hashing-256") == {key_of(DOOR), key_of(LAMP)}
 
 
-def test_what_no_memory_uses_is_pruned(filled):
-    cache = VectorCache(filled, HashingEmbeddings())
-    assert cache.prune([ROPE, LAMP]) == 1
-    reopened = VectorCache(filled, HashingEmbeddings())
-    assert (DOOR in reopened, ROPE in reopened) == (False, True)
+def test_what_no_memory_uses_is_pruned(table, open_table):
+    cache = VectorCache(HashingEmbeddings(), table)
+    cache.prune([ROPE, LAMP])
+    assert [
+        text in VectorCache(HashingEmbeddings(), each) for each in (table, open_table()) for text in (DOOR, ROPE)
+    ] == [
+        False,
+        True,
+    ] * 2
 
 
-def test_a_rebuild_keeps_only_what_it_was_given(filled):
-    cache = VectorCache(filled, HashingEmbeddings())
+def test_a_rebuild_keeps_only_what_it_was_given(table, open_table):
+    cache = VectorCache(HashingEmbeddings(), table)
     cache.rebuild([LAMP])
     assert (len(cache), cache.rebuilds) == (1, 1)
-    assert len(VectorCache(filled, Unreachable())) == 1
+    assert open_table().known("hashing-256") == {key_of(LAMP)}
 
 
-def test_a_folder_that_cannot_be_written_costs_only_the_saving(tmp_path):
+def test_a_folder_that_cannot_be_written_costs_only_the_keeping(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    cache = VectorCache(tmp_path / "file" / "vectors.npz", HashingEmbeddings())
-    assert cache.vectors([DOOR]).shape == (1, 256)
-    assert not cache.save()
+    table = SqliteVectors(sidecar(tmp_path / "file" / "Memories.md"))
+    cache = VectorCache(HashingEmbeddings(), table)
+    [vector] = cache.vectors([DOOR], lasting=True)
+    assert table.nearest("hashing-256", vector, 1) == [(key_of(DOOR), pytest.approx(1))]
+
+
+def test_vectors_that_another_process_adds_or_deletes_are_seen(table, open_table):
+    [lamp] = HashingEmbeddings().embed_batch([LAMP])
+    other = open_table()
+    other.put("hashing-256", {key_of(LAMP): lamp})
+    assert table.nearest("hashing-256", lamp, 1)[0] == (key_of(LAMP), pytest.approx(1))
+    other.keep_only("hashing-256", [key_of(ROPE)])
+    assert [key for key, _ in table.nearest("hashing-256", lamp, 5)] == [key_of(ROPE)]
+
+
+@pytest.mark.parametrize("make", [VectorMatrix, None])
+def test_the_nearest_are_those_of_all_cosines(open_table, make):
+    table = open_table() if make is None else make()
+    chance = np.random.default_rng(7)
+    vectors = chance.standard_normal((200, 12)).astype(np.float32)
+    keys = [number.to_bytes(16, "big") for number in range(200)]
+    for start in range(0, 200, 30):
+        table.put("model", dict(zip(keys[start : start + 30], vectors[start : start + 30], strict=True)))
+    query = vectors[3] + vectors[4]
+    cosines = dict(zip(keys, (vectors @ query).tolist(), strict=True))
+    for limit, among in ((5, None), (500, None), (5, keys[50:60]), (50, keys[50:60])):
+        expected = sorted(among or keys, key=lambda key: -cosines[key])[:limit]
+        found = table.nearest("model", query, limit, among)
+        assert [key for key, _ in found] == expected
+        assert [cosine for _, cosine in found] == pytest.approx([cosines[key] for key in expected], rel=1e-4)
+    assert table.nearest("other", query, 5) == []
 
 
 @pytest.mark.slow
-def test_processes_that_write_at_once_lose_nothing_of_each_other(path):
+def test_processes_that_write_at_once_lose_nothing_of_each_other(open_table, tmp_path):
     code = """
-import sys, pathlib
+import sys
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-cache = VectorCache(pathlib.Path(sys.argv[1]), HashingEmbeddings(8))
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
+cache = VectorCache(HashingEmbeddings(8), SqliteVectors(sidecar(sys.argv[1])))
 for number in range(10):
-    cache.vectors([f"{sys.argv[2]} {number}"])
-    assert cache.save()
+    cache.vectors([f"{sys.argv[2]} {number}"], lasting=True)
 """
-    writers = [subprocess.Popen([sys.executable, "-c", code, str(path), name]) for name in "abcd"]
+    path = str(tmp_path / "Memories.md")
+    writers = [subprocess.Popen([sys.executable, "-c", code, path, name]) for name in "abcd"]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
-    assert len(VectorCache(path, HashingEmbeddings(8))) == 40
+    assert len(open_table().known("hashing-8")) == 40

@@ -101,11 +101,11 @@ def test_the_model_is_loaded_before_the_words_ask_for_it(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 cut", "half"])
-def test_a_damaged_vector_cache_is_built_again(tmp_path, damage):
+def test_vectors_in_a_damaged_journal_are_computed_again(tmp_path, damage):
     with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact(MORE))
-    cache = tmp_path / "Memories.vectors.npz"
+    cache = tmp_path / "Memories.md.sqlite"
     whole = cache.read_bytes()
     cache.write_bytes(whole[: len(whole) // 2] if damage == "half" else damage)
     with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings()) as manager:

@@ -5,6 +5,8 @@ import pytest
 from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.answers import MemorySynthesisResponse
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 
 GATE = "The lever opens the gate."
 
@@ -178,12 +180,12 @@ def test_without_a_judge_only_what_the_words_do_not_leave_open_gets_a_vector(ope
 
 
 @pytest.mark.parametrize("home", ["file"], indirect=True)
-def test_the_vector_cache_is_beside_the_file_and_holds_what_is_believed(open_, tmp_path):
+def test_the_vectors_are_beside_the_file_and_those_of_what_is_believed(open_, tmp_path):
     with open_(judge=Says("distinct")) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
         manager.invalidate_memory(1, "…", "It does not")
-    assert (tmp_path / "Memories.vectors.npz").is_file()
+    assert len(SqliteVectors(sidecar(tmp_path / "Memories.md")).known("hashing-256")) == 1
     with open_() as again:
         kept = [memory.text for memory in again.memory_cache[1] if memory.status == "ACTIVE"]
         assert [text in again.embedding_cache for text in kept] == [True]

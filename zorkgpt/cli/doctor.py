@@ -108,10 +108,9 @@ def _memories(config: GameConfiguration) -> Finding:
     try:
         with SimpleMemoryManager(path=config.memory_address) as manager:
             store, count = manager.store, manager.get_persistent_count()
-            store.vectors()
-            kept = (
-                f"{store.name} holds {number_of(count, 'memory', 'memories')}; vectors are stored {store.vectors_kept}"
-            )
+            kept = f"{store.name} holds {number_of(count, 'memory', 'memories')}"
+            if find_spec("numpy") is not None:
+                kept += f"; vectors are kept {store.vectors().kept}"
     except ZorkGPTError as error:
         return Finding("memories", False, str(error))
     return Finding("memories", True, kept)

@@ -1,14 +1,19 @@
-"""Vectors in a database, which many machines share."""
+"""Where vectors are kept."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from zorkgpt.embeddings.provider import Vectors
 
 
 class VectorTable(Protocol):
-    """Vectors in a database, by model and `key_of` their text. Every method may raise `MemoryStoreError`."""
+    """Vectors by model and `key_of` their text. Every method may raise `MemoryStoreError`."""
+
+    @property
+    def kept(self) -> str:
+        """Where they are kept, and why, for people."""
+        ...
 
     def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
         """Return those of these vectors that are there."""
@@ -30,6 +35,10 @@ class VectorTable(Protocol):
 
     def clear(self, model: str) -> None:
         """Delete the vectors of a model."""
+        ...
+
+    def keep_only(self, model: str, keys: Collection[bytes]) -> None:
+        """Delete the model's vectors of all other texts."""
         ...
 
 

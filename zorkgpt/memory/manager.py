@@ -219,10 +219,10 @@ class SimpleMemoryManager:
         if not settings.enable or (provider is None and not settings.provider and not self._compare_words):
             return None
         keeps = provider is not None and settings.cache_embeddings
-        vectors, table = (self.store.path.with_suffix(".vectors.npz"), self.store.vectors()) if keeps else (None, None)
+        table = self.store.vectors() if keeps else None
         return Deduplicator(
             self.store,
-            EmbeddingIndex(provider, vectors, self.logger, wait=wait, table=table),
+            EmbeddingIndex(provider, self.logger, wait=wait, table=table),
             judge,
             self.logger,
             candidate_threshold=settings.candidate_threshold,
@@ -310,7 +310,7 @@ class SimpleMemoryManager:
             vectors="" if provider is None else provider.model,
             judge="" if judge is None else type(judge).__name__,
             synthesizer="" if self.synthesizer is None else type(self.synthesizer).__name__,
-            vectors_kept=self.store.vectors_kept if provider and self.settings.deduplication.cache_embeddings else "",
+            vectors_kept=deduplicator.index.kept if deduplicator and provider else "",
         )
 
     def __enter__(self) -> "SimpleMemoryManager":

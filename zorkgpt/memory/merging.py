@@ -212,7 +212,7 @@ class _Merger:
         dedup = settings_of(None).deduplication
         self._deduplicator = Deduplicator(
             self._draft,
-            EmbeddingIndex(None, None, log),
+            EmbeddingIndex(None, log),
             None,
             log,
             candidate_threshold=dedup.candidate_threshold,

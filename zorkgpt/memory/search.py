@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.meaning import RELATED, Meaning, OwnMeaning, SharedMeaning, Wanted
+from zorkgpt.memory.meaning import RELATED, Meaning, Wanted
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, episode_key
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
 from zorkgpt.memory.storage.changes import is_current
@@ -94,8 +94,7 @@ class Searcher:
         self._ephemeral = ephemeral
         self._vectors = vectors
         self._name_of = name_of
-        table = None if vectors is None else vectors.table
-        self._meaning: Meaning = OwnMeaning() if table is None else SharedMeaning(table)
+        self._meaning = Meaning()
 
     def search(self, query: str, k: int, filters: Filters) -> list[SearchResult]:
         """Return the k memories that answer the query best, best first."""

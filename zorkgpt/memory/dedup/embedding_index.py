@@ -3,7 +3,6 @@
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from zorkgpt.memory.models import PlaceKey
@@ -41,8 +40,7 @@ class EmbeddingIndex:
     """Vectors by text, loaded on first use. Whatever goes wrong is counted, said once, and answered with None.
 
     Args:
-        path: of the vector cache; None keeps it in this process.
-        table: of vectors in a database, in the place of a file.
+        table: Where vectors are kept. None keeps them in this process.
         wait: whether the first use waits for the model. If not, it is loaded in the background, and until then there
             are no vectors.
     """
@@ -50,7 +48,6 @@ class EmbeddingIndex:
     def __init__(
         self,
         provider: "EmbeddingProvider | None",
-        path: Path | None,
         log: logging.Logger,
         *,
         wait: bool = True,
@@ -59,8 +56,7 @@ class EmbeddingIndex:
         self.provider = provider
         self._perishable = provider if isinstance(provider, PerishableProvider) else None
         self.failures = 0
-        self.table = table
-        self._path = path
+        self._table = table
         self._log = log
         self._wait = wait
         self._loader: threading.Thread | None = None
@@ -83,8 +79,13 @@ class EmbeddingIndex:
             if self._cache is None:
                 from zorkgpt.embeddings.cache import VectorCache
 
-                self._cache = VectorCache(self._path, self.provider, self.table)
+                self._cache = VectorCache(self.provider, self._table)
             return self._cache
+
+    @property
+    def kept(self) -> str:
+        """Where vectors are kept, for people; "" if only in this process."""
+        return "" if self._table is None else self._table.kept
 
     @property
     def size(self) -> int:
@@ -156,14 +157,13 @@ class EmbeddingIndex:
             self._loader.join(_PARTING_S)
 
     def save(self, texts: Callable[[], Iterable[str]]) -> None:
-        """Put on disk what is new, without the vectors that none of these texts uses."""
-        is_kept = self._path is not None or self.table is not None
-        if self._dirty and is_kept and not self.is_loading:
+        """Put new vectors into the table, and delete those that none of these texts uses."""
+        if self._dirty and self._table is not None and not self.is_loading:
             self._dirty = False
             self._attempt(lambda: self.cache.prune(texts()))
 
     def drop(self) -> None:
-        """Forget all vectors; those on disk are read again."""
+        """Forget all vectors; those in the table are read again."""
         with self._creating:
             self._cache, self._dirty = None, False
         self._places.clear()
@@ -183,9 +183,7 @@ class EmbeddingIndex:
         if self._loader is None and not self._wait:
             self.load(others)
             return False
-        known = self._cache if self.table is None else self.cache
-        missing = len(others) if known is None else known.count_missing(others)
-        if missing > _MOST_AT_ONCE:
+        if self.cache.count_missing(others) > _MOST_AT_ONCE:
             self.load(others)
             return False
         return True

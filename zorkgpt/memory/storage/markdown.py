@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from hashlib import sha256
 from logging import INFO, WARNING
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from zorkgpt.errors import MemoryStoreError
@@ -27,8 +27,12 @@ from zorkgpt.memory.storage.history import TurnStamp, differences
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import SCHEMA, Journal, JudgmentTable, Trials
+from zorkgpt.memory.storage.tables import SCHEMA, VECTORS_SCHEMA, Journal, JudgmentTable, Trials, delete_vectors
 from zorkgpt.memory.storage.word_index import WordIndex, changed_places
+
+if TYPE_CHECKING:
+    # Loaded only where there are vectors.
+    from zorkgpt.embeddings.table import VectorTable
 
 log = get_logger(__name__)
 
@@ -42,6 +46,7 @@ _CONFLICT = "'<<<<<<< "
 
 _SCHEMA = (
     SCHEMA
+    + VECTORS_SCHEMA
     + """
 CREATE TABLE IF NOT EXISTS zorkgpt_file (
     only_row integer PRIMARY KEY CHECK (only_row = 1),
@@ -91,7 +96,7 @@ class _Undo(NamedTuple):
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
-    """Return the SQLite file beside a memory file, with its journal, trials and judgments."""
+    """Return the SQLite file beside a memory file, with its journal, trials, judgments and vectors."""
     return SqliteDatabase(Path(f"{memory_file}.sqlite"), schema=_SCHEMA, kind=_KIND, timeout_s=timeout_s)
 
 
@@ -115,7 +120,6 @@ class MarkdownStore:
         self.trials = Trials(self.database)
         self.judgments = JudgmentTable(self.database)
         self.index = WordIndex(self.path.with_suffix(".index.sqlite"))
-        self.vectors_kept = "beside the file"
         self.cache: dict[PlaceKey, list[Memory]] = {}
         """The memories of each location, in the order of the file; changed in place."""
         self.recovered: Recovery | None = None
@@ -202,10 +206,10 @@ class MarkdownStore:
             self.journal.clean(clean)
             self.trials.clean(clean)
             self.judgments.clear()
+            delete_vectors(self.database)
             self.database.put("DELETE FROM zorkgpt_undo WHERE writer != %s", [("",)])
         self.database.shrink()
         self.index.delete()
-        self.path.with_suffix(".vectors.npz").unlink(missing_ok=True)
 
     def locked(self) -> AbstractContextManager[object]:
         """Keep others from changing the file."""
@@ -219,8 +223,11 @@ class MarkdownStore:
         """Return "": the folder of the file says what it is about."""
         return ""
 
-    def vectors(self) -> None:
-        """Return None: they are kept beside the file."""
+    def vectors(self) -> "VectorTable":
+        """Return the table of vectors."""
+        from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
+
+        return SqliteVectors(self.database)
 
     def close(self) -> None:
         """Close the databases; no file is held open."""

@@ -27,7 +27,7 @@ class Store(Protocol):
     """
 
     path: Path
-    """What this machine keeps beside the memories is named after this path: the index of words, vectors, judgments."""
+    """What this machine keeps beside the memories is named after this path: the index of words."""
     name: str
     """What names the memories to people: a path, or an address without its password."""
     recovered: Recovery | None
@@ -50,13 +50,8 @@ class Store(Protocol):
     @property
     def judgments(self) -> JudgmentTable: ...
 
-    def vectors(self) -> "VectorTable | None":
-        """Return where vectors are kept for all machines; None: beside the file, or this machine keeps its own."""
-        ...
-
-    @property
-    def vectors_kept(self) -> str:
-        """Where vectors are kept, and why, for people."""
+    def vectors(self) -> "VectorTable":
+        """Return the table of vectors."""
         ...
 
     @property

@@ -30,7 +30,15 @@ from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.restore_point import Restorer, SharedMemory
 from zorkgpt.memory.storage.section import LocationSection, parse_section
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import STORE_SCHEMA, Journal, JudgmentTable, Rows, Trials
+from zorkgpt.memory.storage.tables import (
+    STORE_SCHEMA,
+    VECTORS_SCHEMA,
+    Journal,
+    JudgmentTable,
+    Rows,
+    Trials,
+    delete_vectors,
+)
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
 from zorkgpt.memory.storage.word_index import WordIndex, changed_places
 
@@ -46,6 +54,7 @@ FROM zorkgpt_sections WHERE revision > %s ORDER BY position
 """
 
 _KIND = 0x5A6D
+_VECTORS_KIND = 0x5A6E
 
 _SHELF = 100
 """Sections that are looked at together when one of them changes."""
@@ -99,7 +108,6 @@ class SqlStore:
         self.trials = Trials(database, machine)
         self.judgments = JudgmentTable(database)
         self.index = WordIndex(path.with_suffix(".index.sqlite"))
-        self.vectors_kept = "beside the file"
         self.cache: dict[PlaceKey, list[Memory]] = {}
         self.recovered: Recovery | None = None
         self._document = Document()
@@ -180,12 +188,11 @@ class SqlStore:
             self.journal.clean(clean)
             self.trials.clean(clean)
             self.judgments.clear()
-        self.path.with_suffix(".vectors.npz").unlink(missing_ok=True)
         self.index.delete()
 
-    def vectors(self) -> "VectorTable | None":
-        """Return None: they are kept beside the file."""
-        return None
+    def vectors(self) -> "VectorTable":
+        """Return the table of vectors."""
+        raise NotImplementedError
 
     def claim_episode(self, least: int) -> int:
         """Return the number of a new episode, this one or a higher one, which no other machine has."""
@@ -360,20 +367,22 @@ class PostgresStore(SqlStore):
         super().__init__(
             database, name=database.address, path=folder / "Memories.md", machine=_machine(folder), now=now
         )
-        self.vectors_kept = ""
-        self._vectors: PostgresVectors | None = None
+        self._own = SqliteDatabase(folder / "vectors.sqlite", schema=VECTORS_SCHEMA, kind=_VECTORS_KIND)
+        self._vectors: VectorTable | None = None
 
-    def vectors(self) -> PostgresVectors | None:
-        """Return the table of vectors, made if there is none; None if `vectors_kept` says why there can't be any."""
+    def vectors(self) -> "VectorTable":
+        """Return the table of vectors in the database, made if there is none; or this machine's own, if it can't be."""
         with self.guard:
-            if self._vectors is None and not self.vectors_kept:
+            if self._vectors is None:
                 try:
                     self._vectors = PostgresVectors(self.database)
-                    self.vectors_kept = "in the database"
                 except (MemoryStoreError, MissingExtra) as error:
-                    self.vectors_kept = f"on each machine, since the database can't keep them: {error}"
+                    from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
+
+                    kept = f"on each machine, since the database can't keep them: {error}"
+                    self._vectors = SqliteVectors(self._own, kept=kept)
                     log.warning("vectors are kept on each machine", extra={"error": str(error)})
-        return self._vectors
+            return self._vectors
 
     def erase(self, clean: Callable[[str], str]) -> None:
         """Replace every JSON text beside the memories by what `clean` returns; "" deletes it.
@@ -383,6 +392,8 @@ class PostgresStore(SqlStore):
         from zorkgpt.embeddings.table import key_of
 
         super().erase(clean)
+        if self._own.exists():
+            delete_vectors(self._own)
         with self.guard:
             self.refresh()
             # Other machines rely on those of the texts that are left.
@@ -407,12 +418,20 @@ class SqliteStore(SqlStore):
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         file = Path(os.path.realpath(path))
-        database = SqliteDatabase(file, schema=STORE_SCHEMA, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
+        schema = STORE_SCHEMA + VECTORS_SCHEMA
+        database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
         super().__init__(database, name=str(file), path=file, now=now)
+
+    def vectors(self) -> "VectorTable":
+        """Return the table of vectors."""
+        from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
+
+        return SqliteVectors(self.database)
 
     def erase(self, clean: Callable[[str], str]) -> None:
         """Replace every JSON text beside the memories by what `clean` returns; "" deletes it. Leaves no trace."""
         super().erase(clean)
+        delete_vectors(self.database)
         self.database.shrink()
 
 

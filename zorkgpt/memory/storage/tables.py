@@ -44,6 +44,17 @@ CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
 """
 
 
+VECTORS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS zorkgpt_vectors (
+    id {key},
+    model text NOT NULL,
+    key blob NOT NULL,
+    vector blob NOT NULL,
+    UNIQUE (model, key)
+);
+"""
+"""Vectors in SQLite; on PostgreSQL they are kept by pgvector."""
+
 FORMAT = 1
 """The version of the tables."""
 
@@ -250,6 +261,11 @@ class JudgmentTable:
     def clear(self) -> None:
         """Delete all answers: their questions are asked again."""
         self._database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(0,)])
+
+
+def delete_vectors(database: Rows) -> None:
+    """Delete all vectors in SQLite: they are computed again when they are needed."""
+    database.put("DELETE FROM zorkgpt_vectors WHERE id > %s", [(0,)])
 
 
 def _trials(rows: Iterable[tuple[str]]) -> Iterator[Trial]:

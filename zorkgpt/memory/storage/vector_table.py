@@ -50,6 +50,8 @@ class PostgresVectors:
         MemoryStoreError: the database has no extension `vector` and none can be created, or a package is missing.
     """
 
+    kept = "in the database"
+
     def __init__(self, database: PostgresDatabase) -> None:
         require("postgres")
         self._database = database
@@ -112,6 +114,11 @@ class PostgresVectors:
     def clear(self, model: str) -> None:
         """Delete the vectors of a model."""
         self._database.rows("DELETE FROM zorkgpt_vectors WHERE model = %s", (model,))
+
+    def keep_only(self, model: str, keys: Collection[bytes]) -> None:
+        """Delete the model's vectors of all other texts."""
+        query = "DELETE FROM zorkgpt_vectors WHERE model = %s AND NOT key = ANY(%s)"
+        self._database.rows(query, (model, list(keys)))
 
     def _index(self, model: str, size: int) -> None:
         """Make an index of the vectors of a model where there are many of them."""

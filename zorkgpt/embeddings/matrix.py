@@ -1,0 +1,95 @@
+"""Vectors in this process, as the rows of one array per model."""
+
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from zorkgpt.embeddings.arrays import np
+from zorkgpt.embeddings.provider import Vectors
+
+
+class VectorMatrix:
+    """Vectors by model and key; a `VectorTable` that ends with the process."""
+
+    kept = "in this process"
+
+    def __init__(self) -> None:
+        self._models: dict[str, _ModelVectors] = {}
+        self._guard = threading.RLock()
+
+    def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
+        """Return the vectors of these keys, as far as they are known."""
+        with self._guard:
+            rows = self._rows(model)
+            return {key: rows.matrix[rows.at[key]] for key in keys if key in rows.at}
+
+    def known(self, model: str, keys: Sequence[bytes] | None = None) -> set[bytes]:
+        """Return the keys that have a vector, among these or among all."""
+        with self._guard:
+            return set(self._rows(model).at) if keys is None else self._rows(model).at.keys() & keys
+
+    def put(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
+        """Add or replace vectors. Those of another dimension are of an earlier model, and are dropped."""
+        with self._guard:
+            self._rows(model).put(vectors)
+
+    def nearest(
+        self, model: str, vector: Vectors, limit: int, among: Sequence[bytes] | None = None
+    ) -> list[tuple[bytes, float]]:
+        """Return the nearest keys and their cosines, nearest first."""
+        with self._guard:
+            return self._rows(model).nearest(vector, limit, among)
+
+    def clear(self, model: str) -> None:
+        """Delete the vectors of a model."""
+        with self._guard:
+            self._models.pop(model, None)
+
+    def keep_only(self, model: str, keys: Collection[bytes]) -> None:
+        """Delete all other vectors."""
+        with self._guard:
+            kept = self.find(model, list(keys))
+            self._models = {}
+            self.put(model, kept)
+
+    def _rows(self, model: str) -> "_ModelVectors":
+        return self._models.setdefault(model, _ModelVectors())
+
+
+class _ModelVectors:
+    def __init__(self) -> None:
+        self.at: dict[bytes, int] = {}
+        """Key → row."""
+        self.keys: list[bytes] = []
+        self.matrix: Vectors = np.zeros((0, 0), dtype=np.float32)
+        """Of shape (capacity, d): it grows by an eighth, so that one more vector rarely copies all."""
+
+    def put(self, vectors: Mapping[bytes, Vectors]) -> None:
+        if not vectors:
+            return
+        width = len(next(iter(vectors.values())))
+        if width != self.matrix.shape[1]:
+            self.at, self.keys, self.matrix = {}, [], np.zeros((0, width), dtype=np.float32)
+        new = [key for key in vectors if key not in self.at]
+        needed = len(self.keys) + len(new)
+        if needed > len(self.matrix):
+            larger = np.zeros((needed + needed // 8, width), dtype=np.float32)
+            larger[: len(self.keys)] = self.matrix[: len(self.keys)]
+            self.matrix = larger
+        self.at.update(zip(new, range(len(self.keys), needed), strict=True))
+        self.keys += new
+        self.matrix[[self.at[key] for key in vectors]] = np.stack(list(vectors.values()))
+
+    def nearest(self, vector: Vectors, limit: int, among: Iterable[bytes] | None) -> list[tuple[bytes, float]]:
+        if not self.keys or len(vector) != self.matrix.shape[1]:
+            return []
+        if among is None:
+            chosen, rows = np.arange(len(self.keys)), self.matrix[: len(self.keys)]
+        else:
+            chosen = np.array([self.at[key] for key in among if key in self.at], dtype=np.intp)
+            rows = self.matrix[chosen]
+        cosines = rows @ vector
+        if limit < len(cosines):
+            best = np.argpartition(cosines, len(cosines) - limit)[len(cosines) - limit :]
+            chosen, cosines = chosen[best], cosines[best]
+        order = (-cosines).argsort(kind="stable")
+        return [(self.keys[int(chosen[at])], float(cosines[at])) for at in order]

@@ -1,0 +1,85 @@
+"""The vectors of the memories' texts in a SQLite file, searched in memory."""
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+
+from zorkgpt.embeddings.arrays import np
+from zorkgpt.embeddings.matrix import VectorMatrix
+from zorkgpt.embeddings.provider import Vectors
+from zorkgpt.memory.storage.sqlite import SqliteDatabase
+
+
+class SqliteVectors:
+    """A table of vectors, read into an array at the first use.
+
+    Args:
+        kept: Where the vectors are kept, for people.
+    """
+
+    def __init__(self, database: SqliteDatabase, *, kept: str = "beside the memories") -> None:
+        self.kept = kept
+        self._database = database
+        self._matrix = VectorMatrix()
+        self._seen = (0, 0)
+        """The number of rows and the last id when they were read last."""
+        self._guard = threading.RLock()
+
+    def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
+        """Return the vectors of these keys, as far as they are known."""
+        return self._followed().find(model, keys)
+
+    def known(self, model: str, keys: Sequence[bytes] | None = None) -> set[bytes]:
+        """Return the keys that have a vector, among these or among all."""
+        return self._followed().known(model, keys)
+
+    def nearest(
+        self, model: str, vector: Vectors, limit: int, among: Sequence[bytes] | None = None
+    ) -> list[tuple[bytes, float]]:
+        """Return the nearest keys and their cosines, nearest first."""
+        return self._followed().nearest(model, vector, limit, among)
+
+    def put(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
+        """Add or replace vectors. Those of another dimension are of an earlier model, and are deleted."""
+        if not vectors:
+            return
+        # What can't be written can still be searched by this process.
+        self._followed().put(model, vectors)
+        rows = [(model, key, np.asarray(vector, dtype=np.float32).tobytes()) for key, vector in vectors.items()]
+        with self._database.change():
+            self._database.put(
+                "DELETE FROM zorkgpt_vectors WHERE model = %s AND length(vector) != %s", [(model, len(rows[0][2]))]
+            )
+            self._database.put("INSERT OR REPLACE INTO zorkgpt_vectors (model, key, vector) VALUES (%s, %s, %s)", rows)
+
+    def clear(self, model: str) -> None:
+        """Delete the vectors of a model."""
+        self._database.put("DELETE FROM zorkgpt_vectors WHERE model = %s", [(model,)])
+        self._matrix.clear(model)
+
+    def keep_only(self, model: str, keys: Collection[bytes]) -> None:
+        """Delete the vectors of all other texts and models."""
+        others = self._followed().known(model) - set(keys)
+        with self._database.change():
+            self._database.put("DELETE FROM zorkgpt_vectors WHERE key = %s", [(key,) for key in others])
+            self._database.put("DELETE FROM zorkgpt_vectors WHERE model != %s", [(model,)])
+
+    def _followed(self) -> VectorMatrix:
+        """Return the vectors, with those that other processes have added."""
+        with self._guard:
+            seen = self._database.rows("SELECT count(*), coalesce(max(id), 0) FROM zorkgpt_vectors")[0]
+            if seen != self._seen:
+                if seen[0] < self._seen[0]:
+                    self._matrix, self._seen = VectorMatrix(), (0, 0)
+                rows = self._database.rows(
+                    "SELECT model, key, vector FROM zorkgpt_vectors WHERE id > %s ORDER BY id", [self._seen[1]]
+                )
+                found: dict[str, dict[bytes, Vectors]] = {}
+                for model, key, blob in rows:
+                    vector = np.frombuffer(blob[: len(blob) // 4 * 4], dtype=np.float32)
+                    if len(vector) and np.isfinite(vector).all():
+                        found.setdefault(model, {})[key] = vector
+                for model, vectors in found.items():
+                    width = len(next(reversed(vectors.values())))
+                    self._matrix.put(model, {key: one for key, one in vectors.items() if len(one) == width})
+                self._seen = seen
+            return self._matrix
