@@ -34,7 +34,7 @@ def test_an_opened_memory_compares_words_and_says_what_is_at_work(tmp_path, capl
 
 def test_the_parts_are_those_that_were_handed_in(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path, ScriptedLLM([]), HashingEmbeddings(), judge=Says("same"))
-    assert manager.parts == Parts(True, HashingEmbeddings().model, "Says", "ModelSynthesizer", "beside the file")
+    assert manager.parts == Parts(True, HashingEmbeddings().model, "Says", "ModelSynthesizer", "in Memories.md.sqlite")
     assert not SimpleMemoryManager(path=tmp_path / "Memories.md").parts.words
     # The judge is asked about what vectors propose, so that without them nobody is.
     assert SimpleMemoryManager.open(tmp_path, ScriptedLLM([])).parts == Parts(True, "", "", "ModelSynthesizer")

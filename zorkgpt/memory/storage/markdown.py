@@ -96,7 +96,7 @@ class _Undo(NamedTuple):
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
-    """Return the SQLite file beside a memory file, with its journal, trials, judgments and vectors."""
+    """Return the SQLite file beside a memory file, with its journal, trials, judgments, vectors and word index."""
     return SqliteDatabase(Path(f"{memory_file}.sqlite"), schema=_SCHEMA, kind=_KIND, timeout_s=timeout_s)
 
 
@@ -119,7 +119,7 @@ class MarkdownStore:
         self.journal = Journal(self.database)
         self.trials = Trials(self.database)
         self.judgments = JudgmentTable(self.database)
-        self.index = WordIndex(self.path.with_suffix(".index.sqlite"))
+        self.index = WordIndex(self.database)
         self.cache: dict[PlaceKey, list[Memory]] = {}
         """The memories of each location, in the order of the file; changed in place."""
         self.recovered: Recovery | None = None
@@ -208,8 +208,8 @@ class MarkdownStore:
             self.judgments.clear()
             delete_vectors(self.database)
             self.database.put("DELETE FROM zorkgpt_undo WHERE writer != %s", [("",)])
+            self.index.delete()
         self.database.shrink()
-        self.index.delete()
 
     def locked(self) -> AbstractContextManager[object]:
         """Keep others from changing the file."""
@@ -232,7 +232,6 @@ class MarkdownStore:
     def close(self) -> None:
         """Close the databases; no file is held open."""
         with self.guard:
-            self.index.close()
             self.database.close()
 
     # Reading

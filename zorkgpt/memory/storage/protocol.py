@@ -27,7 +27,7 @@ class Store(Protocol):
     """
 
     path: Path
-    """What this machine keeps beside the memories is named after this path: the index of words."""
+    """`runs/` lies beside this path."""
     name: str
     """What names the memories to people: a path, or an address without its password."""
     recovered: Recovery | None

@@ -54,7 +54,7 @@ FROM zorkgpt_sections WHERE revision > %s ORDER BY position
 """
 
 _KIND = 0x5A6D
-_VECTORS_KIND = 0x5A6E
+_SEARCH_KIND = 0x5A6E
 
 _SHELF = 100
 """Sections that are looked at together when one of them changes."""
@@ -83,8 +83,9 @@ class SqlStore:
     """A memory in a database, its document, and the cache of its memories.
 
     Args:
+        search: Holds the index of words.
         name: What names the database to people.
-        path: What this machine keeps beside the memories is named after this path.
+        path: `runs/` of this machine lies beside this path.
         machine: Who writes trials: two machines may number their episodes alike.
 
     Raises:
@@ -94,6 +95,7 @@ class SqlStore:
     def __init__(
         self,
         database: StoreDatabase,
+        search: SqliteDatabase,
         *,
         name: str,
         path: Path,
@@ -101,13 +103,14 @@ class SqlStore:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.database = database
+        self._search = search
         self.name = name
         self.path = path
         self.guard = database.guard
         self.journal = Journal(database, now)
         self.trials = Trials(database, machine)
         self.judgments = JudgmentTable(database)
-        self.index = WordIndex(path.with_suffix(".index.sqlite"))
+        self.index = WordIndex(search)
         self.cache: dict[PlaceKey, list[Memory]] = {}
         self.recovered: Recovery | None = None
         self._document = Document()
@@ -213,10 +216,10 @@ class SqlStore:
         return self.guard
 
     def close(self) -> None:
-        """Close the connection and the index of words; the next call opens them again."""
+        """Close the connections; the next call opens them again."""
         with self.guard:
             self.database.close()
-            self.index.close()
+            self._search.close()
 
     def _state(self) -> tuple[int, int]:
         """Return the revision, and the one since which everything has to be read anew."""
@@ -364,10 +367,10 @@ class PostgresStore(SqlStore):
     ) -> None:
         database = PostgresDatabase(url, lock_timeout_s=lock_timeout_s)
         folder = _own_folder(database.address)
+        search = SqliteDatabase(folder / "search.sqlite", schema=VECTORS_SCHEMA, kind=_SEARCH_KIND)
         super().__init__(
-            database, name=database.address, path=folder / "Memories.md", machine=_machine(folder), now=now
+            database, search, name=database.address, path=folder / "Memories.md", machine=_machine(folder), now=now
         )
-        self._own = SqliteDatabase(folder / "vectors.sqlite", schema=VECTORS_SCHEMA, kind=_VECTORS_KIND)
         self._vectors: VectorTable | None = None
 
     def vectors(self) -> "VectorTable":
@@ -380,7 +383,7 @@ class PostgresStore(SqlStore):
                     from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 
                     kept = f"on each machine, since the database can't keep them: {error}"
-                    self._vectors = SqliteVectors(self._own, kept=kept)
+                    self._vectors = SqliteVectors(self._search, kept=kept)
                     log.warning("vectors are kept on each machine", extra={"error": str(error)})
             return self._vectors
 
@@ -392,8 +395,9 @@ class PostgresStore(SqlStore):
         from zorkgpt.embeddings.table import key_of
 
         super().erase(clean)
-        if self._own.exists():
-            delete_vectors(self._own)
+        if self._search.exists():
+            delete_vectors(self._search)
+            self._search.shrink()
         with self.guard:
             self.refresh()
             # Other machines rely on those of the texts that are left.
@@ -420,7 +424,7 @@ class SqliteStore(SqlStore):
         file = Path(os.path.realpath(path))
         schema = STORE_SCHEMA + VECTORS_SCHEMA
         database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
-        super().__init__(database, name=str(file), path=file, now=now)
+        super().__init__(database, database, name=str(file), path=file, now=now)
 
     def vectors(self) -> "VectorTable":
         """Return the table of vectors."""

@@ -65,6 +65,8 @@ class SqliteDatabase:
         self._is_changing = False
         self.trouble = ""
         """Why the file is not read, though it is there."""
+        self._damaged = 0
+        """The inode of the file if it is damaged; 0 if it is not, as far as is known."""
 
     def exists(self) -> bool:
         """Return whether there is a file."""
@@ -79,10 +81,13 @@ class SqliteDatabase:
         from sqlite3 import Error
 
         with self.guard:
+            asked = query.replace("%s", "?"), parameters or ()
             try:
-                return self._reading().execute(query.replace("%s", "?"), parameters or ()).fetchall()
+                return self._reading().execute(*asked).fetchall()
             except Error as error:
-                raise self._failure("read", error) from error
+                if self._is_truth or self._is_changing or not _is_damage(error):
+                    raise self._failure("write" if self._is_changing else "read", error) from error
+                return self._without_file(error).execute(*asked).fetchall()
 
     def put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
         """Execute a statement once for each set of parameters, all or none; within `change`, as a part of it.
@@ -132,6 +137,16 @@ class SqliteDatabase:
             finally:
                 self._is_changing = False
 
+    def execute(self, statements: str) -> None:
+        """Execute statements without parameters, separated by semicolons, all or none.
+
+        Raises:
+            MemoryStoreError: The file can't be written; nothing was changed.
+        """
+        with self.change():
+            for statement in statements.split(";"):
+                self._writing().execute(statement)
+
     def version(self) -> tuple[int, int]:
         """Return a value that differs once another connection has written, or the file is another one."""
         if self._connection is None and not self.exists():
@@ -172,10 +187,14 @@ class SqliteDatabase:
         except Error as error:
             if self._is_truth:
                 raise
-            if not self.trouble:
-                log.warning("journal not read", extra={"path": str(self.path), "error": str(error)})
-            self.trouble = str(error)
-            return self._connect(private=True)
+            return self._without_file(error)
+
+    def _without_file(self, error: Exception) -> "Connection":
+        """Return a connection to an empty database, since the file can't be read; a write sets a damaged one aside."""
+        if not self.trouble:
+            log.warning("journal not read", extra={"path": str(self.path), "error": str(error)})
+        self.trouble, self._damaged = str(error), self._inode() if _is_damage(error) else 0
+        return self._connect(private=True)
 
     def _writing(self) -> "Connection":
         """Return a connection to the file, which is made if there is none, or set aside if it is damaged."""
@@ -186,12 +205,14 @@ class SqliteDatabase:
         if os.path.exists(self.path):
             # Before anything opens it: whoever reads a pipe waits for somebody to write.
             check_is_file(str(self.path), os.stat(self.path).st_mode, MemoryStoreError)
+            if self._damaged and self._damaged == self._inode():
+                self._set_aside(self.trouble)
         try:
             return self._connect(private=False)
         except Error as error:
             if self._is_truth or not _is_damage(error):
                 raise
-            self._set_aside(error)
+            self._set_aside(str(error))
             return self._connect(private=False)
 
     def _connect(self, *, private: bool) -> "Connection":
@@ -224,11 +245,12 @@ class SqliteDatabase:
         self._connections += 1
         return connection
 
-    def _set_aside(self, error: Exception) -> None:
+    def _set_aside(self, trouble: str) -> None:
         self._drop()
+        self._damaged = 0
         aside = next(path for number in range(1, 1000) if not (path := Path(f"{self.path}.damaged-{number}")).exists())
         os.rename(self.path, aside)
-        extra = {"path": str(self.path), "error": str(error), "set_aside": str(aside)}
+        extra = {"path": str(self.path), "error": trouble, "set_aside": str(aside)}
         log.warning("journal damaged: what it said of the past is lost", extra=extra)
 
     def _drop(self) -> None:
@@ -248,7 +270,7 @@ class SqliteDatabase:
     def _failure(self, what: str, error: Exception) -> MemoryStoreError:
         if what == "write" and not self._is_truth and _is_damage(error):
             with suppress(OSError):
-                self._set_aside(error)
+                self._set_aside(str(error))
         return MemoryStoreError(f"Can't {what} {self.path}: {error}")
 
 

@@ -13,11 +13,11 @@ class SqliteVectors:
     """A table of vectors, read into an array at the first use.
 
     Args:
-        kept: Where the vectors are kept, for people.
+        kept: Where the vectors are kept, for people. Defaults to the name of the file.
     """
 
-    def __init__(self, database: SqliteDatabase, *, kept: str = "beside the memories") -> None:
-        self.kept = kept
+    def __init__(self, database: SqliteDatabase, *, kept: str | None = None) -> None:
+        self.kept = f"in {database.path.name}" if kept is None else kept
         self._database = database
         self._matrix = VectorMatrix()
         self._seen = (0, 0)

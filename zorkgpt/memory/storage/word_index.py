@@ -1,6 +1,5 @@
-"""The index of words beside the memory file: SQLite's full-text search, disposable, in step with the document."""
+"""The index of words: SQLite's full-text search, disposable, in step with the document."""
 
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -8,24 +7,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, PlaceKey, episode_key
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.document import Document, Shelf
 from zorkgpt.memory.storage.section import LocationSection
-
-if TYPE_CHECKING:
-    # Loaded when it is searched first: most processes never do.
-    from sqlite3 import Connection
+from zorkgpt.memory.storage.sqlite import SqliteDatabase
 
 log = get_logger(__name__)
 
 _Result = TypeVar("_Result")
 
-_VERSION = 1
-_BUSY_S = 2.0
+_VERSION = 2
+"""Of the words and marks: an index of another version is built again."""
 _COMMON = 10_000
 """A word that stands in more memories than this does not choose any, where a rarer one does; it still counts."""
 _LARGE = 200_000
@@ -36,17 +33,32 @@ _MOST_WORDS = 32
 _NOT_OURS = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_FULL")
 """Errors that building the index again would not mend."""
 
-_SCHEMA = f"""
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS place (key PRIMARY KEY, content BLOB) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS memory (id INTEGER PRIMARY KEY, place, number INTEGER, length INTEGER);
-CREATE INDEX IF NOT EXISTS of_place ON memory (place);
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (said, tokenize = "ascii tokenchars '_'");
-CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab ('words', 'row');
-PRAGMA user_version = {_VERSION};
-COMMIT;
+_TABLES = """
+CREATE TABLE IF NOT EXISTS zorkgpt_word_state (
+    only_row integer PRIMARY KEY CHECK (only_row = 1),
+    revision integer NOT NULL,
+    memories integer NOT NULL,
+    length integer NOT NULL
+);
+INSERT OR IGNORE INTO zorkgpt_word_state VALUES (1, random() / 2, 0, 0);
+CREATE TABLE IF NOT EXISTS zorkgpt_word_places (place PRIMARY KEY, content blob NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS zorkgpt_word_memories (
+    id integer PRIMARY KEY,
+    place NOT NULL,
+    number integer NOT NULL,
+    length integer NOT NULL
+);
+CREATE INDEX IF NOT EXISTS zorkgpt_word_memories_place ON zorkgpt_word_memories (place);
+CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_words USING fts5 (said, tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_vocabulary USING fts5vocab ('zorkgpt_words', 'row')
+"""
+"""Made with the first search, since not every SQLite has FTS5. A random first revision tells indexes apart."""
+_DELETION = """
+DROP TABLE IF EXISTS zorkgpt_vocabulary;
+DROP TABLE IF EXISTS zorkgpt_words;
+DROP TABLE IF EXISTS zorkgpt_word_memories;
+DROP TABLE IF EXISTS zorkgpt_word_places;
+DROP TABLE IF EXISTS zorkgpt_word_state
 """
 
 
@@ -96,7 +108,7 @@ def marks_of(memory: Memory) -> list[str]:
 
 
 class IndexUnavailable(Exception):
-    """This Python has no SQLite with full-text search."""
+    """SQLite has no full-text search here."""
 
 
 class _Damaged(Exception):
@@ -104,19 +116,21 @@ class _Damaged(Exception):
 
 
 class WordIndex:
-    """`Memories.index.sqlite`. Missing, damaged or out of date, it is built again; where it can't be written, it is
-    kept in this process. Used under the store's guard."""
+    """A full-text index of the lasting memories, in step with the document.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._db: Connection | None = None
-        self._opened_by = 0
+    Missing, damaged or out of date, it is built again; where it can't be written, it is kept in this process. Used
+    under the store's guard.
+    """
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
         self._is_private = False
+        self._is_there = False
+        """Whether the tables are known to be there."""
         self._document: Document | None = None
-        """What the index is in step with; None: that is not known."""
-        self._version = 0
-        self._sums = (0, 0)
-        """The number of memories, and of their words."""
+        """What the index is in step with. None if unknown."""
+        self._revision = -1
+        """The index's revision then."""
 
     def follow(self, document: Document) -> None:
         """Take in what was written, if there is an index, or so much is remembered that it takes time to build one.
@@ -124,8 +138,8 @@ class WordIndex:
         Never raises.
         """
         is_large = sum(shelf.size for shelf in document.shelves) > _LARGE
-        if self._db is not None or is_large or os.path.exists(self.path):
-            with suppress(IndexUnavailable):
+        with suppress(IndexUnavailable, MemoryStoreError):
+            if is_large or self._exists():
                 self._attempt(lambda: self._take_in(document))
 
     def find(
@@ -139,52 +153,50 @@ class WordIndex:
             IndexUnavailable: there can be no index.
         """
         wanted = list(asked)
+        if document.is_empty:
+            return [], WordCounts(0, 1.0, dict.fromkeys(wanted, 0))
         return self._attempt(lambda: self._find(document, wanted, marks, limit))
-
-    def close(self) -> None:
-        if self._db is not None and self._opened_by == os.getpid():
-            self._db.close()
-        self._drop()
 
     def delete(self) -> None:
         """Take the index away; the next search builds it again.
 
         Raises:
-            OSError: it could not be deleted.
+            MemoryStoreError: it could not be deleted.
         """
-        self.close()
-        self._delete()
+        self._document, self._is_there = None, False
+        if self._database.exists():
+            self._database.execute(_DELETION)
 
     def _attempt(self, work: Callable[[], _Result]) -> _Result:
         """Do it with the index as it is; if that fails, with one that is built again, at last in this process alone."""
         try:
-            import sqlite3
-        except ImportError as error:
-            raise IndexUnavailable from error
-        try:
             return work()
-        except (sqlite3.Error, _Damaged) as error:
-            log.info("the index is built again", extra={"path": str(self.path), "error": str(error)})
-            self._drop()
-            is_ours = not getattr(error, "sqlite_errorname", "").startswith(_NOT_OURS)
+        except (MemoryStoreError, _Damaged) as error:
+            log.info("the index is built again", extra={"error": str(error)})
+            is_ours = not getattr(error.__cause__, "sqlite_errorname", "").startswith(_NOT_OURS)
         try:
             if is_ours and not self._is_private:
-                self._delete()
+                self.delete()
                 return work()
-        except (OSError, sqlite3.Error, _Damaged) as error:
-            log.info("the index is kept in this process", extra={"path": str(self.path), "error": str(error)})
-            self._drop()
-        self._is_private = True
+        except (MemoryStoreError, _Damaged) as error:
+            log.info("the index is kept in this process", extra={"error": str(error)})
+        self._database, self._is_private = SqliteDatabase(Path(":memory:"), schema="", kind=0), True
+        self._document, self._is_there = None, False
         try:
             return work()
-        except sqlite3.Error as error:
+        except MemoryStoreError as error:
             raise IndexUnavailable from error
+
+    def _exists(self) -> bool:
+        if not self._is_there and self._database.exists():
+            query = "SELECT count(*) FROM sqlite_master WHERE name = 'zorkgpt_words'"
+            self._is_there = bool(self._database.rows(query)[0][0])
+        return self._is_there or self._is_private
 
     def _find(
         self, document: Document, wanted: Sequence[str], marks: Sequence[str], limit: int
     ) -> tuple[list[Found], WordCounts]:
-        self._take_in(document)
-        many, length = self._sums
+        many, length = self._take_in(document)
         counts = WordCounts(many, length / many if many else 1.0, self._holding(wanted))
         asked = sorted((word for word, count in counts.holding.items() if count), key=lambda w: counts.holding[w])
         asked = asked[:_MOST_WORDS]
@@ -202,112 +214,87 @@ class WordIndex:
     def _holding(self, asked: Iterable[str]) -> dict[str, int]:
         holding = {}
         for word in asked:
-            row = self._connected().execute("SELECT doc FROM vocabulary WHERE term = ?", (_utf8(word),)).fetchone()
-            holding[word] = int(row[0]) if row else 0
+            rows = self._database.rows("SELECT doc FROM zorkgpt_vocabulary WHERE term = %s", (_utf8(word),))
+            holding[word] = int(rows[0][0]) if rows else 0
         return holding
 
     def _matching(
         self, asked: Sequence[str], marks: Sequence[str], limit: int, *, newest: int | None = None
     ) -> list[Found]:
-        db = self._connected()
         terms = " AND ".join([f"({' OR '.join(map(_quoted, asked))})", *map(_quoted, marks)])
-        least = -1 if newest is None else (db.execute("SELECT max(id) FROM memory").fetchone()[0] or 0) - newest
-        rows = db.execute(
-            "SELECT place, number FROM (SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid > ? "
-            "ORDER BY rank LIMIT ?) JOIN memory USING (id)",
+        least = -1 if newest is None else self._last_id() - newest
+        rows = self._database.rows(
+            "SELECT place, number FROM (SELECT rowid AS id FROM zorkgpt_words WHERE zorkgpt_words MATCH %s "
+            "AND rowid > %s ORDER BY rank LIMIT %s) JOIN zorkgpt_word_memories USING (id)",
             (terms, least, limit),
         )
         return [(place, number) for place, number in rows]
 
-    def _take_in(self, document: Document) -> None:
-        db = self._connected()
-        version = db.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._version:
-            # Another process has written to it: of which document nobody knows.
-            self._document, self._version = None, version
-        if document is self._document:
-            return
-        if self._document is None:
-            changed = self._differing(db, document)
-            many, length = db.execute("SELECT count(*), total(length) FROM memory").fetchone()
-            self._sums = int(many), int(length)
-        else:
-            changed = changed_places(self._document, document)
-        if changed:
-            self._replace(db, document, changed)
-        self._document = document
+    def _last_id(self) -> int:
+        return int(self._database.rows("SELECT coalesce(max(id), 0) FROM zorkgpt_word_memories")[0][0])
 
-    def _differing(self, db: "Connection", document: Document) -> set[PlaceKey]:
-        kept = dict(db.execute("SELECT key, content FROM place"))
+    def _take_in(self, document: Document) -> tuple[int, int]:
+        """Bring the index up to the document, and return the number of memories, and of their words."""
+        if not self._exists():
+            # What a table that was lost leaves behind is of no use.
+            self._database.execute(f"{_DELETION};{_TABLES}")
+        [(revision, many, length)] = self._database.rows("SELECT revision, memories, length FROM zorkgpt_word_state")
+        if revision != self._revision:
+            # Another process has written to it: of which document is unknown.
+            self._document, self._revision = None, revision
+        if document is not self._document:
+            before = self._document
+            changed = self._differing(document) if before is None else changed_places(before, document)
+            if changed:
+                many, length = self._replace(document, changed, many, length)
+            self._document = document
+        return many, length
+
+    def _differing(self, document: Document) -> set[PlaceKey]:
+        kept = dict(self._database.rows("SELECT place, content FROM zorkgpt_word_places"))
         wanted = {place: _content(document.sections_of(place)) for place in document.section_indexes}
         return {place for place in {*kept, *wanted} if kept.get(place) != wanted.get(place)}
 
-    def _replace(self, db: "Connection", document: Document, places: set[PlaceKey]) -> None:
-        many, length = self._sums
-        db.execute("BEGIN IMMEDIATE")
-        try:
+    def _replace(self, document: Document, places: set[PlaceKey], many: int, length: int) -> tuple[int, int]:
+        db = self._database
+        with db.change():
+            gone: list[tuple[int]] = []
             for place in places:
-                for number, size in db.execute("SELECT id, length FROM memory WHERE place = ?", (place,)).fetchall():
-                    db.execute("DELETE FROM words WHERE rowid = ?", (number,))
-                    many, length = many - 1, length - size
-                db.execute("DELETE FROM memory WHERE place = ?", (place,))
-                db.execute("DELETE FROM place WHERE key = ?", (place,))
+                rows = db.rows("SELECT id, length FROM zorkgpt_word_memories WHERE place = %s", (place,))
+                gone += [(number,) for number, _ in rows]
+                length -= sum(size for _, size in rows)
+            keys = [(place,) for place in places]
+            db.put("DELETE FROM zorkgpt_words WHERE rowid = %s", gone)
+            db.put("DELETE FROM zorkgpt_word_memories WHERE place = %s", keys)
+            db.put("DELETE FROM zorkgpt_word_places WHERE place = %s", keys)
+            last = self._last_id()
+            memories: list[tuple[int, PlaceKey, int, int]] = []
+            texts: list[tuple[int, str]] = []
+            contents: list[tuple[PlaceKey, bytes]] = []
+            for place in places:
                 sections = document.sections_of(place)
                 located = [(section.name, memory) for section in sections for memory in section.memories]
                 for number, (name, memory) in enumerate(located):
                     said = words_of(name, memory)
-                    row = db.execute(
-                        "INSERT INTO memory (place, number, length) VALUES (?, ?, ?)", (place, number, len(said))
-                    )
-                    text = _utf8(" ".join([*said, *marks_of(memory)]))
-                    db.execute("INSERT INTO words (rowid, said) VALUES (?, ?)", (row.lastrowid, text))
-                    many, length = many + 1, length + len(said)
+                    last += 1
+                    memories.append((last, place, number, len(said)))
+                    texts.append((last, _utf8(" ".join([*said, *marks_of(memory)]))))
+                    length += len(said)
                 if sections:
-                    db.execute("INSERT INTO place VALUES (?, ?)", (place, _content(sections)))
-            db.execute("COMMIT")
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
-        self._sums = many, length
-
-    def _connected(self) -> "Connection":
-        if self._db is not None and self._opened_by != os.getpid():
-            # SQLite must not go on with what its parent process opened, not even close it.
-            self._drop()
-        if self._db is None:
-            self._db = self._open()
-            self._opened_by = os.getpid()
-            self._document, self._version = None, -1
-        return self._db
-
-    def _open(self) -> "Connection":
-        import sqlite3
-
-        where = ":memory:" if self._is_private else str(self.path)
-        db = sqlite3.connect(where, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
-        try:
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, _VERSION):
-                raise sqlite3.DatabaseError(f"an index of version {version}")
-            if version == 0:
-                db.executescript(_SCHEMA)
-        except sqlite3.Error:
-            db.close()
-            raise
-        return db
-
-    def _delete(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                os.unlink(f"{self.path}{suffix}")
-
-    def _drop(self) -> None:
-        self._db = self._document = None
+                    contents.append((place, _content(sections)))
+            db.put("INSERT INTO zorkgpt_word_memories (id, place, number, length) VALUES (%s, %s, %s, %s)", memories)
+            db.put("INSERT INTO zorkgpt_words (rowid, said) VALUES (%s, %s)", texts)
+            db.put("INSERT INTO zorkgpt_word_places VALUES (%s, %s)", contents)
+            many += len(memories) - len(gone)
+            state = (self._revision + 1, many, length)
+            db.put("UPDATE zorkgpt_word_state SET revision = %s, memories = %s, length = %s", [state])
+        self._revision += 1
+        return many, length
 
 
 def _content(sections: Iterable[LocationSection]) -> bytes:
     """Return what differs if the words of a location do."""
-    told = "\n".join(f"{section.checksum} {section.name}" for section in sections)
+    told = f"{_VERSION}\n" + "\n".join(f"{section.checksum} {section.name}" for section in sections)
     return blake2b(told.encode(errors="surrogatepass"), digest_size=8).digest()
 
 
