@@ -115,7 +115,7 @@ def use(world: World) -> list[SearchResult]:
     facts: dict[str, int] = {"reward": 1}
     with SimpleMemoryManager.open("Memories.md", ScriptedLLM([]), synthesizer=Points(), world=world) as memory:
         kept: str = memory.remember("https://shop/cart", "It takes one code.", persistence="core")
-        memory.record_outcome("https://shop/cart", "pay", "Paid.", facts)
+        memory.learn("https://shop/cart", "pay", "Paid.", facts)
         done: bool = memory.add_memory(5, "Hall", Memory("NOTE", "Cold", 1, "1", None, "Cold.", Persistence.CORE))
         print(kept, done, memory.recall(5, format=own), memory.get(kept, 5))
         memory.remembr()

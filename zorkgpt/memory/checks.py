@@ -119,15 +119,6 @@ def check_wanted(name: str, text: object) -> None:
         raise ValueError(f"The {name} is {text!r}; it must not be blank.")
 
 
-def check_reason(reason: object) -> None:
-    """
-    Raises:
-        TypeError, ValueError: a reason was given, and is no text that a file can hold.
-    """
-    if reason is not None:
-        check_text("reason", reason)
-
-
 def check_query(query: object, most: object) -> None:
     """
     Raises:
@@ -189,18 +180,25 @@ _PARTS = {
     "judge": ("judge",),
     "synthesizer": ("synthesize",),
 }
-"""What is asked of that which a memory is handed in."""
+"""The attributes that each part of a memory needs."""
 
 
-def check_parts(world: object, **parts: object) -> None:
+def check_world(world: object) -> None:
     """
     Raises:
-        ConfigurationError: one of the parts that a memory is built of can't be used as such.
+        ConfigurationError: If it is not a `World`.
     """
     if not isinstance(world, World):
         raise ConfigurationError(
             f"The world is {quoted(world)}; it must be a World, such as NEUTRAL, of zorkgpt.memory.world."
         )
+
+
+def check_parts(**parts: object) -> None:
+    """
+    Raises:
+        ConfigurationError: If a part lacks an attribute that it needs. Parts that are None are skipped.
+    """
     for name, part in parts.items():
         missing = [each for each in _PARTS[name] if part is not None and not hasattr(part, each)]
         if missing:
