@@ -570,7 +570,7 @@ class AgentMemory:
                 self._writer.ephemeral.get(place, ()),
                 episodes=sections[0].episodes if sections else (),
                 budget=self._settings.budget,
-                now=lambda memory: self._learner.instead_of(place, memory),
+                now=lambda memory: self._learner.contradicting_state(place, memory),
             )
             self._learner.show(place, found.memories)
             return Recalled(place, self._writer.name_of(place), found.text, found.memories)

@@ -182,9 +182,9 @@ class SimpleMemoryManager(AgentMemory):
             visited_in = {episode_key(each) for each in (*episodes, *uncounted, self._state.episode)}
             return visits + len(uncounted), len(visited_in)
 
-    def instead_of(self, location_id: PlaceKey, memory: Memory) -> str:
+    def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return the observed state that contradicts a memory's claims, such as `gone`; "" if none is known."""
-        return self._learner.instead_of(location_id, memory)
+        return self._learner.contradicting_state(location_id, memory)
 
     def audit(self, world: Sequence[PlacedObject], *, apply: bool = True) -> list[AuditFinding]:
         """Compare the core memories with a new game, and invalidate those that it contradicts.
