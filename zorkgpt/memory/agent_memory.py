@@ -528,10 +528,7 @@ class AgentMemory:
             return explain(self.store, title, location_id=location_id, runs=self._runs)
 
     def as_of(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
-        """Return the memories of each place at the end of a turn, including superseded ones.
-
-        Ephemeral memories come from the episode's log in `runs/` beside the memory file.
-        """
+        """Return the memories of each place at the end of a turn, including superseded ones."""
         from zorkgpt.memory.provenance import AsOf
 
         with self.store.guard:
