@@ -14,6 +14,7 @@ from zorkgpt.files import Disk
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.storage.markdown import MarkdownStore
 
 PACKAGE = str(Path(zorkgpt.__file__).parent) + os.sep
 PLACE = 12, "Cellar"
@@ -85,7 +86,9 @@ def measured(folder: Path) -> dict[str, list[str]]:
         ),
     }
     manager = SimpleMemoryManager(
-        config=Settings(), synthesizer=Answers(*answers.values()), path=folder / "Memories.md", disk=disk
+        config=Settings(),
+        synthesizer=Answers(*answers.values()),
+        path=MarkdownStore(folder / "Memories.md", disk=disk),
     )
     found = {}
     for turn, case in enumerate(answers, start=1):

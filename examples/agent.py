@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from zorkgpt import SimpleMemoryManager
+from zorkgpt import AgentMemory
 
 MOST_STEPS = 100
 
@@ -47,10 +47,10 @@ class Episode:
     """Place and action → how much had changed when it failed last."""
 
 
-def play(world: World, memory: SimpleMemoryManager) -> int:
+def play(world: World, memory: AgentMemory) -> int:
     """Play an episode, and return how many actions it took."""
     world.reset()
-    memory.reset_episode()
+    memory.new_episode()
     now = Episode()
     for step in range(1, MOST_STEPS + 1):
         place = world.place
@@ -67,7 +67,7 @@ def play(world: World, memory: SimpleMemoryManager) -> int:
     return MOST_STEPS
 
 
-def choose(memory: SimpleMemoryManager, place: str, actions: Iterable[str], now: Episode) -> str:
+def choose(memory: AgentMemory, place: str, actions: Iterable[str], now: Episode) -> str:
     """Return the most promising action: what helped before, then what is not known, then the way to the least known."""
 
     def rank(action: str) -> tuple[int, int]:
@@ -87,7 +87,7 @@ def choose(memory: SimpleMemoryManager, place: str, actions: Iterable[str], now:
     return min(actions, key=rank)
 
 
-def learn(memory: SimpleMemoryManager, place: str, action: str, outcome: Outcome, *, arrived: str) -> None:
+def learn(memory: AgentMemory, place: str, action: str, outcome: Outcome, *, arrived: str) -> None:
     """Keep what an action taught: what it is good for in every episode, and what it did in this one."""
     known = memory.get(action, place)
     if arrived != place:
@@ -106,12 +106,12 @@ def learn(memory: SimpleMemoryManager, place: str, action: str, outcome: Outcome
 
 def compared(make: Callable[[], World], episodes: int = 5) -> dict[str, list[int]]:
     """Return the actions that each episode took, with one memory for all of them and with a new one for each."""
-    with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as memory:
+    with tempfile.TemporaryDirectory() as folder, AgentMemory.open(Path(folder) / "Memories.md") as memory:
         world = make()
         lasting = [play(world, memory) for _ in range(episodes)]
     fresh = []
     for _ in range(episodes):
-        with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as memory:
+        with tempfile.TemporaryDirectory() as folder, AgentMemory.open(Path(folder) / "Memories.md") as memory:
             fresh.append(play(make(), memory))
     return {"one memory": lasting, "a new one each time": fresh}
 

@@ -26,6 +26,7 @@ from zorkgpt.memory.dedup.judge import ModelJudge
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
@@ -163,12 +164,11 @@ def _memory(config: GameConfiguration, state: GameState, llm: LLM | None, story:
     )
     memory = SimpleMemoryManager(
         get_logger("memory"),
-        config,
+        settings_of(config, wait_for_embeddings=False),
         state,
         synthesizer=synthesizer,
         embeddings=_embeddings(config, llm),
         judge=ModelJudge(llm) if llm else None,
-        wait_for_embeddings=False,
     )
     mark = StoryMark.of(story.summary())
     sha256, _, theirs = memory.store.claim_subject(f"{mark.sha256} {mark}").partition(" ")

@@ -37,8 +37,9 @@ def test_importing_the_package_loads_nothing_heavy():
     assert modules_after("import zorkgpt") & (HEAVY | {"pydantic", "rich", "typer"}) == set()
 
 
-def test_importing_the_memory_loads_only_what_a_memory_without_a_model_uses():
-    loaded = modules_after("import zorkgpt.memory.manager")
+@pytest.mark.parametrize("module", ["agent_memory", "manager"])
+def test_importing_the_memory_loads_only_what_a_memory_without_a_model_uses(module):
+    loaded = modules_after(f"import zorkgpt.memory.{module}")
     assert loaded & (HEAVY | {"pydantic", "jinja2", "json_repair", "rich", "typer"}) == set()
     assert {"filelock", "orjson"} <= loaded
 
@@ -59,6 +60,7 @@ def test_the_contrast_check_is_where_it_is_documented_and_loads_nothing_heavy():
 
 def test_the_public_names_are_these():
     assert set(zorkgpt.__all__) == {
+        "AgentMemory",
         "INVALIDATION_MARKER",
         "EmbeddingProvider",
         "GameConfiguration",

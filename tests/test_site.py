@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLIC = (
+    "zorkgpt.memory.agent_memory.AgentMemory.recall",
     "zorkgpt.memory.manager.SimpleMemoryManager.get_location_memory",
     "zorkgpt.memory.models.Memory.persistence",
     "zorkgpt.memory.models.ZMachineContext",

@@ -44,25 +44,26 @@ print(json.dumps({"outcomes": outcomes, "top_level": top_level}))
 
 _USE_THE_MEMORY = """
 import json, sys
-from zorkgpt import SimpleMemoryManager
+from zorkgpt import AgentMemory
+from zorkgpt.memory.retrieval import plain
 
-with SimpleMemoryManager.open("Memories.md") as memory:
+with AgentMemory.open("Memories.md") as memory:
     memory.remember(5, "The rug hides a trap door.", title="Rug", place_name="Living Room")
     memory.remember(5, "I took the lamp.", title="Lamp", persistence="ephemeral")
-    told = {"recalled": memory.get_location_memory(5)}
+    told = {"recalled": memory.recall(5, format=plain)}
     told["found"] = [[found.located.memory.title, found.method] for found in memory.search("trap door")]
     memory.supersede("Rug", "The trap door leads down.", title="Door")
-    memory.reset()
+    memory.new_episode()
     assert "The trap door leads down." in memory.recall(5)
-    told["kept"] = memory.get_location_memory(5)
-    told["forgotten"] = [memory.forget("Door"), memory.get_location_memory(5)]
+    told["kept"] = memory.recall(5, format=plain)
+    told["forgotten"] = [memory.forget("Door"), memory.recall(5, format=plain)]
 told["loaded"] = [name for name in ("numpy", "openai", "torch", "jericho") if name in sys.modules]
 print(json.dumps(told))
 """
 
 _ASK_FOR_WHAT_IS_MISSING = """
 from types import SimpleNamespace
-from zorkgpt import LLMClient, SimpleMemoryManager, ZorkGPTError
+from zorkgpt import AgentMemory, LLMClient, SimpleMemoryManager, ZorkGPTError
 from zorkgpt.llm.settings import LLMSettings
 
 
@@ -74,10 +75,10 @@ def show(ask):
 
 
 show(lambda: LLMClient(LLMSettings.single("a-model")))
-show(lambda: SimpleMemoryManager.open("Memories.md", embeddings=SimpleNamespace(model="mine")))
+show(lambda: AgentMemory.open("Memories.md", embeddings=SimpleNamespace(model="mine")))
 show(lambda: SimpleMemoryManager.cosine_similarity([1.0], [1.0]))
 wanted = SimpleNamespace(enable_semantic_deduplication=True, embedding_provider="auto")
-with SimpleMemoryManager.open("Memories.md", config=wanted) as memory:
+with AgentMemory.open("Memories.md", config=wanted) as memory:
     memory.remember(5, "The rug hides a trap door.", title="Rug")
     [found] = memory.search("trap door")
     print(f"vectors: {memory.parts.vectors or 'none'}, found: {found.located.memory.title}")
@@ -86,7 +87,7 @@ with SimpleMemoryManager.open("Memories.md", config=wanted) as memory:
 _USE_THE_TYPES = """
 import asyncio
 
-from zorkgpt import Memory, MemorySynthesisResponse, ScriptedLLM, SimpleMemoryManager
+from zorkgpt import AgentMemory, Memory, MemorySynthesisResponse, ScriptedLLM, SimpleMemoryManager
 from zorkgpt.memory.asynchronous import AsyncMemory
 from zorkgpt.memory.models import Category, Persistence
 from zorkgpt.memory.retrieval import Recalled, SearchResult
@@ -113,10 +114,11 @@ def own(recalled: Recalled) -> str:
 
 def use(world: World) -> list[SearchResult]:
     facts: dict[str, int] = {"reward": 1}
-    with SimpleMemoryManager.open("Memories.md", ScriptedLLM([]), synthesizer=Points(), world=world) as memory:
+    with SimpleMemoryManager.open("Memories.md") as manager:
+        done: bool = manager.add_memory(5, "Hall", Memory("NOTE", "Cold", 1, "1", None, "Cold.", Persistence.CORE))
+    with AgentMemory.open("Memories.md", ScriptedLLM([]), synthesizer=Points(), world=world) as memory:
         kept: str = memory.remember("https://shop/cart", "It takes one code.", persistence="core")
-        memory.record_outcome("https://shop/cart", "pay", "Paid.", facts)
-        done: bool = memory.add_memory(5, "Hall", Memory("NOTE", "Cold", 1, "1", None, "Cold.", Persistence.CORE))
+        memory.learn("https://shop/cart", "pay", "Paid.", facts)
         print(kept, done, memory.recall(5, format=own), memory.get(kept, 5))
         memory.remembr()
         return memory.search("code", category="NOTE")
@@ -249,7 +251,7 @@ def test_a_program_that_uses_the_memory_is_checked_strictly(environment, tmp_pat
     )
     # The slip shows that the types are seen.
     assert done.stdout.splitlines() == [
-        'use.py:36: error: "SimpleMemoryManager" has no attribute "remembr"; maybe "remember"?  [attr-defined]',
+        'use.py:37: error: "AgentMemory" has no attribute "remembr"; maybe "remember"?  [attr-defined]',
         "Found 1 error in 1 file (checked 1 source file)",
     ]
 

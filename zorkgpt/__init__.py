@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from zorkgpt.errors import ZorkGPTError
     from zorkgpt.llm.client import LLMClient
     from zorkgpt.llm.scripted import ScriptedLLM
+    from zorkgpt.memory.agent_memory import AgentMemory
     from zorkgpt.memory.answers import MemorySynthesisResponse
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, ZMachineContext
 
 _MODULES = {
+    "AgentMemory": "zorkgpt.memory.agent_memory",
     "SimpleMemoryManager": "zorkgpt.memory.manager",
     "Memory": "zorkgpt.memory.models",
     "MemoryStatus": "zorkgpt.memory.models",
@@ -32,6 +34,7 @@ _MODULES = {
 
 __all__ = [
     "INVALIDATION_MARKER",
+    "AgentMemory",
     "EmbeddingProvider",
     "GameConfiguration",
     "LLMClient",

@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.fixtures.command_line import ROOT, command, environment
 from zorkgpt.adapters.mcp import address_of, make_server
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.server_limits import MAX_REQUEST_BYTES
 
 CART = "https://shop.example/cart?a=1"
@@ -25,7 +25,7 @@ READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate"
 
 @pytest.fixture
 def memory(tmp_path):
-    with SimpleMemoryManager.open(tmp_path / "Memories.md") as opened:
+    with AgentMemory.open(tmp_path / "Memories.md") as opened:
         yield opened
 
 
@@ -67,7 +67,7 @@ def test_what_one_call_remembers_another_recalls(memory):
 
 
 def test_a_memory_that_many_machines_share_is_served_alike(postgres):
-    with SimpleMemoryManager.open(postgres.address) as shared, SimpleMemoryManager.open(postgres.address) as other:
+    with AgentMemory.open(postgres.address) as shared, AgentMemory.open(postgres.address) as other:
         kept, recalled = ask(
             make_server(shared),
             call("remember", place=CART, text="The button is below the fold."),
@@ -222,7 +222,7 @@ def test_several_clients_write_at_once_over_http_and_nothing_is_lost(tmp_path):
 
     with serving(tmp_path) as address:
         asyncio.run(all_write(address))
-    with SimpleMemoryManager.open(tmp_path) as memory:
+    with AgentMemory.open(tmp_path) as memory:
         texts = {located.memory.text for located in memory.all_memories()}
     assert texts == {f"Client {who} was here, time {number}." for who in range(4) for number in range(5)}
 
@@ -250,7 +250,7 @@ def test_a_token_is_asked_for_where_there_is_one_and_no_foreign_host_is_served(t
         ):
             return text_of(await client.call_tool("recall", {"place": 5}))
 
-    with SimpleMemoryManager.open(tmp_path) as memory:
+    with AgentMemory.open(tmp_path) as memory:
         memory.remember(5, "A rug lies here.")
     with serving(tmp_path, ZORKGPT_MCP_TOKEN="secret") as address:
         assert httpx.post(address).status_code == 401

@@ -13,7 +13,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from zorkgpt.adapters.openai_agents import memory_instructions, memory_tools
 from zorkgpt.adapters.pydantic_ai import MemoryToolset
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
 
 CART = "https://shop.example/cart"
 READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate", "reset"}
@@ -21,7 +21,7 @@ READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate"
 
 @pytest.fixture
 def memory(tmp_path):
-    with SimpleMemoryManager.open(tmp_path / "Memories.md") as opened:
+    with AgentMemory.open(tmp_path / "Memories.md") as opened:
         yield opened
 
 

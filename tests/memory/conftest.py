@@ -16,6 +16,10 @@ def state():
 @pytest.fixture
 def play(home, state):
     def made(*answers):
-        return home.open(logger=logging.getLogger("test"), game_state=state, synthesizer=Answers(*answers))
+        synthesizer = Answers(*answers)
+        manager = home.open(logger=logging.getLogger("test"), game_state=state, synthesizer=synthesizer)
+        # For assertions on the questions that were asked.
+        manager.synthesizer = synthesizer
+        return manager
 
     return made

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from tests.fixtures.memory import NOTHING, memory
+from tests.fixtures.memory import NOTHING
 from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.asynchronous import AsyncMemory
-from zorkgpt.memory.manager import SimpleMemoryManager
 
 
 def test_each_call_does_what_its_twin_does(tmp_path):
@@ -18,7 +18,7 @@ def test_each_call_does_what_its_twin_does(tmp_path):
             second = await memories.supersede(first, "It takes two codes.")
             assert (await memories.get("Voucher")).id == second
             assert "It takes two codes." in await memories.recall("https://shop/cart")
-            assert await memories.add_memory(5, "Hall", memory())
+            await memories.remember(5, "The hall is dark.", place_name="Hall")
             assert [found.located.id for found in await memories.search("codes")] == [second]
             await memories.invalidate(second, "It takes three")
             await memories.delete(first)
@@ -28,7 +28,14 @@ def test_each_call_does_what_its_twin_does(tmp_path):
             assert [one.location_id for one in await memories.all_memories()] == [5]
 
     asyncio.run(use())
-    assert SimpleMemoryManager.open(tmp_path).get_persistent_count() == 1
+    assert len(AgentMemory.open(tmp_path).all_memories()) == 1
+
+
+def test_every_method_has_a_twin():
+    def methods(owner):
+        return {name for name in vars(owner) if not name.startswith("_")}
+
+    assert methods(AsyncMemory) == methods(AgentMemory) - {"parts"}
 
 
 class Slow:
@@ -50,9 +57,9 @@ def test_the_loop_ticks_while_a_model_is_asked(tmp_path):
     slow = Slow()
 
     async def use() -> None:
-        memories = AsyncMemory(SimpleMemoryManager.open(tmp_path, synthesizer=slow))
+        memories = AsyncMemory(AgentMemory.open(tmp_path, synthesizer=slow))
         asking = asyncio.create_task(
-            memories.record_action_outcome(5, "Hall", "pull lever", "It moves.", {"score_delta": 5, "turn": 1})
+            memories.learn(5, "pull lever", "It moves.", {"reward": 5, "turn": 1}, place_name="Hall")
         )
         while not slow.asked.is_set():
             await asyncio.sleep(0)
@@ -69,13 +76,13 @@ def test_many_at_once_are_all_kept(tmp_path):
         return await asyncio.gather(*(memories.remember(place, f"Fact {place}.") for place in range(20)))
 
     ids = asyncio.run(use())
-    assert sorted(one.id for one in SimpleMemoryManager.open(tmp_path).all_memories()) == sorted(ids)
+    assert sorted(one.id for one in AgentMemory.open(tmp_path).all_memories()) == sorted(ids)
 
 
 def test_calls_that_wait_for_the_lock_leave_the_threads_of_the_program_alone(tmp_path):
     async def use() -> None:
-        memories = AsyncMemory(SimpleMemoryManager.open(tmp_path))
-        with SimpleMemoryManager.open(tmp_path).store.locked():
+        memories = AsyncMemory(AgentMemory.open(tmp_path))
+        with AgentMemory.open(tmp_path).store.locked():
             waiting = [asyncio.create_task(memories.remember(5, f"Lever {number} is stuck.")) for number in range(50)]
             assert await asyncio.to_thread(lambda: "done") == "done"
             assert not any(task.done() for task in waiting)

@@ -153,7 +153,7 @@ def test_a_full_disk_changes_nothing(tmp_path):
             Disk.replace(*given)
 
     disk = Full()
-    manager = SimpleMemoryManager(path=tmp_path / "Memories.md", disk=disk)
+    manager = SimpleMemoryManager(path=MarkdownStore(tmp_path / "Memories.md", disk=disk))
     manager.add_memory(5, "Hall", RUG)
     disk.full = True
     with pytest.raises(MemoryStoreError, match="No space left"):

@@ -13,9 +13,10 @@ from tests.fixtures.memory import memory
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import ConfigurationError, MemoryEditError
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.memory.manager import Parts, SimpleMemoryManager
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.retrieval import fenced, plain
+from zorkgpt.memory.parts import Parts
+from zorkgpt.memory.retrieval import plain
 
 GATE, AGAIN = "The lever opens the gate.", "the lever opened the gate"
 
@@ -67,7 +68,6 @@ def test_what_is_recalled_is_fenced_labelled_and_visible(tmp_path):
     )
     assert manager.recall("https://shop/cart", format=plain) == line
     assert manager.get_location_memory("https://shop/cart") == line
-    assert manager.get_location_memory("https://shop/cart", format=fenced) == manager.recall("https://shop/cart")
     titles = manager.recall("https://shop/cart", format=lambda one: ", ".join(each.title for each in one.memories))
     assert titles == "Note"
     assert (manager.recall("elsewhere"), manager.recall(5)) == ("", "")

@@ -11,6 +11,7 @@ from tests.fixtures.stores import journal_file, journal_rows
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.markdown import MarkdownStore
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ class KillingDisk(Disk):
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_between_journal_and_file_is_settled_by_what_the_file_says(path, when):
     disk = KillingDisk()
-    manager = SimpleMemoryManager.open(path, disk=disk)
+    manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
     manager.add_memory(5, "Hall", memory("A"))
     disk.when = when
     with pytest.raises(Killed):
@@ -85,7 +86,7 @@ def test_a_kill_between_journal_and_file_is_settled_by_what_the_file_says(path, 
 
 def test_a_write_that_fails_leaves_no_entry(path):
     disk = KillingDisk()
-    manager = SimpleMemoryManager.open(path, disk=disk)
+    manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
     manager.add_memory(5, "Hall", memory("A"))
 
     def full(source, target):

@@ -1,7 +1,6 @@
 """Every memory has an id, by which it is found again, changed and taken away."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -20,8 +19,7 @@ CART = "https://shop/cart"
 
 
 @pytest.fixture
-def manager(home):
-    state = SimpleNamespace(episode_id=3, turn_count=12, action_history=[], action_reasoning_history=[])
+def manager(home, state):
     return home.open(game_state=state)
 
 
@@ -117,14 +115,14 @@ def test_supersede_invalidate_and_delete_go_by_id_or_title(manager):
     assert [one.id for one in manager.all_memories()] == [old]
 
 
-def test_what_is_of_the_episode_only_has_an_id_too(manager, home):
+def test_what_is_of_the_episode_only_has_an_id_too(manager, home, state):
     lasting = manager.remember(5, "A rope hangs here.", title="Rope")
     passing = manager.remember(5, "I dropped the rope.", title="Rope", persistence="ephemeral")
     assert passing != lasting
     before = home.text()
     assert manager.update(passing, text="I dropped the rope and the lamp.").id == passing
     manager.invalidate(passing, "Somebody took it")
-    resumed = home.open(game_state=manager.game_state)
+    resumed = home.open(game_state=state)
     resumed.restore(json.loads(json.dumps(manager.snapshot())))
     assert resumed.get(passing).memory.invalidation_reason == "Somebody took it"
     resumed.delete(passing)

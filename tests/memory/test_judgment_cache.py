@@ -37,7 +37,10 @@ def state():
 def play(tmp_path, state):
     def made(*answers, **settings):
         config = SimpleNamespace(zork_game_workdir=tmp_path, **settings)
-        return SimpleMemoryManager(logging.getLogger("test"), config, state, synthesizer=Answers(*answers))
+        synthesizer = Answers(*answers)
+        manager = SimpleMemoryManager(logging.getLogger("test"), config, state, synthesizer=synthesizer)
+        manager.synthesizer = synthesizer
+        return manager
 
     return made
 
@@ -228,10 +231,11 @@ def test_one_that_costs_nothing_is_asked_every_time(tmp_path, state):
         asks_a_model = False
 
     config = SimpleNamespace(zork_game_workdir=tmp_path)
-    manager = SimpleMemoryManager(logging.getLogger("test"), config, state, synthesizer=Rule())
+    rule = Rule()
+    manager = SimpleMemoryManager(logging.getLogger("test"), config, state, synthesizer=rule)
     for _ in range(2):
         turn(manager, state, *PULL)
-    assert asked(manager) == ["pull rug", "pull rug"]
+    assert [request.action for request in rule.requests] == ["pull rug", "pull rug"]
     assert not judged(manager)
 
 

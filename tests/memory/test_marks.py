@@ -19,12 +19,10 @@ def open_(request, home):
     def opened(*answers, judge=None):
         embeddings = HashingEmbeddings() if request.param == "discerning" else None
         state = SimpleNamespace(episode_id=2, turn_count=20)
-        return home.open(
-            game_state=state,
-            embeddings=embeddings,
-            judge=judge,
-            synthesizer=Answers(*answers) if answers else None,
-        )
+        synthesizer = Answers(*answers) if answers else None
+        manager = home.open(game_state=state, embeddings=embeddings, judge=judge, synthesizer=synthesizer)
+        manager.synthesizer = synthesizer
+        return manager
 
     return opened
 

@@ -31,7 +31,9 @@ def test_a_memory_says_what_is_so_instead_and_the_file_does_not(tmp_path):
         told = []
         for _ in commands[:-1]:
             run.process_turn()
-            told.append([kept.instead_of(small_world.JETTY, here), kept.instead_of(small_world.PANTRY, shut)])
+            told.append(
+                [kept.contradicting_state(small_world.JETTY, here), kept.contradicting_state(small_world.PANTRY, shut)]
+            )
         assert told == [
             ["", ""],
             ["", ""],
@@ -110,7 +112,7 @@ def test_in_the_bundled_story_the_object_tree_bears_out_every_word(tmp_path):
                 text = kept.get_location_memory(now.location.num)
                 for one in kept.memory_cache.get(now.location.num, ()):
                     for claim in one.claims:
-                        told = kept.instead_of(now.location.num, memory(claims=(claim,)))
+                        told = kept.contradicting_state(now.location.num, memory(claims=(claim,)))
                         if not told:
                             continue
                         name, word = told.rsplit(" ", 1)

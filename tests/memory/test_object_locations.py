@@ -124,7 +124,7 @@ def test_what_is_so_instead_of_a_claim_is_told(turns, at_hand, claims, now):
         things.note(turn)
     things.see(at_hand)
     resumed.restore(things.to_list(), things.at_hand())
-    assert [one.instead_of(HALL, claims) for one in (things, resumed)] == [now, now]
+    assert [one.contradicting_state(HALL, claims) for one in (things, resumed)] == [now, now]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_what_the_agent_cannot_have_seen_is_not_told(turns, claim):
     things = HandledThings()
     for turn in turns:
         things.note(turn)
-    assert things.instead_of(HALL, [claim]) == ""
+    assert things.contradicting_state(HALL, [claim]) == ""
 
 
 @pytest.mark.parametrize(
@@ -169,10 +169,10 @@ def test_what_is_missing_where_everything_is_in_sight_is_gone(in_sight, at_hand,
     things, resumed = HandledThings(), HandledThings()
     things.see(at_hand, in_sight)
     resumed.restore(things.to_list(), things.at_hand(), things.in_sight)
-    assert [one.instead_of(HALL, claims) for one in (things, resumed)] == [now, now]
+    assert [one.contradicting_state(HALL, claims) for one in (things, resumed)] == [now, now]
 
 
 def test_a_thing_that_stayed_behind_is_not_at_hand():
     things = HandledThings()
     things.see([ThingState(BOX, "box", states=("open",), left_behind=True)])
-    assert things.instead_of(HALL, [CLOSED]) == ""
+    assert things.contradicting_state(HALL, [CLOSED]) == ""

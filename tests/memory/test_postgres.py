@@ -17,6 +17,7 @@ from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.history import replayed
 from zorkgpt.memory.storage.positions import positions_of, spread
+from zorkgpt.memory.storage.sql_store import PostgresStore
 from zorkgpt.memory.upkeep.exchange import add_all
 
 BY_HAND = (
@@ -76,7 +77,8 @@ def test_a_server_that_is_gone_is_told_by_its_address_and_what_was_seen_stays(po
 
 
 def test_a_lock_that_somebody_holds_is_a_clear_error(postgres, caplog):
-    with postgres.open(lock_timeout_s=0.2) as manager, psycopg.connect(postgres.address) as other:
+    store = PostgresStore(postgres.address, lock_timeout_s=0.2)
+    with SimpleMemoryManager(path=store) as manager, psycopg.connect(postgres.address) as other:
         other.execute("SELECT * FROM zorkgpt_state FOR UPDATE")
         assert manager.add_memory(5, "Hall", memory("First")) is False
         [error] = [record.way_out for record in caplog.records]
@@ -159,7 +161,7 @@ while True:
 
 @pytest.mark.slow
 def test_writers_that_are_killed_lose_nothing_that_they_were_told_is_kept(postgres):
-    with postgres.open(lock_timeout_s=5) as manager:
+    with SimpleMemoryManager(path=PostgresStore(postgres.address, lock_timeout_s=5)) as manager:
         writers = [start(KILLED, postgres.address, f"Writer {number}") for number in range(3)]
         acknowledged = []
         for number, writer in enumerate(writers):

@@ -14,6 +14,7 @@ import pytest
 from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.document import parse
+from zorkgpt.memory.storage.markdown import MarkdownStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -131,14 +132,14 @@ def check_after_kill(path: Path, returned: list[str]) -> None:
     assert {"Before", *returned} <= set(titles)
     assert len(titles) <= len(returned) + 2
     # The line of the history that the kill left out is there after the next load.
-    manager = SimpleMemoryManager.open(path, lock_timeout_s=1)
+    manager = SimpleMemoryManager(path=MarkdownStore(path, lock_timeout_s=1))
     replayed = manager.store.journal.replayed().values()
     assert sorted(one.title for kept in replayed for one in kept) == sorted(titles)
     assert manager.add_memory(1, "Room", memory("After"))
 
 
 def test_a_hung_process_that_holds_the_lock_is_a_clear_error(path, caplog):
-    manager = SimpleMemoryManager.open(path, lock_timeout_s=0.2)
+    manager = SimpleMemoryManager(path=MarkdownStore(path, lock_timeout_s=0.2))
     assert manager.add_memory(5, "Hall", memory("First"))
     child = start(HOLDING, path)
     try:

@@ -62,14 +62,6 @@ def test_what_is_left_out_is_said_and_nothing_is_cut_in_half():
     assert shown(persistent, []).text == "[NOTE] Short: short\n(1 more memory not shown)"
 
 
-def test_the_tokenizer_that_is_given_counts():
-    persistent = [
-        memory(title, text="a b c", turns=turn) for title, turn in (("One", "1"), ("Two", "2"), ("Three", "3"))
-    ]
-    found = shown(persistent, [], budget=Budget(tokens=10), count_tokens=lambda text: len(text.split()))
-    assert found.text == "[NOTE] Three: a b c\n(2 more memories not shown)"
-
-
 @pytest.mark.slow
 @given(st.lists(memories(), max_size=30), st.integers(12, 400))
 def test_it_never_goes_over_its_budget_and_is_always_the_same(persistent, tokens):

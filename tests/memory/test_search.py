@@ -57,15 +57,15 @@ def rows(index: Path) -> int:
     ("filters", "expected"),
     [
         ({}, ["Brass key", "Old key", "Rusty key"]),
-        ({"location_id": 5}, ["Brass key"]),
-        ({"location_id": 99}, []),
+        ({"place": 5}, ["Brass key"]),
+        ({"place": 99}, []),
         ({"persistence": "core"}, ["Rusty key"]),
         ({"persistence": "ephemeral"}, ["Iron key"]),
         ({"status": "TENTATIVE"}, ["Old key"]),
         ({"status": "superseded"}, ["Bad key"]),
         ({"category": "discovery"}, ["Brass key"]),
         ({"episode": "2"}, ["Rusty key"]),
-        ({"episode": 1, "location_id": 7}, ["Old key"]),
+        ({"episode": 1, "place": 7}, ["Old key"]),
         ({"category": "DANGER"}, []),
     ],
 )
@@ -293,7 +293,7 @@ def test_a_place_may_be_a_text(path):
         for number in range(20):
             manager.add_memory(f"https://shop/{number}", "Shop", memory(f"Item {number}"))
             manager.add_memory(number, "Room", memory(f"Item {number}"))
-        assert [one.located.location_id for one in manager.search("item 7", location_id="https://shop/7")] == [
+        assert [one.located.location_id for one in manager.search("item 7", place="https://shop/7")] == [
             "https://shop/7"
         ]
         assert {one.located.location_id for one in manager.search("item 7", 2)} == {7, "https://shop/7"}

@@ -178,7 +178,7 @@ def test_search_by_meaning_follows_what_is_changed_filtered_and_forgotten(postgr
         assert len(set(other.embedding_provider.texts)) == 42
         assert texts(one, "gate lever room7")[0] == f"{GATE[:-1]} of room7."
         assert set(one.embedding_provider.texts) == {"gate lever room7"}
-        assert texts(other, "gate lever", location_id=7) == [f"{GATE[:-1]} of room7."]
+        assert texts(other, "gate lever", place=7) == [f"{GATE[:-1]} of room7."]
         assert texts(other, "bell noon rings") == [BELL]
         one.invalidate("Bell", "It is broken")
         assert texts(other, "bell noon rings") == []

@@ -15,6 +15,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import AtomicFile, Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.document import parse
+from zorkgpt.memory.storage.markdown import MarkdownStore
 
 FILES = [f"Memories.md{suffix}" for suffix in ("", ".backup", ".lock", ".sqlite")]
 
@@ -67,7 +68,7 @@ def titles(path, location_id=5):
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES, errno.EIO])
 def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(path, error, lasting):
     disk = FailingDisk()
-    manager = SimpleMemoryManager.open(path, disk=disk)
+    manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
     assert manager.add_memory(5, "Hall", memory("First"))
     assert manager.add_memory(6, "Attic", memory("Second"))
     disk.arm(None)
@@ -94,7 +95,7 @@ def test_whatever_call_of_a_write_fails_the_file_is_whole_and_the_answer_true(pa
 
 def test_a_failed_write_leaves_the_superseded_one_standing(path):
     disk = FailingDisk()
-    manager = SimpleMemoryManager.open(path, disk=disk)
+    manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
     manager.add_memory(5, "Hall", memory("Old"))
     disk.arm(None)
     manager.add_memory(6, "Attic", memory("Probe"))
@@ -106,7 +107,7 @@ def test_a_failed_write_leaves_the_superseded_one_standing(path):
 
 
 def test_short_writes_are_gone_on_with(path):
-    manager = SimpleMemoryManager.open(path, disk=ShortWritingDisk())
+    manager = SimpleMemoryManager(path=MarkdownStore(path, disk=ShortWritingDisk()))
     assert manager.add_memory(5, "Hall", memory("First"))
     assert titles(path) == ["First"]
     assert journal_rows(path)[-1]["after"]["title"] == "First"
@@ -211,7 +212,7 @@ def test_a_link_to_the_file_stays_a_link_and_the_files_mode_is_kept(tmp_path):
 
 
 def test_a_lock_that_is_held_is_a_clear_error_after_the_limit(path, caplog):
-    manager = SimpleMemoryManager.open(path, lock_timeout_s=0.05)
+    manager = SimpleMemoryManager(path=MarkdownStore(path, lock_timeout_s=0.05))
     manager.add_memory(5, "Hall", memory("First"))
     with FileLock(f"{path}.lock"), caplog.at_level(logging.ERROR):
         assert manager.add_memory(5, "Hall", memory("Second")) is False
@@ -223,7 +224,7 @@ def test_a_lock_that_is_held_is_a_clear_error_after_the_limit(path, caplog):
 
 def test_a_lock_file_that_was_left_behind_does_no_harm(path):
     path.with_name("Memories.md.lock").write_text("pid 1")
-    assert SimpleMemoryManager.open(path, lock_timeout_s=0.5).add_memory(5, "Hall", memory("First"))
+    assert SimpleMemoryManager(path=MarkdownStore(path, lock_timeout_s=0.5)).add_memory(5, "Hall", memory("First"))
 
 
 def test_what_a_killed_writer_left_is_written_over(path):
@@ -340,7 +341,7 @@ class MeddlingDisk(Disk):
 @pytest.mark.parametrize("at", [1, 2])
 def test_what_a_person_saves_in_the_midst_of_a_write_is_kept(path, at):
     disk = MeddlingDisk(path)
-    with SimpleMemoryManager.open(path, disk=disk) as manager:
+    with SimpleMemoryManager(path=MarkdownStore(path, disk=disk)) as manager:
         manager.add_memory(5, "Hall", memory("First"))
         disk.left = at
         assert manager.add_memory(5, "Hall", memory("Second"))

@@ -8,6 +8,7 @@ from tests.fixtures.memory import NOTHING, Answers, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.files import Disk
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.storage.markdown import MarkdownStore
 
 
 class CountingDisk(Disk):
@@ -46,7 +47,7 @@ def test_a_visit_and_what_is_learned_on_it_are_written_at_once(state, tmp_path, 
     path, disk = tmp_path / "Memories.md", CountingDisk()
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory(episode=2))
-    manager = SimpleMemoryManager(game_state=state, path=path, synthesizer=Answers(answer), disk=disk)
+    manager = SimpleMemoryManager(game_state=state, path=MarkdownStore(path, disk=disk), synthesizer=Answers(answer))
     manager.record_action_outcome(5, "Hall", "take sword", "Taken.", {"inventory_changed": True})
     assert disk.written.count(str(path)) == 1
     assert "**Visits:** 2 | **Episodes:** 2, 3\n" in path.read_text()
@@ -56,7 +57,7 @@ def a_manager_with_two_places(state, path, disk, *answers):
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", memory(episode=3))
         manager.add_memory(6, "Attic", memory(episode=2))
-    return SimpleMemoryManager(game_state=state, path=path, synthesizer=Answers(*answers), disk=disk)
+    return SimpleMemoryManager(game_state=state, path=MarkdownStore(path, disk=disk), synthesizer=Answers(*answers))
 
 
 def visits_of_the_attic(path):

@@ -9,6 +9,7 @@ from numpy import float32
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, MemorySynthesisResponse, ZMachineContext
 from zorkgpt.memory.retrieval import LocatedMemory
@@ -68,9 +69,9 @@ class Recorder:
 )
 def test_facts_are_the_reasons_to_ask(tmp_path, facts, asked):
     recorder = Recorder()
-    manager = SimpleMemoryManager.open(tmp_path, synthesizer=recorder)
+    manager = AgentMemory.open(tmp_path, synthesizer=recorder)
     told = facts if facts is None else {"first_visit": False, **facts}
-    manager.record_outcome(CART, "pay", "Thank you.", told or {"first_visit": False}, place_name="Cart")
+    manager.learn(CART, "pay", "Thank you.", told or {"first_visit": False}, place_name="Cart")
     assert bool(recorder.requests) is asked
     if asked:
         assert recorder.requests[0].facts == told
@@ -103,13 +104,13 @@ def test_a_model_is_asked_in_the_words_of_the_world_and_told_what_is_certain():
     assert '{"weather"' in told.content
 
 
-def test_an_opened_memory_is_of_no_game_and_one_that_is_built_is_of_one(tmp_path):
+def test_a_game_is_mentioned_by_the_manager_only(tmp_path):
     answer = MemorySynthesisResponse(should_remember=False).model_dump_json()
     for_a_shop, for_a_game = ScriptedLLM([answer]), ScriptedLLM([answer])
-    opened = SimpleMemoryManager.open(tmp_path, for_a_shop)
+    opened = AgentMemory.open(tmp_path, for_a_shop)
     built = SimpleMemoryManager(llm_client=for_a_game, path=tmp_path / "m.md")
     for manager in (opened, built):
-        manager.record_outcome(CART, "pay", "Thank you.", {"reward": 1})
+        manager.learn(CART, "pay", "Thank you.", {"reward": 1})
     prompts = [llm.calls[0].messages[0].content for llm in (for_a_shop, for_a_game)]
     assert ["text adventure" in prompt for prompt in prompts] == [False, True]
     assert TEXT_ADVENTURE.agent in prompts[1]
@@ -134,10 +135,10 @@ def test_the_question_can_be_replaced_by_ones_own(tmp_path):
 
 
 def test_a_reset_forgets_what_was_done_and_keeps_what_was_learned(tmp_path):
-    manager = SimpleMemoryManager.open(tmp_path, synthesizer=Recorder())
-    manager.record_outcome(CART, "pay", "Thank you.", {"reward": 1})
+    manager = AgentMemory.open(tmp_path, synthesizer=Recorder())
+    manager.learn(CART, "pay", "Thank you.", {"reward": 1})
     manager.remember(CART, "I put a lamp into the cart.", persistence="ephemeral")
-    manager.reset_episode()
+    manager.new_episode()
     assert [one.memory.title for one in manager.all_memories()] == ["What pay does"]
 
 
@@ -157,7 +158,7 @@ def test_a_reset_forgets_what_was_done_and_keeps_what_was_learned(tmp_path):
 )
 def test_a_wrong_outcome_is_named(tmp_path, given, error, said):
     with pytest.raises(error, match=said):
-        SimpleMemoryManager.open(tmp_path, synthesizer=Recorder()).record_outcome(*given)
+        AgentMemory.open(tmp_path, synthesizer=Recorder()).learn(*given)
 
 
 _GAME_WORDS = {"adventure", "command", "game", "inventory", "parser", "player", "restart", "room", "turn", "z-machine"}
@@ -170,10 +171,10 @@ def test_no_question_to_a_model_speaks_of_a_game_where_there_is_none(tmp_path, w
     verdicts = '{"verdicts": [{"number": 1, "relation": "distinct", "reason": ""}]}'
     answers = [json.dumps({**learned, "persistence": "permanent"}), json.dumps(again), json.dumps(again)]
     llm = ScriptedLLM([*answers, verdicts, '{"persistences": ["core"]}'])
-    with SimpleMemoryManager.open(tmp_path, llm, HashingEmbeddings(), world=world) as manager:
-        manager.record_outcome(CART, "pay", "Thank you.", {"reward": 1})
+    with AgentMemory.open(tmp_path, llm, HashingEmbeddings(), world=world) as manager:
+        manager.learn(CART, "pay", "Thank you.", {"reward": 1})
         manager.remember(CART, "The pay button needs a valid card number first.", title="Paying")
-        manager.record_outcome(CART, "pay by card", "Paid by card.", {"reward": 1})
+        manager.learn(CART, "pay by card", "Paid by card.", {"reward": 1})
         manager.remember(CART, "A valid card number must be typed before the pay button works.", title="Cards")
     kept = Memory("NOTE", "Coupon", 1, "1", None, "One code only.", "permanent")
     ModelClassifier(llm, world).classify([LocatedMemory(CART, "", kept)])

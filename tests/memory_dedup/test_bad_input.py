@@ -13,7 +13,9 @@ from zorkgpt.embeddings.choose import FirstThatWorks
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import EmbeddingError, LLMError
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.settings import settings_of
 
+IN_BACKGROUND = settings_of(None, wait_for_embeddings=False)
 GATE, AGAIN, MORE = "The lever opens the gate.", "the lever opened the gate", "The bell rings at noon."
 
 
@@ -76,7 +78,7 @@ def test_without_any_provider_words_still_tell_repeats(tmp_path):
 
 def test_no_turn_waits_for_a_model_that_is_loading(tmp_path):
     hanging = Hangs()
-    with SimpleMemoryManager.open(tmp_path, embeddings=hanging, wait_for_embeddings=False) as manager:
+    with SimpleMemoryManager.open(tmp_path, embeddings=hanging, config=IN_BACKGROUND) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact(AGAIN, turns="48"))
         manager.add_memory(1, "Gate", fact(MORE))
@@ -94,7 +96,7 @@ def test_the_model_is_loaded_before_the_words_ask_for_it(tmp_path):
             loaded.set()
             return super().embed_batch(texts)
 
-    with SimpleMemoryManager.open(tmp_path, embeddings=Provider(), wait_for_embeddings=False) as manager:
+    with SimpleMemoryManager.open(tmp_path, embeddings=Provider(), config=IN_BACKGROUND) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact(MORE))
         assert loaded.wait(10)

@@ -10,7 +10,7 @@ from typing import Any
 
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey
 from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.storage import changes
@@ -62,7 +62,7 @@ class MemoryBaseStore(BaseStore):
         memory: the manager; it is not closed with the store.
     """
 
-    def __init__(self, memory: SimpleMemoryManager) -> None:
+    def __init__(self, memory: AgentMemory) -> None:
         self._memory = memory
         self._times = _Times(memory)
 
@@ -118,8 +118,7 @@ class MemoryBaseStore(BaseStore):
         return items[op.offset : op.offset + op.limit]
 
     def _scores(self, query: str) -> dict[tuple[Namespace, str], float]:
-        count = sum(map(len, (*self._memory.store.cache.values(), *self._memory.ephemeral_cache.values())))
-        found = self._memory.search(query, k=count)
+        found = self._memory.search(query, k=len(self._memory.all_memories()))
         return {(_namespace(each.located.location_id), _key(each.located.memory.title)): each.score for each in found}
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
@@ -178,7 +177,7 @@ def _put(document: Document, op: PutOp) -> ChangedDocument:
 class _Times:
     """When each memory was added and changed last, by the history beside the file; follows it while it grows."""
 
-    def __init__(self, memory: SimpleMemoryManager) -> None:
+    def __init__(self, memory: AgentMemory) -> None:
         self._store = memory.store
         self._follower = JournalFollower(memory.store.journal)
         self._known: dict[tuple[PlaceKey, str], tuple[datetime, datetime]] = {}

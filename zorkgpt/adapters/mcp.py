@@ -9,7 +9,7 @@ from urllib.parse import quote
 from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
 from zorkgpt.errors import ConfigurationError, ZorkGPTError
 from zorkgpt.extras import importing
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import parse_place, render_place
 
@@ -31,7 +31,7 @@ _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_h
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 
 
-def make_server(memory: SimpleMemoryManager, *, read_only: bool = False) -> MCPServer[Any]:
+def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[Any]:
     """Return a server of this memory; several clients share it, and the episode that `reset` ends.
 
     Args:
@@ -73,7 +73,7 @@ def address_of(place: PlaceKey) -> str:
 
 
 def serve(
-    memory: SimpleMemoryManager,
+    memory: AgentMemory,
     *,
     host: str | None = None,
     port: int = 8766,

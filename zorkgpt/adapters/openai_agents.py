@@ -6,14 +6,14 @@ from typing import Any
 from zorkgpt.adapters.tools import MemoryTools, told_at
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.extras import importing
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import PlaceKey
 
 with importing("openai-agents"):
     from agents import Agent, FunctionTool, RunContextWrapper, Tool, default_tool_error_function, function_tool
 
 
-def memory_tools(memory: SimpleMemoryManager, *, read_only: bool = False) -> list[Tool]:
+def memory_tools(memory: AgentMemory, *, read_only: bool = False) -> list[Tool]:
     """Return the tools for `Agent(tools=...)`. A refusal is told to the model, which may try otherwise.
 
     Args:
@@ -33,7 +33,7 @@ def _why(context: RunContextWrapper[Any], error: Exception) -> str:
 
 
 def memory_instructions(
-    memory: SimpleMemoryManager, place_of: Callable[[Any], PlaceKey | None], also: str = ""
+    memory: AgentMemory, place_of: Callable[[Any], PlaceKey | None], also: str = ""
 ) -> Callable[[RunContextWrapper[Any], Agent[Any]], str]:
     """Return instructions for `Agent(instructions=...)`: how to use the memory, and what is known of the place.
 

@@ -5,7 +5,7 @@ from typing import Any
 from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.extras import importing
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
 
 with importing("pydantic-ai"):
     from pydantic_ai import ModelRetry, RunContext
@@ -19,7 +19,7 @@ class MemoryToolset(FunctionToolset[Any]):
         read_only: without the tools that change something.
     """
 
-    def __init__(self, memory: SimpleMemoryManager, *, read_only: bool = False) -> None:
+    def __init__(self, memory: AgentMemory, *, read_only: bool = False) -> None:
         tools = MemoryTools(memory, read_only=read_only)
         super().__init__([*tools.reading, *tools.changing], instructions=INSTRUCTIONS, id="memory")
 

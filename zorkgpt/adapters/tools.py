@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import render_place
 
@@ -23,7 +23,7 @@ class MemoryTools:
         read_only: nothing can be changed.
     """
 
-    def __init__(self, memory: SimpleMemoryManager, *, read_only: bool = False) -> None:
+    def __init__(self, memory: AgentMemory, *, read_only: bool = False) -> None:
         self.memory = memory
         self.reading: tuple[Callable[..., Any], ...] = (self.recall, self.search)
         self.changing: tuple[Callable[..., Any], ...] = ()
@@ -77,11 +77,11 @@ class MemoryTools:
 
     def reset(self) -> str:
         """Say that the environment has started over: forget what was true until then, and nothing else."""
-        self.memory.reset_episode()
+        self.memory.new_episode()
         return "done"
 
 
-def told_at(memory: SimpleMemoryManager, place: PlaceKey | None) -> str:
+def told_at(memory: AgentMemory, place: PlaceKey | None) -> str:
     """Return instructions for an agent that is at this place, with what is known of it; None: it is nowhere."""
     known = "" if place is None else memory.recall(place)
     return f"{INSTRUCTIONS}\n\n{known}" if known else INSTRUCTIONS

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.changes import is_current, seen_first
 from zorkgpt.memory.storage.document import Document
@@ -109,7 +109,7 @@ def _remembered(memories: Path | str) -> tuple[Document, list[Trial]]:
         document = read_document(memories) if memories.is_file() else Document()
         return document, list(Trials(sidecar(memories)).trials())
     try:
-        with SimpleMemoryManager(path=memories) as manager:
+        with AgentMemory(path=memories) as manager:
             # Of other machines there are no logs here, and their episodes have other numbers.
             return manager.store.document, list(manager.store.trials.own_trials())
     except MemoryStoreError:

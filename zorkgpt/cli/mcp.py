@@ -4,7 +4,7 @@ from functools import partial
 
 import typer
 
-from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
 
 
 def serve_memory(path: str, *, host: str | None, port: int, token: str | None, read_only: bool) -> None:
@@ -16,6 +16,6 @@ def serve_memory(path: str, *, host: str | None, port: int, token: str | None, r
     """
     from zorkgpt.adapters.mcp import serve
 
-    with SimpleMemoryManager.open(path) as memory:
+    with AgentMemory.open(path) as memory:
         # Standard output belongs to the protocol.
         serve(memory, host=host, port=port, token=token, read_only=read_only, ready=partial(typer.echo, err=True))

@@ -177,7 +177,7 @@ def search(
         found = manager.search(
             text,
             limit,
-            location_id=None if location is None else place_given(manager, location),
+            place=None if location is None else place_given(manager, location),
             persistence=persistence,
             status=status,
             category=category,
@@ -241,7 +241,9 @@ def export(
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
+    from zorkgpt.memory.provenance import AsOf
     from zorkgpt.memory.retrieval import LocatedMemory
+    from zorkgpt.runlog.episodes import RUNS
 
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_AS_OF:
@@ -250,9 +252,11 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
         manager.store.reconcile()
     names = {section.location_id: section.name for section in manager.store.document.sections}
     which = int(episode) if episode.isdecimal() else episode
-    if not manager.knows_episode(which):
+    past = AsOf(manager.store.journal, manager.store.path.parent / RUNS)
+    past.refresh()
+    if not past.knows(which):
         fail(f"--as-of {given}: there is no episode {episode}.")
-    memories = manager.as_of(which, int(turn))
+    memories = past.all_memories(which, int(turn))
     return [LocatedMemory(place, names.get(place, ""), one) for place, kept in memories.items() for one in kept]
 
 

@@ -147,4 +147,6 @@ class PlayerView:
         dangers, memory = dangers_ahead(self._graph, here, self._recall, route), self.memory
         if memory is None:
             return tuple(dangers)
-        return tuple(replace(danger, now=memory.instead_of(danger.location_id, danger.memory)) for danger in dangers)
+        return tuple(
+            replace(danger, now=memory.contradicting_state(danger.location_id, danger.memory)) for danger in dangers
+        )

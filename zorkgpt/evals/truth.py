@@ -239,7 +239,7 @@ class TruthRecorder:
         for one in known:
             kept = is_current(one) and self._earlier.get(_key(place, one)) is not one
             if kept or _key(place, one) not in self._here:
-                noted = kept and bool(memory.instead_of(place, one))
+                noted = kept and bool(memory.contradicting_state(place, one))
                 self._here[_key(place, one)] = _PriorMemory(one, kept, world.bears_out(place, one), noted)
 
     def _of_what_was_shown(self, record: TurnRecord, place: int) -> ShownMemories:
@@ -326,7 +326,7 @@ class TruthRecorder:
         assert memory is not None
         return any(
             world.has(place, one, number)
-            or (any(claim.number == number for claim in one.claims) and bool(memory.instead_of(place, one)))
+            or (any(claim.number == number for claim in one.claims) and bool(memory.contradicting_state(place, one)))
             for one in self._services.recall(place)
         )
 
@@ -339,7 +339,7 @@ class TruthRecorder:
         return [
             (
                 {claim.number for claim in world.denied(place, one.memory)},
-                key not in current or bool(memory.instead_of(place, one.memory)),
+                key not in current or bool(memory.contradicting_state(place, one.memory)),
             )
             for key, one in self._here.items()
             if one.kept and one.holds and world.bears_out(place, one.memory) is False

@@ -1,6 +1,7 @@
 """A memory keyed by place that knows how long each fact stays true. It knows no game.
 
-`manager.py` is the interface and `models.py` defines the values. A turn becomes memories in three steps:
+`agent_memory.py` is the interface, `manager.py` extends it for text adventures, `parts.py` builds what they use, and
+`models.py` defines the values. A turn becomes memories in three steps:
 
 1. `learning.py` decides whether to ask what the turn teaches (`asking.py`), asks a synthesizer (`synthesis.py`),
    and checks the answer against the ground truth.

@@ -1,4 +1,4 @@
-"""The memory for programs with an event loop: each call runs in a thread, and the loop goes on meanwhile."""
+"""The memory for asyncio: each call runs in a thread, so the event loop is not blocked."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from zorkgpt.llm.messages import LLM
-from zorkgpt.memory.manager import ChatClient, SimpleMemoryManager
+from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.parts import ChatClient
 
 if TYPE_CHECKING:
     from zorkgpt.embeddings.provider import EmbeddingProvider
@@ -20,11 +21,11 @@ _THREADS = 8
 
 
 def _in_a_thread(
-    method: Callable[Concatenate[SimpleMemoryManager, _Arguments], _Result],
+    method: Callable[Concatenate[AgentMemory, _Arguments], _Result],
 ) -> "Callable[Concatenate[AsyncMemory, _Arguments], Coroutine[object, object, _Result]]":
     async def call(self: "AsyncMemory", /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        # As `asyncio.to_thread` does it, so that spans know their parents.
-        work = partial(copy_context().run, method, self.manager, *args, **kwargs)
+        # Like `asyncio.to_thread`, copy the context, so that telemetry spans have their parents.
+        work = partial(copy_context().run, method, self.memory, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     update_wrapper(call, method)
@@ -32,14 +33,14 @@ def _in_a_thread(
 
 
 class AsyncMemory:
-    """A `SimpleMemoryManager` whose calls are awaited.
+    """An `AgentMemory` with awaitable methods.
 
-    What was begun is finished, also where whoever awaits it is cancelled: a memory is never half kept.
+    A call that has begun is completed, even if its task is cancelled.
     """
 
-    def __init__(self, manager: SimpleMemoryManager) -> None:
-        self.manager = manager
-        # Its own: calls that wait for a lock must not keep the program's other threads from starting.
+    def __init__(self, memory: AgentMemory) -> None:
+        self.memory = memory
+        # A pool of its own: calls that wait for a lock must not block the program's other threads.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="zorkgpt-memory")
 
     @classmethod
@@ -49,8 +50,8 @@ class AsyncMemory:
         llm: LLM | ChatClient | None = None,
         embeddings: "EmbeddingProvider | None" = None,
     ) -> "AsyncMemory":
-        """Open a memory as `SimpleMemoryManager.open` does; for its other arguments, hand a manager to the class."""
-        return cls(await asyncio.to_thread(SimpleMemoryManager.open, path, llm, embeddings))
+        """Open a memory like `AgentMemory.open`. For its other arguments, pass an open memory to the constructor."""
+        return cls(await asyncio.to_thread(AgentMemory.open, path, llm, embeddings))
 
     async def __aenter__(self) -> "AsyncMemory":
         return self
@@ -58,19 +59,20 @@ class AsyncMemory:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    remember = _in_a_thread(SimpleMemoryManager.remember)
-    recall = _in_a_thread(SimpleMemoryManager.recall)
-    get = _in_a_thread(SimpleMemoryManager.get)
-    search = _in_a_thread(SimpleMemoryManager.search)
-    all_memories = _in_a_thread(SimpleMemoryManager.all_memories)
-    update = _in_a_thread(SimpleMemoryManager.update)
-    supersede = _in_a_thread(SimpleMemoryManager.supersede)
-    invalidate = _in_a_thread(SimpleMemoryManager.invalidate)
-    delete = _in_a_thread(SimpleMemoryManager.delete)
-    forget = _in_a_thread(SimpleMemoryManager.forget)
-    add_memory = _in_a_thread(SimpleMemoryManager.add_memory)
-    record_outcome = _in_a_thread(SimpleMemoryManager.record_outcome)
-    record_action_outcome = _in_a_thread(SimpleMemoryManager.record_action_outcome)
-    record_arrival = _in_a_thread(SimpleMemoryManager.record_arrival)
-    reset_episode = _in_a_thread(SimpleMemoryManager.reset_episode)
-    close = _in_a_thread(SimpleMemoryManager.close)
+    remember = _in_a_thread(AgentMemory.remember)
+    recall = _in_a_thread(AgentMemory.recall)
+    search = _in_a_thread(AgentMemory.search)
+    get = _in_a_thread(AgentMemory.get)
+    all_memories = _in_a_thread(AgentMemory.all_memories)
+    update = _in_a_thread(AgentMemory.update)
+    supersede = _in_a_thread(AgentMemory.supersede)
+    invalidate = _in_a_thread(AgentMemory.invalidate)
+    delete = _in_a_thread(AgentMemory.delete)
+    forget = _in_a_thread(AgentMemory.forget)
+    learn = _in_a_thread(AgentMemory.learn)
+    new_episode = _in_a_thread(AgentMemory.new_episode)
+    explain = _in_a_thread(AgentMemory.explain)
+    as_of = _in_a_thread(AgentMemory.as_of)
+    export_file = _in_a_thread(AgentMemory.export_file)
+    import_file = _in_a_thread(AgentMemory.import_file)
+    close = _in_a_thread(AgentMemory.close)

@@ -1,4 +1,4 @@
-"""Checks what comes in from outside: a memory with a wrong value is refused before anything is stored."""
+"""Checks of arguments. Invalid values raise an error that names them, before anything is stored."""
 
 import os
 import re
@@ -36,19 +36,16 @@ _KINDS: dict[str, type | UnionType] = {
     "id": str,
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|[\ud800-\udfff]")
-"""Control characters that are no white space, and halves of surrogate pairs."""
+"""Control characters other than white space, and unpaired surrogates."""
 _CATEGORY = re.compile(r"[A-Z][A-Z0-9_]*")
 _TITLE_WORDS, _TITLE_LETTERS = 8, 60
 
 
 def check_types(memory: Memory) -> None:
-    """
-    Raises:
-        TypeError, ValueError: a field holds what a file can't hold, or the status is none.
-    """
+    """Raise TypeError if a field has a type that a file can't hold, or ValueError if the status is unknown."""
     for name, kind in _KINDS.items():
         value = getattr(memory, name)
-        # For JSON, true is no number.
+        # JSON's true is not a number.
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             raise TypeError(
                 f"The {name} of memory {quoted(memory.title)} is {quoted(value)}; it must be {_in_words(kind)}."
@@ -61,12 +58,10 @@ def check_types(memory: Memory) -> None:
 
 
 def checked_memory(memory: object) -> Memory:
-    """Return a memory that may be kept, with its persistence and status as they would be made now.
-
-    Its texts are data, whatever characters they hold.
+    """Return a valid copy of a memory.
 
     Raises:
-        TypeError, ValueError: what is wrong, with its value.
+        TypeError, ValueError: If a field is invalid. The message names its value.
     """
     if not isinstance(memory, Memory):
         raise TypeError(f"{quoted(memory)} is no Memory. Make one, or call `remember` with a place and a text.")
@@ -79,71 +74,40 @@ def checked_memory(memory: object) -> Memory:
 
 
 def check_category(category: str) -> None:
-    """
-    Raises:
-        ValueError: it is no word in capitals.
-    """
+    """Raise ValueError unless the category is one word in capitals."""
     if not _CATEGORY.fullmatch(category):
         usual = ", ".join(Category)
         raise ValueError(f"The category is {quoted(category)}; it must be a word in capitals, such as {usual}.")
 
 
 def check_name(name: object) -> None:
-    """
-    Raises:
-        TypeError: the name of a place is no text.
-    """
+    """Raise TypeError unless the name of a place is a string."""
     _check_type("place's name", name)
 
 
 def check_text(name: str, text: object) -> None:
-    """
-    Raises:
-        TypeError: what was given under this name is no text.
-        ValueError: it is blank, or holds control characters.
-    """
+    """Raise TypeError or ValueError unless a text is a string, not blank, and without control characters."""
     check_wanted(name, text)
     if found := _CONTROL.search(str(text)):
         raise ValueError(f"The {name} holds the control character {found[0]!r}: {quoted(text)}. Leave it out.")
 
 
 def check_wanted(name: str, text: object) -> None:
-    """Check what is looked for, which may be anything that is kept.
-
-    Raises:
-        TypeError: it is no text.
-        ValueError: it is blank.
-    """
+    """Raise TypeError or ValueError unless a text to look for is a string and not blank."""
     _check_type(name, text)
     if not str(text).strip():
         raise ValueError(f"The {name} is {text!r}; it must not be blank.")
 
 
-def check_reason(reason: object) -> None:
-    """
-    Raises:
-        TypeError, ValueError: a reason was given, and is no text that a file can hold.
-    """
-    if reason is not None:
-        check_text("reason", reason)
-
-
 def check_query(query: object, most: object) -> None:
-    """
-    Raises:
-        TypeError: the query of a search is no text, or its number of results no whole number.
-    """
+    """Raise TypeError unless a query is a string and its number of results an integer."""
     _check_type("query", query)
     if isinstance(most, bool) or not isinstance(most, int):
         raise TypeError(f"The number of results is {quoted(most)}; it must be a whole number.")
 
 
 def check_turn(turn: object) -> None:
-    """
-    Raises:
-        TypeError: a turn was given, and is no whole number.
-        ValueError: it is below zero.
-    """
+    """Raise TypeError or ValueError unless a turn is None or an integer of 0 or more."""
     if turn is None:
         return
     if isinstance(turn, bool) or not isinstance(turn, int):
@@ -153,10 +117,10 @@ def check_turn(turn: object) -> None:
 
 
 def checked_facts(facts: object) -> dict[str, object]:
-    """Return the facts of an outcome; none where none were given.
+    """Return the facts of an outcome; {} for None.
 
     Raises:
-        TypeError, ValueError: they are no mapping of texts, or the turn among them is none.
+        TypeError, ValueError: If they are not a mapping from strings, or their turn is invalid.
     """
     if facts is None:
         return {}
@@ -169,10 +133,10 @@ def checked_facts(facts: object) -> dict[str, object]:
 
 
 def checked_path(path: object) -> Path | str:
-    """Return the path, or the address, of a memory.
+    """Return the path or address of a memory.
 
     Raises:
-        TypeError, ValueError: it is neither.
+        TypeError, ValueError: If it is neither.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(
@@ -189,18 +153,19 @@ _PARTS = {
     "judge": ("judge",),
     "synthesizer": ("synthesize",),
 }
-"""What is asked of that which a memory is handed in."""
+"""The attributes that each part of a memory needs."""
 
 
-def check_parts(world: object, **parts: object) -> None:
-    """
-    Raises:
-        ConfigurationError: one of the parts that a memory is built of can't be used as such.
-    """
+def check_world(world: object) -> None:
+    """Raise ConfigurationError unless it is a `World`."""
     if not isinstance(world, World):
         raise ConfigurationError(
             f"The world is {quoted(world)}; it must be a World, such as NEUTRAL, of zorkgpt.memory.world."
         )
+
+
+def check_parts(**parts: object) -> None:
+    """Raise ConfigurationError if a part lacks an attribute that it needs. None is accepted for each."""
     for name, part in parts.items():
         missing = [each for each in _PARTS[name] if part is not None and not hasattr(part, each)]
         if missing:
@@ -215,7 +180,7 @@ def _check_type(name: str, text: object) -> None:
 
 
 def title_of(text: str) -> str:
-    """Return the first words of a text, for a memory that was given no title."""
+    """Return the first words of a text as a title."""
     words = text.split()[:_TITLE_WORDS]
     while len(words) > 1 and len(" ".join(words)) > _TITLE_LETTERS:
         words.pop()

@@ -166,9 +166,9 @@ class Learner:
         """Note that the player sees these memories of the location at which it is about to act."""
         self._writer.evidence.show(location_id, memories)
 
-    def instead_of(self, location_id: PlaceKey, memory: Memory) -> str:
-        """Return what is so now instead of what a memory claims; "" where it still is so, or that is not known."""
-        return self._handled.instead_of(location_id, memory.claims) if memory.claims else ""
+    def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
+        """Return the observed state that contradicts a memory's claims; "" if none is known."""
+        return self._handled.contradicting_state(location_id, memory.claims) if memory.claims else ""
 
     def forget(self) -> None:
         """Forget every text that is known from before."""
@@ -273,7 +273,7 @@ class Learner:
         if not turn.arrival:
             self._handled.note(turn.context)
             self._widen(turn.location_id, turn.action, turn.context, memories)
-        told = ((memory.title, self.instead_of(turn.location_id, memory)) for memory in memories)
+        told = ((memory.title, self.contradicting_state(turn.location_id, memory)) for memory in memories)
         return replace(request, now={title: now for title, now in told if now})
 
     def _unconfirmed_elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:

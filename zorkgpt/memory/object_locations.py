@@ -133,10 +133,10 @@ class HandledThings:
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
         return attribute in thing.now and thing.now[attribute] is not value
 
-    def instead_of(self, location_id: PlaceKey, claims: Iterable[Claim]) -> str:
-        """Return what is so now instead of what claims say that are kept at this location: `brass key carried`.
+    def contradicting_state(self, location_id: PlaceKey, claims: Iterable[Claim]) -> str:
+        """Return the state that contradicts claims at this location, such as `brass key carried`; "" if none is known.
 
-        "" where all that is known of them still is so. What the agent can't have seen is not told.
+        States that the agent can't have seen are left out.
         """
         things = [claim for claim in claims if claim.number is not None]
         found: dict[str, dict[str, None]] = {}

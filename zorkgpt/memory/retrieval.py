@@ -155,14 +155,13 @@ def shown(
     *,
     episodes: Sequence[int | str] = (),
     budget: Budget = Budget(),
-    count_tokens: Callable[[str], int] = estimated_tokens,
     now: Callable[[Memory], str] = lambda _: "",
 ) -> Shown:
     """Return the memories of one location as lines, persistent first, the tentative at the end.
 
     Args:
         episodes: of the location, in their order; the last is the newest.
-        now: what is so at this moment instead of what a memory claims; "" where it still is so, or nobody knows.
+        now: Returns the observed state that contradicts a memory's claims; "" if none is known.
     """
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
     current = [
@@ -173,7 +172,7 @@ def shown(
     if not current:
         return Shown("")
     current.sort(key=lambda item: item[0])
-    return _chosen([memory for _, memory in current], budget, count_tokens, now)
+    return _chosen([memory for _, memory in current], budget, now)
 
 
 def line(memory: Memory, *, markers: bool = True, now: str = "") -> str:
@@ -205,9 +204,7 @@ def _scores(memory: Memory) -> bool:
     return bool(memory.action) and (memory.score_change or 0) > 0
 
 
-def _chosen(
-    ranked: list[Memory], budget: Budget, count_tokens: Callable[[str], int], now: Callable[[Memory], str]
-) -> Shown:
+def _chosen(ranked: list[Memory], budget: Budget, now: Callable[[Memory], str]) -> Shown:
     def write(memory: Memory) -> str:
         return line(memory, markers=budget.markers, now=now(memory))
 
@@ -221,22 +218,20 @@ def _chosen(
             if memory.category in left and not is_free:
                 left[memory.category] -= 1
     text = _text(allowed, len(ranked) - len(allowed), write)
-    if count_tokens(text) <= budget.tokens:
+    if estimated_tokens(text) <= budget.tokens:
         return Shown(text, tuple(allowed))
-    chosen = _fitting(allowed, len(ranked), budget.tokens, count_tokens, write)
+    chosen = _fitting(allowed, len(ranked), budget.tokens, write)
     return Shown(_text(chosen, len(ranked) - len(chosen), write), tuple(chosen))
 
 
-def _fitting(
-    allowed: list[Memory], of: int, tokens: int, count_tokens: Callable[[str], int], write: Callable[[Memory], str]
-) -> list[Memory]:
-    # The parts are counted one by one, each with its line break: no tokenizer makes more of the whole than of them.
-    spare = tokens - count_tokens(_left_out(of) + "\n")
-    heading = count_tokens(f"\n{TENTATIVE_HEADING}\n")
+def _fitting(allowed: list[Memory], of: int, tokens: int, write: Callable[[Memory], str]) -> list[Memory]:
+    # Each line is counted with its line break, so that the whole text never counts more than the sum.
+    spare = tokens - estimated_tokens(_left_out(of) + "\n")
+    heading = estimated_tokens(f"\n{TENTATIVE_HEADING}\n")
     chosen: list[Memory] = []
     for memory in allowed:
         tentative = memory.status == _TENTATIVE
-        cost = count_tokens(("  " if tentative else "") + write(memory) + "\n")
+        cost = estimated_tokens(("  " if tentative else "") + write(memory) + "\n")
         first = heading if tentative and not any(m.status == _TENTATIVE for m in chosen) else 0
         if cost + first <= spare:
             spare -= cost + first

@@ -26,13 +26,15 @@ class DeduplicationSettings:
 
     enable: bool
     provider: str
-    """"" where nobody names one: then only what is the same word for word is recognised."""
+    """"none" compares words only. "" also compares no words: only identical texts are duplicates."""
     similarity_threshold: float
     candidate_threshold: float
     sentence_transformer_model: str
     llm_embedding_model: str
     cache_embeddings: bool
     batch_size: int
+    wait_for_embeddings: bool
+    """Whether the first comparison waits until the model is loaded. If not, words are compared until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,15 @@ class MemorySettings:
     deduplication: DeduplicationSettings
 
 
-def settings_of(config: object) -> MemorySettings:
-    """Read the attributes of the flat names; one that is missing, or of another type, takes its default."""
+def settings_of(config: object, *, provider: str = "", wait_for_embeddings: bool = True) -> MemorySettings:
+    """Read the settings from attributes with the flat names. Missing or mistyped ones take their defaults.
+
+    Args:
+        config: Any object. `MemorySettings` are returned unchanged.
+        provider: The embedding provider if `config` names none.
+    """
+    if isinstance(config, MemorySettings):
+        return config
     window = getattr(config, "get_memory_history_window", None)
     models = (setting(config, key, "") for key in ("memory_model", "info_ext_model", "agent_model"))
     workdir = Path(setting(config, "zork_game_workdir", "game_files"))
@@ -75,13 +84,14 @@ def settings_of(config: object) -> MemorySettings:
         ask_only_once=setting(config, "ask_only_once", True),
         deduplication=DeduplicationSettings(
             enable=setting(config, "enable_semantic_deduplication", True),
-            provider=setting(config, "embedding_provider", ""),
+            provider=setting(config, "embedding_provider", "") or provider,
             similarity_threshold=setting(config, "deduplication_similarity_threshold", 0.85),
             candidate_threshold=setting(config, "candidate_threshold", 0.55),
             sentence_transformer_model=setting(config, "sentence_transformer_model", "all-MiniLM-L6-v2"),
             llm_embedding_model=setting(config, "llm_embedding_model", "text-embedding-3-small"),
             cache_embeddings=setting(config, "cache_embeddings", True),
             batch_size=setting(config, "embedding_batch_size", 32),
+            wait_for_embeddings=wait_for_embeddings,
         ),
     )
 

@@ -1,0 +1,597 @@
+"""A memory keyed by place for any agent. It knows no game."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self, cast
+
+from zorkgpt import telemetry
+from zorkgpt.errors import MemoryEditError, MemoryStoreError
+from zorkgpt.extras import missing_extra
+from zorkgpt.llm.messages import LLM
+from zorkgpt.log import get_logger
+from zorkgpt.memory.checks import (
+    check_name,
+    check_parts,
+    check_query,
+    check_text,
+    check_turn,
+    check_wanted,
+    check_world,
+    checked_facts,
+    checked_memory,
+    checked_path,
+    title_of,
+)
+from zorkgpt.memory.episode_state import EpisodeState
+from zorkgpt.memory.ids import MemoryId, memory_id
+from zorkgpt.memory.judgment_cache import Judgments
+from zorkgpt.memory.learning import Learner
+from zorkgpt.memory.models import Category, Memory, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
+from zorkgpt.memory.places import checked_place, place_order, render_place
+from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
+from zorkgpt.memory.search import Filters, Searcher
+from zorkgpt.memory.settings import setting, settings_of
+from zorkgpt.memory.storage.changes import is_current, same_words
+from zorkgpt.memory.storage.postgres import is_postgres
+from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.synthesis import MemorySynthesizer
+from zorkgpt.memory.visits import Visits
+from zorkgpt.memory.world import NEUTRAL, World, context_of
+from zorkgpt.memory.writer import MemoryWriter
+from zorkgpt.runlog.episodes import RUNS
+from zorkgpt.text import quoted
+
+if TYPE_CHECKING:
+    from zorkgpt.embeddings.provider import EmbeddingProvider
+    from zorkgpt.memory.dedup.judge import Judge
+    from zorkgpt.memory.provenance import Provenance
+
+
+class AgentMemory:
+    """A memory keyed by place. Usually made by `open`.
+
+    Lasting memories are on disk when a call returns. Ephemeral ones live in this process until the next episode.
+    Several threads can share an object, and several processes a file.
+
+    Args:
+        config: Any object with attributes named like the keys of `[tool.zorkgpt.memory]`, `simple_memory` and
+            `memory_deduplication`, or a `MemorySettings`. Missing attributes take their defaults.
+        game_state: Any object with `episode_id` and `turn_count`, and optionally `action_history` and
+            `action_reasoning_history`. Defaults to episode 1 without turns.
+        llm_client: An `LLM`, or a client of the OpenAI SDK's shape. Without it, and without a `synthesizer`, nothing is
+            learned from outcomes.
+        path: A file, a database address or an open store. Defaults to the configured `memory_file`.
+        synthesizer: Decides what an outcome teaches, instead of `llm_client`.
+        embeddings: Overrides the configured provider. If neither is given, only identical texts are duplicates.
+        judge: Decides whether two memories say the same, instead of `llm_client`.
+
+    Raises:
+        MemoryStoreError: If the memories can't be read.
+        ConfigurationError: If a part can't be used, or `embeddings` are given and NumPy is not installed.
+    """
+
+    _world: ClassVar[World] = NEUTRAL
+
+    def __init__(
+        self,
+        logger: logging.Logger | None = None,
+        config: object = None,
+        game_state: object = None,
+        llm_client: LLM | ChatClient | None = None,
+        *,
+        path: Path | str | Store | None = None,
+        synthesizer: MemorySynthesizer | None = None,
+        embeddings: "EmbeddingProvider | None" = None,
+        judge: "Judge | None" = None,
+    ) -> None:
+        if embeddings is not None and find_spec("numpy") is None:
+            raise missing_extra("embeddings", "numpy")
+        check_parts(embeddings=embeddings, judge=judge, synthesizer=synthesizer)
+        self._settings = settings = settings_of(config)
+        self._log = logger or get_logger(__name__)
+        address = path or settings.path
+        self.store: Store = open_store(address) if isinstance(address, (str, Path)) else address
+        self._runs = self.store.path.parent / RUNS if path else settings.runs
+        synthesizer, judge = with_model(llm_client, settings, self._world, synthesizer, judge)
+        embeddings = embeddings or configured_embeddings(settings.deduplication, llm_client)
+        self._deduplicator = deduplicator(self.store, settings.deduplication, embeddings, judge, self._log)
+        self._state = EpisodeState(game_state)
+        self._visits = Visits()
+        self._writer = MemoryWriter(
+            self.store,
+            self._visits,
+            self._log,
+            deduplicator=self._deduplicator,
+            stamp=self._state.stamp,
+            debug=settings.debug_ephemeral,
+        )
+        # A synthesizer that doesn't say otherwise asks a model, so its answers are worth caching.
+        asks_a_model = setting(synthesizer, "asks_a_model", True)
+        caches_answers = settings.ask_only_once and asks_a_model
+        self._learner = Learner(
+            self._writer,
+            self._visits,
+            synthesizer,
+            self._state,
+            self._log,
+            asks_a_model=asks_a_model,
+            history_window=settings.history_window,
+            judgments=Judgments(self.store.judgments, self._log) if caches_answers else None,
+            triggers=settings.triggers,
+        )
+        index = None if self._deduplicator is None else self._deduplicator.index
+        self._searcher = Searcher(self.store, self._writer.ephemeral, index, self._writer.name_of)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        llm: LLM | ChatClient | None = None,
+        embeddings: "EmbeddingProvider | None" = None,
+        *,
+        config: object = None,
+        game_state: object = None,
+        synthesizer: MemorySynthesizer | None = None,
+        judge: "Judge | None" = None,
+        world: World = NEUTRAL,
+    ) -> Self:
+        """Open the memory in a file, in `Memories.md` in a folder, or at a PostgreSQL address.
+
+        Duplicates in other words are found by comparing words. With `embeddings` they are also found by meaning, and
+        with an `llm` it judges unsure pairs. An address, `postgresql://user@host/database`, needs the extra `postgres`.
+
+        Args:
+            config: As for the class. `memory_model` names the model of an `llm` of the OpenAI SDK's shape.
+            world: Names of places, actions, outcomes and resets in questions to the model.
+
+        Raises:
+            TypeError, ValueError: If `path` is not a path.
+            MemoryStoreError: If the file can't be read or the server can't be reached.
+            ConfigurationError: If `llm` is not a supported client, or another part can't be used.
+        """
+        path = checked_path(path)
+        check_world(world)
+        settings = settings_of(config, provider="none")
+        synthesizer, judge = with_model(llm, settings, world, synthesizer, judge)
+        memory = cls(
+            None,
+            settings,
+            game_state,
+            llm,
+            path=Path(path) / "Memories.md" if not is_postgres(path) and Path(path).is_dir() else path,
+            synthesizer=synthesizer,
+            embeddings=embeddings,
+            judge=judge,
+        )
+        memory._log.info("memory %s opened: %s", memory.store.name, memory.parts)
+        return memory
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the episode and release what is held open."""
+        self.new_episode()
+        self._writer.close()
+        self.store.close()
+
+    @property
+    def parts(self) -> Parts:
+        """The parts that find duplicates and learn from outcomes."""
+        deduplicator, synthesizer = self._deduplicator, self._learner.synthesizer
+        provider = None if deduplicator is None or deduplicator.index.is_lost else deduplicator.index.provider
+        judge = None if deduplicator is None or provider is None else deduplicator.judge
+        return Parts(
+            words=deduplicator is not None,
+            vectors="" if provider is None else provider.model,
+            judge="" if judge is None else type(judge).__name__,
+            synthesizer="" if synthesizer is None else type(synthesizer).__name__,
+            vectors_kept=deduplicator.index.kept if deduplicator and provider else "",
+        )
+
+    @telemetry.traced("remember")
+    def remember(
+        self,
+        place: PlaceKey,
+        text: str,
+        *,
+        title: str | None = None,
+        place_name: str = "",
+        category: str = Category.NOTE,
+        persistence: str = Persistence.PERMANENT,
+        status: str = MemoryStatus.ACTIVE,
+        score_change: int | None = None,
+        action: str = "",
+        episode: int | str | None = None,
+        turn: int | None = None,
+    ) -> str:
+        """Store a fact about a place and return its id.
+
+        A fact that is already known is counted as seen again. The id is then that of the known memory.
+
+        Args:
+            title: Defaults to the first words of the text.
+            place_name: For display.
+            category: One word in capitals.
+            persistence: "permanent", "core" or "ephemeral".
+            episode: Defaults to the current episode.
+            turn: Defaults to the current turn.
+
+        Raises:
+            TypeError, ValueError: If a value is invalid. Nothing was stored.
+            MemoryStoreError: If the memory can't be written.
+            MemoryEditError: If a person has hidden this memory.
+        """
+        place = checked_place(place)
+        check_name(place_name)
+        check_turn(turn)
+        check_text("text", text)
+        if title is not None:
+            check_text("title", title)
+        memory = checked_memory(
+            Memory(
+                category=category,
+                title=title_of(text) if title is None else title,
+                episode=self._state.episode if episode is None else episode,
+                turns=str(self._state.turn if turn is None else turn),
+                score_change=score_change,
+                text=text,
+                persistence=cast("Persistence", persistence),
+                status=cast("MemoryStatus", status),
+                action=action,
+            )
+        )
+        kept = self._writer.keep(place, place_name, memory)
+        if not kept:
+            raise self._refusal(f"{memory.title!r} was not kept: a person has hidden it at this place.")
+        return kept
+
+    @telemetry.traced("recall", shown=lambda text: [text] if text else [])
+    def recall(self, place: PlaceKey, *, format: Callable[[Recalled], str] = fenced) -> str:
+        """Return the memories of a place for a prompt; "" if there are none.
+
+        Args:
+            format: Makes the text. Defaults to lines in a code fence, labeled as data. `plain` gives the lines alone.
+
+        Raises:
+            TypeError, ValueError: If `place` is not a valid place.
+        """
+        return format(self._recalled(checked_place(place)))
+
+    @telemetry.traced("search", shown=lambda found: [each.located.memory.text for each in found])
+    def search(
+        self,
+        query: str,
+        k: int = 5,
+        *,
+        place: PlaceKey | None = None,
+        persistence: str | None = None,
+        status: str | None = None,
+        category: str | None = None,
+        episode: int | str | None = None,
+    ) -> list[SearchResult]:
+        """Return the memories that match a query best, best first, by words and, with embeddings, by meaning.
+
+        Args:
+            k: Maximum number of results.
+            status: Defaults to every status except SUPERSEDED.
+            episode: The first or last episode in which a memory was seen.
+
+        Raises:
+            TypeError, ValueError: If the query or a filter is invalid.
+        """
+        check_query(query, k)
+        self._writer.refresh()
+        wanted = Filters(None if place is None else checked_place(place), persistence, status, category, episode)
+        with self.store.guard:
+            return self._searcher.search(query, k, wanted)
+
+    def get(self, memory: str, place: PlaceKey | None = None) -> LocatedMemory | None:
+        """Return the memory with this id or title; None if there is none.
+
+        Of several memories with one title, the one that is not superseded is meant.
+
+        Raises:
+            MemoryEditError: If several memories have this title. The message lists their ids.
+        """
+        check_wanted("id or title", memory)
+        self._writer.refresh()
+        places = None if place is None else [checked_place(place)]
+        with self.store.guard:
+            return find_memory(self._located(places), memory)
+
+    def all_memories(self) -> list[LocatedMemory]:
+        """Return all memories, including superseded ones, ordered by place."""
+        self._writer.refresh()
+        with self.store.guard:
+            return self._located()
+
+    @telemetry.traced("update")
+    def update(
+        self,
+        memory: str,
+        place: PlaceKey | None = None,
+        *,
+        text: str | None = None,
+        title: str | None = None,
+        category: str | None = None,
+        persistence: str | None = None,
+        status: str | None = None,
+        pinned: bool | None = None,
+        vetoed: bool | None = None,
+        reason: str | None = None,
+    ) -> LocatedMemory:
+        """Change the given fields of a memory and return it. Its id stays the same.
+
+        Args:
+            memory: Id or title.
+            reason: For the history.
+
+        Raises:
+            MemoryEditError: If no memory or several have this id or title, or the change is not allowed.
+            MemoryStoreError: If the change can't be written.
+        """
+        from zorkgpt.memory.editing import Edit, edit, edited
+
+        for name, given in (("text", text), ("title", title), ("reason", reason)):
+            if given is not None:
+                check_text(name, given)
+        found = self._found(memory, place)
+        wanted = Edit(text, title, category, persistence, status, pinned, vetoed, reason)
+        if found.memory.persistence.outlives_episode:
+            new = edit(self.store, found.location_id, MemoryId(found.id), wanted, source="agent")
+        else:
+            wanted.check()
+            if persistence is not None:
+                raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
+            new = replace(edited(found.memory, wanted), id=found.id)
+            self._writer.replace_ephemeral(found.location_id, found.memory, new)
+        return replace(found, memory=new)
+
+    @telemetry.traced("supersede")
+    def supersede(
+        self,
+        memory: str,
+        text: str,
+        place: PlaceKey | None = None,
+        *,
+        title: str | None = None,
+        category: str | None = None,
+        persistence: str | None = None,
+        turn: int | None = None,
+    ) -> str:
+        """Replace a memory by a new text and return the new id. The old memory stays on file as superseded.
+
+        Args:
+            memory: Id or title.
+            title: Defaults to the old title, or to the first words of the text if the old title was made that way.
+            category: Defaults to the old one.
+            persistence: Defaults to the old one.
+
+        Raises:
+            TypeError, ValueError: If a value is invalid. Nothing was changed.
+            MemoryEditError: If no memory or several have this id or title, or it may not be replaced.
+            MemoryStoreError: If the change can't be written.
+        """
+        check_text("text", text)
+        if title is not None:
+            check_text("title", title)
+        check_turn(turn)
+        found = self._found(memory, place)
+        old = found.memory
+        if title is None:
+            title = title_of(text) if old.title == title_of(old.text) else old.title
+        turn = self._state.turn if turn is None else turn
+        new = checked_memory(
+            Memory(
+                category=category or old.category,
+                title=title,
+                episode=self._state.episode,
+                turns=str(turn),
+                score_change=None,
+                text=text,
+                persistence=cast("Persistence", persistence or old.persistence),
+            )
+        )
+        if not self._writer.supersede(found.location_id, found.location_name, [MemoryId(found.id)], new, turn):
+            raise self._refusal(
+                f"{old.title!r} was not replaced: it is pinned, edited by a person, no longer believed, or lasting "
+                "while the new one is of this episode only."
+            )
+        with self.store.guard:
+            return memory_id(found.location_id, self._newest(found.location_id, new))
+
+    @telemetry.traced("invalidate")
+    def invalidate(self, memory: str, reason: str, place: PlaceKey | None = None, *, turn: int | None = None) -> None:
+        """Mark a memory, given by id or title, as wrong. It stays on file and is never recalled again.
+
+        Raises:
+            TypeError, ValueError: If the reason is blank or not a text.
+            MemoryEditError: If no memory or several have this id or title, or a person has pinned or edited it.
+            MemoryStoreError: If the change can't be written.
+        """
+        check_text("reason", reason)
+        check_turn(turn)
+        found = self._found(memory, place)
+        turn = self._state.turn if turn is None else turn
+        if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
+            raise self._refusal(
+                f"{found.memory.title!r} was not marked as wrong: it is pinned, edited by a person, or not believed."
+            )
+
+    @telemetry.traced("delete")
+    def delete(self, memory: str, place: PlaceKey | None = None, *, reason: str | None = None) -> None:
+        """Remove a memory, given by id or title, from the file but not from the history.
+
+        Raises:
+            MemoryEditError: If no memory or several have this id or title, or a person has pinned or edited it.
+            MemoryStoreError: If the change can't be written.
+        """
+        if reason is not None:
+            check_text("reason", reason)
+        found = self._found(memory, place)
+        if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
+            raise self._refusal(
+                f"{found.memory.title!r} was not deleted: it is pinned, edited by a person, or gone already."
+            )
+
+    def forget(self, memory: str | None = None, place: PlaceKey | None = None, *, text: str | None = None) -> int:
+        """Erase a memory for good from the file, its backup, the history and `runs/`.
+
+        Traces of it in other memories and logs are replaced by `[forgotten]`.
+
+        Args:
+            memory: Id or title.
+            text: Erase everything that contains this text, such as a password. Replaces `memory`.
+
+        Returns:
+            The number of memories erased.
+
+        Raises:
+            ValueError: If not exactly one of `memory` and `text` is given.
+            MemoryEditError: If no memory or several have this id or title.
+            MemoryStoreError, FileError, OSError: If a file can't be written. Another call continues from there.
+        """
+        from zorkgpt.memory.upkeep.forgetting import forget, traces_of_memory, traces_of_text
+
+        if (memory is None) == (text is None):
+            raise ValueError("Say what to forget: a memory by its id or title, or a text, and not both.")
+        with self.store.guard:
+            if memory is not None:
+                found = self._found(memory, place)
+                traces = traces_of_memory(self.store, found.location_id, found.memory)
+            else:
+                check_wanted("text", text)
+                self._writer.refresh()
+                traces = traces_of_text(str(text), (self.store.cache, self._writer.ephemeral))
+            self._writer.forget(traces.removed, traces.are_in)
+            self._learner.forget()
+            forget(self.store, traces, self._runs)
+        return len(traces.removed)
+
+    def learn(
+        self,
+        place: PlaceKey,
+        action: str,
+        result: str,
+        facts: Mapping[str, object] | None = None,
+        *,
+        place_name: str = "",
+    ) -> None:
+        """Learn from the outcome of an action at a place. Errors of the model are logged and counted.
+
+        Does nothing without an `llm` or a synthesizer, which is asked only if a fact gives a reason.
+
+        Args:
+            facts: What is known of the outcome, by name. `reward`, `done`, `changed`, `first_visit` and `place_after`
+                can be reasons to ask. `turn` is the turn number. All are passed on to the synthesizer.
+
+        Raises:
+            TypeError, ValueError: If a value is invalid.
+        """
+        place, facts = checked_place(place), checked_facts(facts)
+        check_text("action", action)
+        check_name(place_name)
+        if not isinstance(result, str):
+            raise TypeError(f"The result is {result!r}, of the type {type(result).__name__}; it must be a text.")
+        if facts.get("place_after") is not None:
+            facts["place_after"] = checked_place(facts["place_after"])
+        context = context_of(facts)
+        if "place_after" in facts:
+            context.setdefault("location_changed", facts["place_after"] not in (None, place))
+        self._learner.learn(place, place_name, action, result, context, arrival=False, facts=facts)
+
+    @telemetry.traced("reset")
+    def new_episode(self) -> None:
+        """Forget ephemeral memories, because the environment starts over. Lasting memories stay."""
+        with self.store.guard:
+            self._writer.count_all()
+            cleared, stay = (sum(map(len, cache.values())) for cache in (self._writer.ephemeral, self.store.cache))
+            self._writer.forget_episode()
+            self._learner.reset()
+        self._log.info("episode reset: %d ephemeral memories cleared, %d persistent memories stay", cleared, stay)
+
+    def explain(self, title: str, place: PlaceKey | None = None) -> "list[Provenance]":
+        """Return the origin, uses and results of the memories with this title, ordered by place."""
+        from zorkgpt.memory.provenance import explain
+
+        self._writer.refresh()
+        with self.store.guard:
+            location_id = None if place is None else checked_place(place)
+            return explain(self.store, title, location_id=location_id, runs=self._runs)
+
+    def as_of(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
+        """Return the memories of each place at the end of a turn, including superseded ones."""
+        from zorkgpt.memory.provenance import AsOf
+
+        with self.store.guard:
+            past = AsOf(self.store.journal, self._runs)
+            past.refresh()
+            return past.all_memories(episode, turn)
+
+    def export_file(self, path: Path | str) -> None:
+        """Write all lasting memories to a Markdown file and replace what it contained.
+
+        Raises:
+            MemoryStoreError: If the file can't be written or the memories can't be read.
+        """
+        from zorkgpt.memory.upkeep.exchange import write_memories
+
+        write_memories(self.store, Path(path))
+
+    def import_file(self, path: Path | str) -> int:
+        """Add the memories of a Markdown file, or of `memories export --json`, and return how many were new.
+
+        An empty memory copies a Markdown file byte for byte, including everything that people wrote in it.
+
+        Raises:
+            MemoryStoreError: If the file can't be read or has another format, or the memories can't be written.
+        """
+        from zorkgpt.memory.upkeep.exchange import import_memories
+
+        return import_memories(self.store, Path(path))[0]
+
+    def _recalled(self, place: PlaceKey) -> Recalled:
+        self._writer.refresh()
+        with self.store.guard:
+            sections = self.store.document.sections_of(place)
+            found = shown(
+                self.store.cache.get(place, ()),
+                self._writer.ephemeral.get(place, ()),
+                episodes=sections[0].episodes if sections else (),
+                budget=self._settings.budget,
+                now=lambda memory: self._learner.contradicting_state(place, memory),
+            )
+            self._learner.show(place, found.memories)
+            return Recalled(place, self._writer.name_of(place), found.text, found.memories)
+
+    def _located(self, places: Iterable[PlaceKey] | None = None) -> list[LocatedMemory]:
+        if places is None:
+            places = sorted({*self.store.cache, *self._writer.ephemeral}, key=place_order)
+        return [
+            LocatedMemory(place, self._writer.name_of(place), memory)
+            for place in places
+            for cache in (self.store.cache, self._writer.ephemeral)
+            for memory in cache.get(place, ())
+        ]
+
+    def _found(self, memory: str, place: PlaceKey | None) -> LocatedMemory:
+        found = self.get(memory, place)
+        if found is None:
+            where = "" if place is None else f" at {render_place(place)}"
+            raise MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
+        return found
+
+    def _newest(self, place: PlaceKey, memory: Memory) -> Memory:
+        kept = (*self.store.cache.get(place, ()), *self._writer.ephemeral.get(place, ()))
+        return next((one for one in reversed(kept) if is_current(one) and same_words(one, memory)), memory)
+
+    def _refusal(self, message: str) -> MemoryEditError | MemoryStoreError:
+        return self._writer.last_error or MemoryEditError(message)

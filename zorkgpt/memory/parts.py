@@ -1,0 +1,140 @@
+"""Builds the parts of a memory from its settings: store, model, embeddings and deduplicator."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+
+from zorkgpt.llm.messages import LLM
+from zorkgpt.memory.dedup.deduplicator import Deduplicator
+from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
+from zorkgpt.memory.settings import DeduplicationSettings, MemorySettings
+from zorkgpt.memory.storage.markdown import MarkdownStore
+from zorkgpt.memory.storage.postgres import is_postgres
+from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.sqlite import is_sqlite
+from zorkgpt.memory.synthesis import MemorySynthesizer
+from zorkgpt.memory.world import World
+
+if TYPE_CHECKING:
+    from zorkgpt.embeddings.provider import EmbeddingProvider, ProviderChoice
+    from zorkgpt.memory.dedup.judge import Judge
+
+
+class ChatClient(Protocol):
+    """A client of the OpenAI SDK's shape."""
+
+    @property
+    def chat(self) -> object:
+        """With `completions.create(...)`."""
+        ...
+
+
+@runtime_checkable
+class EmbeddingClient(Protocol):
+    """A client of the OpenAI SDK's shape whose server also makes embeddings."""
+
+    @property
+    def embeddings(self) -> object:
+        """With `create(...)`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The optional parts that a memory uses; "" for each one that is missing."""
+
+    words: bool
+    """Whether texts are compared word by word. If not, only identical texts count as duplicates."""
+    vectors: str
+    """The embedding model."""
+    judge: str
+    """The class that judges pairs that the word comparison leaves unsure. Used only with embeddings."""
+    synthesizer: str
+    """The class that decides what a turn teaches."""
+    vectors_kept: str = ""
+    """Where vectors are stored, and why there."""
+
+    def __str__(self) -> str:
+        vectors = f"{self.vectors}, kept {self.vectors_kept}" if self.vectors_kept else self.vectors
+        named = {"vectors": vectors, "judge": self.judge, "synthesizer": self.synthesizer}
+        words = f"words {'compared' if self.words else 'not compared'}"
+        return ", ".join([words, *(f"{name}: {part or 'none'}" for name, part in named.items())])
+
+
+def open_store(path: Path | str) -> Store:
+    """Open the store that a path names: a `.sqlite` file, a PostgreSQL address, or else a Markdown file."""
+    # SQL stores are imported only if used, so that a Markdown file needs no database driver.
+    if is_sqlite(path):
+        from zorkgpt.memory.storage.sql_store import SqliteStore
+
+        return SqliteStore(path)
+    if is_postgres(path):
+        from zorkgpt.memory.storage.sql_store import PostgresStore
+
+        return PostgresStore(str(path))
+    return MarkdownStore(path)
+
+
+def with_model(
+    client: LLM | ChatClient | None,
+    settings: MemorySettings,
+    world: World,
+    synthesizer: MemorySynthesizer | None,
+    judge: "Judge | None",
+) -> "tuple[MemorySynthesizer | None, Judge | None]":
+    """Return the synthesizer and the judge. A missing one asks the model of `client`, if there is one.
+
+    Raises:
+        ConfigurationError: If `client` is not a supported client.
+    """
+    if client is None or (synthesizer and judge):
+        return synthesizer, judge
+    # Imported only here, so that a memory without a model loads no pydantic.
+    from zorkgpt.llm.client import as_llm
+    from zorkgpt.memory.dedup.judge import ModelJudge
+    from zorkgpt.memory.model_synthesizer import ModelSynthesizer
+
+    llm = as_llm(client, model=settings.model)
+    synthesizer = synthesizer or ModelSynthesizer(llm, history_window=settings.history_window, world=world)
+    return synthesizer, judge or ModelJudge(llm, world)
+
+
+def configured_embeddings(
+    settings: DeduplicationSettings, client: LLM | ChatClient | None
+) -> "EmbeddingProvider | None":
+    """Return the configured embedding provider; None if there is none, or it doesn't work."""
+    if not settings.enable or settings.provider in ("", "none"):
+        return None
+    from zorkgpt.embeddings.choose import choose_provider
+
+    provider = choose_provider(
+        # An unknown name gives a provider that is not available.
+        cast("ProviderChoice", settings.provider),
+        sentence_transformer_model=settings.sentence_transformer_model,
+        llm_embedding_model=settings.llm_embedding_model,
+        llm_client=client if isinstance(client, EmbeddingClient) else None,
+        batch_size=settings.batch_size,
+    )
+    return provider if provider and provider.available else None
+
+
+def deduplicator(
+    store: Store,
+    settings: DeduplicationSettings,
+    embeddings: "EmbeddingProvider | None",
+    judge: "Judge | None",
+    log: logging.Logger,
+) -> Deduplicator | None:
+    """Return the deduplicator; None if it is disabled or no provider is configured."""
+    if not settings.enable or (embeddings is None and not settings.provider):
+        return None
+    table = store.vectors() if embeddings is not None and settings.cache_embeddings else None
+    return Deduplicator(
+        store,
+        EmbeddingIndex(embeddings, log, wait=settings.wait_for_embeddings, table=table),
+        judge,
+        log,
+        candidate_threshold=settings.candidate_threshold,
+        similarity_threshold=settings.similarity_threshold,
+    )
