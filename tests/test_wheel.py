@@ -210,6 +210,7 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
         "table",
     }
     extras |= {f"zorkgpt.embeddings.{name}": "embeddings" for name in vectors}
+    extras["zorkgpt.memory.storage.sqlite_vectors"] = "embeddings"
     failed = _told_of_every_module(environment, tmp_path)
     assert failed.keys() == extras.keys()
     for name, extra in extras.items():

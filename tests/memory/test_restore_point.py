@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.memory import memory
+from tests.fixtures.stores import Home
 from zorkgpt.files import AtomicFile
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.markdown import sidecar
@@ -46,6 +47,56 @@ def test_the_files_are_what_they_were(tmp_path, empty, writes):
     assert marked.put_back()
     assert marked.contents() == marked.files
     assert marked.put_back()
+
+
+class MarkedHome:
+    """A memory in any store, with one fact at a mark."""
+
+    def __init__(self, home: Home, *, empty: bool) -> None:
+        self.home = home
+        self.memory = home.open()
+        if not empty:
+            self.memory.add_memory(5, "Hall", memory("Before"))
+        restorer = self.memory.rollback()
+        self.point = restorer.restore_point(3)
+        restorer.begin(Path(), 3)
+        self.before = self.contents()
+
+    def contents(self) -> tuple[object, ...]:
+        with self.home.open() as opened:
+            return opened.memory_cache, list(opened.store.journal.records()), self.home.text()
+
+    def put_back(self) -> bool:
+        """By a process that comes after this one."""
+        with self.home.open() as later:
+            return later.rollback().restore(Path(), self.point)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("places", [0, 1, 40])
+def test_every_store_is_what_it_was(home, empty, places):
+    marked = MarkedHome(home, empty=empty)
+    for number in range(places):
+        marked.memory.add_memory(number, "Room", memory(f"Fact {number}"))
+        marked.memory.add_memory(5, "Hall", memory(f"Of the hall {number}"))
+    assert marked.put_back()
+    assert marked.contents() == marked.before
+    assert marked.put_back()
+    assert [one.memory.title for one in marked.memory.all_memories()] == ([] if empty else ["Before"])
+    assert marked.memory.add_memory(5, "Hall", memory("After"))
+
+
+@pytest.mark.parametrize("when", ["between", "after"])
+def test_in_no_store_is_anything_undone_once_others_wrote(home, when):
+    marked = MarkedHome(home, empty=False)
+    marked.memory.add_memory(5, "Hall", memory("Ours"))
+    with home.open() as other:
+        other.add_memory(6, "Attic", memory("Theirs"))
+    if when == "between":
+        marked.memory.add_memory(5, "Hall", memory("Ours again"))
+    now = marked.contents()
+    assert not marked.put_back()
+    assert marked.contents() == now
 
 
 def test_a_kill_right_after_the_file_was_put_back_is_completed(tmp_path):

@@ -367,10 +367,7 @@ class SimpleMemoryManager(AgentMemory):
         self._resume(episode_snapshot.from_dict(saved))
 
     def rollback(self) -> Restorer:
-        """Return an object that restores the files of a checkpoint.
-
-        On PostgreSQL it restores nothing, because others may have used the memories since.
-        """
+        """Return an object that restores the memories of a checkpoint, unless others have changed them since."""
         return self.store.restorer()
 
     def _episode_snapshot(self) -> EpisodeSnapshot:

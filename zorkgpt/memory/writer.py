@@ -437,7 +437,7 @@ class MemoryWriter:
     def restore(self, episode: int | str, memories: dict[PlaceKey, list[Memory]], saved: dict[str, Any]) -> None:
         """Continue an interrupted episode with its memories and what `snapshot` returned."""
         self.forget_episode()
-        self.store.journal.discard(int(saved["journal"]), episode)
+        self.store.journal.discard_ephemeral(episode, int(saved["journal"]))
         self.ephemeral.update(memories)
         self.names.update((checked_place(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])

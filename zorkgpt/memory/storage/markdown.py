@@ -27,7 +27,15 @@ from zorkgpt.memory.storage.history import TurnStamp, differences
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.storage.tables import SCHEMA, VECTORS_SCHEMA, Journal, JudgmentTable, Trials, delete_vectors
+from zorkgpt.memory.storage.tables import (
+    SCHEMA,
+    VECTORS_SCHEMA,
+    Journal,
+    JudgmentTable,
+    Trials,
+    delete_vectors,
+    discard,
+)
 from zorkgpt.memory.storage.word_index import WordIndex, changed_places
 
 if TYPE_CHECKING:
@@ -397,10 +405,7 @@ class MarkdownStore:
     def _discard(self, journal: int, trials: int, judgments: int | None = None) -> None:
         """Delete what was journaled after these positions: the file does not say it."""
         with self.database.change():
-            self.journal.discard(journal)
-            self.database.put("DELETE FROM zorkgpt_trials WHERE id > %s", [(trials,)])
-            if judgments is not None:
-                self.database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(judgments,)])
+            discard(self.database, journal=journal, trials=trials, judgments=judgments)
             self._note_file(self._digest)
 
     def _file_state(self) -> _FileState | None:
@@ -438,7 +443,7 @@ class MarkdownStore:
             found = self._undo_rows("writer = %s", writer)
             if not found or found[0].number != number:
                 # The file was not written since.
-                self.database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(judgments,)])
+                discard(self.database, judgments=judgments)
                 return True
             undo = found[0]
             if undo.is_ours:

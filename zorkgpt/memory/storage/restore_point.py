@@ -44,30 +44,6 @@ class Restorer(Protocol):
         ...
 
 
-class SharedMemory:
-    """A memory that other machines share: what was committed stays, since they may have built upon it.
-
-    A turn that is played again makes the same observation again, which counts once.
-    """
-
-    name = "memories"
-
-    def restore_point(self, number: int) -> dict[str, Any]:
-        """Return the number."""
-        return {"number": number}
-
-    def begin(self, folder: Path, number: int) -> None:
-        """Do nothing."""
-
-    def end(self, *, remove: bool) -> None:
-        """Do nothing."""
-
-    def restore(self, folder: Path, point: dict[str, Any]) -> bool:
-        """Undo nothing, and log it."""
-        log.info("what was learned since the checkpoint stays: others share the memory")
-        return True
-
-
 class FileRestorer:
     """Keeps a file as it was before it was first replaced since the checkpoint, and remembers what replaced it.
 

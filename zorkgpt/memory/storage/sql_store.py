@@ -7,7 +7,7 @@ row holds the revision; whoever changes anything locks it first, so that changes
 import os
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -27,8 +27,9 @@ from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.positions import positions_of, spread
 from zorkgpt.memory.storage.postgres import PostgresDatabase
-from zorkgpt.memory.storage.restore_point import Restorer, SharedMemory
+from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.section import LocationSection, parse_section
+from zorkgpt.memory.storage.sql_undo import SqlUndo
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     STORE_SCHEMA,
@@ -118,6 +119,7 @@ class SqlStore:
         """Where the sections of the document stand, in ascending order, shelf by shelf."""
         self._revision = -1
         self._edits = PersonEdits(self.journal)
+        self._undo = SqlUndo(self)
         self.refresh()
 
     @property
@@ -182,12 +184,24 @@ class SqlStore:
         self.refresh()
 
     def restorer(self) -> Restorer:
-        """Return what undoes nothing: others may have built upon what was committed."""
-        return SharedMemory()
+        """Return what undoes changes since a checkpoint."""
+        return self._undo
+
+    def put_back(self, sections: Mapping[int, bytes | None]) -> None:
+        """Write sections as they were, by position, and delete those that were not there (None)."""
+        revision = self._state()[0] + 1
+        deleted = [position for position, data in sections.items() if data is None]
+        changed = [(position, revision, data) for position, data in sections.items() if data is not None]
+        self._write_sections(deleted, changed)
+        self.database.put("UPDATE zorkgpt_state SET revision = %s, read_anew_at = %s", [(revision, revision)])
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Replace every JSON text beside the memories by what `clean` returns; "" deletes it."""
+        """Replace every JSON text beside the memories by what `clean` returns; "" deletes it.
+
+        What was kept to return to a checkpoint is dropped.
+        """
         with self.database.change():
+            self._undo.forget_all()
             self.journal.clean(clean)
             self.trials.clean(clean)
             self.judgments.clear()
@@ -311,18 +325,22 @@ class SqlStore:
                 for position, section in zip(its, shelf.sections, strict=True)
                 if before.pop(position, None) is not section
             ]
+        self._undo.keep([*before, *(position for position, *_ in changed)], everything=is_anew)
         if is_anew:
             self.database.put("DELETE FROM zorkgpt_sections WHERE revision < %s", [(revision,)])
-        self.database.put("DELETE FROM zorkgpt_sections WHERE position = %s", [(position,) for position in before])
+        self._write_sections(before, changed)
+        self.database.put("UPDATE zorkgpt_state SET revision = %s", [(revision,)])
+        if is_anew or before:
+            self.database.put("UPDATE zorkgpt_state SET read_anew_at = %s", [(revision,)])
+        return positions
+
+    def _write_sections(self, deleted: Iterable[int], changed: Iterable[tuple[int, int, bytes]]) -> None:
+        self.database.put("DELETE FROM zorkgpt_sections WHERE position = %s", [(position,) for position in deleted])
         self.database.put(
             "INSERT INTO zorkgpt_sections (position, revision, data) VALUES (%s, %s, %s) "
             "ON CONFLICT (position) DO UPDATE SET revision = excluded.revision, data = excluded.data",
             changed,
         )
-        self.database.put("UPDATE zorkgpt_state SET revision = %s", [(revision,)])
-        if is_anew or before:
-            self.database.put("UPDATE zorkgpt_state SET read_anew_at = %s", [(revision,)])
-        return positions
 
     def _placed(self, document: Document) -> list[list[int]] | None:
         """Return where the sections stand, shelf by shelf; None: all are to be placed anew."""

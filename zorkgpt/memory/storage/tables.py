@@ -75,6 +75,19 @@ CREATE TABLE IF NOT EXISTS zorkgpt_sections (
     data {{blob}} NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_sections_revision ON zorkgpt_sections (revision);
+CREATE TABLE IF NOT EXISTS zorkgpt_undo (
+    writer text PRIMARY KEY,
+    number bigint NOT NULL,
+    journal bigint NOT NULL,
+    trials bigint NOT NULL,
+    is_ours integer NOT NULL
+);
+CREATE TABLE IF NOT EXISTS zorkgpt_undo_sections (
+    writer text NOT NULL,
+    position bigint NOT NULL,
+    data {{blob}},
+    PRIMARY KEY (writer, position)
+);
 INSERT INTO zorkgpt_state (format, revision, read_anew_at) VALUES ({FORMAT}, 0, 0) ON CONFLICT DO NOTHING;
 """
 )
@@ -181,13 +194,10 @@ class Journal(Records):
         """Return the lasting memories that all records lead to."""
         return replayed(record for record in self.records() if record.change.is_lasting)
 
-    def discard(self, position: int, episode: int | str | None = None) -> None:
-        """Delete the changes of lasting memories after this position; with an episode, of its ephemeral ones."""
-        if episode is None:
-            self._database.put("DELETE FROM zorkgpt_journal WHERE episode IS NULL AND id > %s", [(position,)])
-        else:
-            key = _key(episode_key(episode))
-            self._database.put("DELETE FROM zorkgpt_journal WHERE episode = %s AND id > %s", [(key, position)])
+    def discard_ephemeral(self, episode: int | str, position: int) -> None:
+        """Delete the changes of an episode's ephemeral memories after this position."""
+        key = _key(episode_key(episode))
+        self._database.put("DELETE FROM zorkgpt_journal WHERE episode = %s AND id > %s", [(key, position)])
 
     def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
         """Return the records after this position, and the position of the last one."""
@@ -261,6 +271,18 @@ class JudgmentTable:
     def clear(self) -> None:
         """Delete all answers: their questions are asked again."""
         self._database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(0,)])
+
+
+def discard(
+    database: Rows, *, journal: int | None = None, trials: int | None = None, judgments: int | None = None
+) -> None:
+    """Delete the changes of lasting memories, the trials and the judgments after these positions."""
+    if journal is not None:
+        database.put("DELETE FROM zorkgpt_journal WHERE episode IS NULL AND id > %s", [(journal,)])
+    if trials is not None:
+        database.put("DELETE FROM zorkgpt_trials WHERE id > %s", [(trials,)])
+    if judgments is not None:
+        database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(judgments,)])
 
 
 def delete_vectors(database: Rows) -> None:
