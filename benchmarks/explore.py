@@ -24,7 +24,8 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.evals.statistics import interval
-from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode
+from zorkgpt.run_folder import episodes_in
+from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.runlog.events import Returned
 
 

@@ -27,8 +27,8 @@ from game_interface.story import Story, find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import TurnPlayed
 
 ROOT = Path(__file__).parents[1]
 WANTED = 150
@@ -126,7 +126,7 @@ def play(story: Story, episodes: int, turns: int, folder: str) -> tuple[list[lis
             ends = [orchestrator.play_episode() for _ in range(episodes)]
         orchestrator.close()
     logs = [read_episode(Path(folder), end.episode) for end in ends]
-    return [[event.action for event in log if isinstance(event, TurnPlayed)] for log in logs], clocks, samples
+    return [[event.action for event in log if isinstance(event, TurnRecord)] for log in logs], clocks, samples
 
 
 def replay(story: Story, episodes: list[list[str]]) -> Clocks:

@@ -38,13 +38,14 @@ from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.runlog.episodes import count_failures, episodes_in, read_episode
-from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.run_folder import episodes_in
+from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
@@ -143,10 +144,11 @@ def scoring_actions(folder: Path) -> list[Scoring]:
     scored: dict[tuple[int, str], str] = {}
     for number in episodes_in(folder):
         for event in read_episode(folder, number):
-            if not isinstance(event, TurnPlayed) or event.location_id is None:
+            if not isinstance(event, TurnRecord) or event.before.location is None:
                 continue
-            if (event.score or 0) > (event.score_before or 0):
-                scored.setdefault((event.location_id, exit_name(event.action)), event.location)
+            if event.transition.points > 0:
+                place = event.before.location
+                scored.setdefault((place.num, exit_name(event.action)), place.name)
     with SimpleMemoryManager.open(folder / MEMORIES) as manager:
         known: dict[tuple[int, str], list[LocatedMemory]] = {}
         for one in manager.all_memories():

@@ -9,13 +9,14 @@ from pathlib import Path
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.language import Scene
 from game_interface.models import Transition
+from session.history import TurnRecord
 from session.outcome import affected_objects
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.offline.phrases import is_dark
-from zorkgpt.runlog.episodes import episodes_in, read_episode
-from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.run_folder import episodes_in
+from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
@@ -107,7 +108,7 @@ class Replay:
             self.taken[attempt].append(before)
             step = self.steps[episode, turn] = game.act(action)
             self._changes.update(_differing(globals_before, _globals(game)))
-            if _gain(step) > 0:
+            if step.points > 0:
                 scored |= {attempt}
             self._note(State(episode, turn, _place(game), game.save_state(), scored))
 
@@ -146,7 +147,7 @@ class Replay:
             outcome = "died"
         elif end is not None and origin != end:
             outcome = f"to {end.num}"
-        elif _gain(step) or effects:
+        elif step.points or effects:
             outcome = "changed"
         else:
             outcome = "nothing"
@@ -155,7 +156,7 @@ class Replay:
         understood = ticked and (possible or outcome != "nothing")
         return Tried(
             outcome=outcome,
-            score=_gain(step),
+            score=step.points,
             response=step.response,
             destination=end.name if outcome.startswith("to ") else "",
             unnamed=bool(changed) and understood,
@@ -288,7 +289,7 @@ def commands_of(workdir: Path) -> dict[int, list[str]]:
     """What was played in the runs of a working directory, by episode."""
     found = {}
     for number in episodes_in(workdir):
-        turns = {event.turn: event for event in read_episode(workdir, number) if isinstance(event, TurnPlayed)}
+        turns = {event.turn: event for event in read_episode(workdir, number) if isinstance(event, TurnRecord)}
         found[number] = [turn.action for _, turn in sorted(turns.items())]
     return found
 
@@ -298,23 +299,16 @@ def differences(replay: Replay, workdir: Path) -> list[str]:
     found = []
     for number in episodes_in(workdir):
         for event in read_episode(workdir, number):
-            if not isinstance(event, TurnPlayed):
+            if not isinstance(event, TurnRecord):
                 continue
             after = replay.steps[number, event.turn].after
-            place = after.location.num if after.location else None
-            if (place, after.score) != (event.location_after_id, event.score):
+            if (after.location_id, after.score) != (event.after.location_id, event.after.score):
                 found.append(f"episode {number}, turn {event.turn}: {event.action}")
     return found
 
 
 def _place(game: JerichoInterface) -> int | None:
-    location = game.observe().location
-    return location.num if location else None
-
-
-def _gain(step: Transition) -> int:
-    before, after = step.before.score, step.after.score
-    return 0 if before is None or after is None else after - before
+    return game.observe().location_id
 
 
 def _effects(step: Transition, scene: Scene | None) -> set[tuple]:

@@ -90,8 +90,12 @@ def _call(turn: int) -> dict:
 
 
 def _moved(record: dict, shift: int) -> dict:
-    rooms = {name: record[name] + shift for name in ("location_id", "location_after_id") if record[name] is not None}
-    return record | rooms
+    return record | {name: _elsewhere(record[name], shift) for name in ("before", "after")}
+
+
+def _elsewhere(seen: dict, shift: int) -> dict:
+    place = seen["location"]
+    return seen | {"location": place and place | {"num": place["num"] + shift}}
 
 
 @contextmanager

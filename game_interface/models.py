@@ -49,6 +49,16 @@ class Observation:
     """The story awaits an answer or a key press instead of a command: its question as printed, "" if that can't be told
     apart from the rest of the text. None: it awaits an ordinary command, or does not tell."""
 
+    @property
+    def location_id(self) -> int | None:
+        """The number of the room. None if unknown."""
+        return self.location.num if self.location else None
+
+    @property
+    def location_name(self) -> str:
+        """The name of the room. "" if unknown."""
+        return self.location.name if self.location else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:
@@ -85,3 +95,9 @@ class Transition:
     def is_answer(self) -> bool:
         """Whether the text was read as an answer or a key press: it says nothing about the same text as a command."""
         return self.before.question is not None
+
+    @property
+    def points(self) -> int:
+        """The change of the score. 0 if the story has none."""
+        before, after = self.before.score, self.after.score
+        return 0 if before is None or after is None else after - before

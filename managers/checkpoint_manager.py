@@ -21,7 +21,8 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, EpisodeInUse, FileError, WorkdirError, ZorkGPTError
 from zorkgpt.files import write_file
 from zorkgpt.memory.storage.restore_point import Restorer
-from zorkgpt.runlog.episodes import PATIENCE_S, run_directory
+from zorkgpt.run_folder import run_directory
+from zorkgpt.runlog.episodes import PATIENCE_S
 
 _EVERY_TURNS = {True: 1, False: 10}
 """Turns between checkpoints, by whether a model is asked: replaying a turn then costs what its answers cost."""

@@ -12,7 +12,8 @@ from managers.resumable import SavedEpisode
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.errors import WorkdirError
-from zorkgpt.runlog.episodes import RunLogWriter, read_events, run_directory
+from zorkgpt.run_folder import run_directory
+from zorkgpt.runlog.episodes import RunLogWriter, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event, LeftToTry
 
 

@@ -12,11 +12,11 @@ from managers.objective_manager import ObjectiveManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from session.log_entries import turn_played
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Persistence
-from zorkgpt.runlog.episodes import claim_run_directory, episodes_in, run_directory
+from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.runlog.episodes import claim_run_directory
 from zorkgpt.runlog.events import EpisodeEnded
 
 
@@ -72,7 +72,7 @@ class EpisodeSynthesizer(BaseManager):
         Raises:
             WorkdirError: The log can't be written.
         """
-        self._episode_log.write(turn_played(record))
+        self._episode_log.write(record)
 
     def get_status(self) -> dict[str, Any]:
         """Return the metrics that the log of the episode ends with."""

@@ -7,12 +7,13 @@ from typing import Any
 from managers.episode_log import EpisodeLog
 from managers.played_turns import PlayedTurns
 from session.game_state import GameState
+from session.history import TurnRecord
 from zorkgpt.errors import FileError, LLMError
 from zorkgpt.knowledge.document import KnowledgeDocument, render
 from zorkgpt.knowledge.revision import Revision
 from zorkgpt.knowledge.synthesis import EpisodeReview, mean_critic_score
 from zorkgpt.knowledge.updater import KnowledgeUpdater
-from zorkgpt.runlog.events import KnowledgeUpdated, TurnPlayed
+from zorkgpt.runlog.events import KnowledgeUpdated
 
 _LONGEST_LOGGED = 100_000
 
@@ -57,11 +58,11 @@ class KnowledgeUpdates:
         """Return the last turn of the running episode that was learned from."""
         return self._updater.processed(self._state.episode_id).until
 
-    def learn(self, turns: Sequence[TurnPlayed]) -> bool:
+    def learn(self, turns: Sequence[TurnRecord]) -> bool:
         """Learn from turns of an episode and return whether that was possible."""
         return self._update(lambda: self._updater.learn(turns))
 
-    def conclude(self, episode: int, reason: str, turns: Sequence[TurnPlayed]) -> bool:
+    def conclude(self, episode: int, reason: str, turns: Sequence[TurnRecord]) -> bool:
         """Learn from an episode that ended for this reason, "" if unknown, and return whether that was possible."""
         if not turns:
             return True

@@ -2,19 +2,22 @@
 
 import logging
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import UsageTotals
-from session.log_entries import call_record, model_called
 from zorkgpt.llm.client import LLMClient, ModelStatus
+from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.progress import CallObserver
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord
-from zorkgpt.runlog.episodes import MODEL_CALLS, RunLogWriter, read_events, run_directory
+from zorkgpt.run_folder import MODEL_CALLS, run_directory
+from zorkgpt.runlog.episodes import RunLogWriter, read_events
 from zorkgpt.runlog.events import ModelCalled
 
 _ASKED_BEFORE_THE_TURN = ("agent", "critic")
@@ -76,7 +79,7 @@ class ModelCalls(BaseManager):
         usage.restore(state["usage"])
         for call in read_events(self._calls_log, after=state["log_bytes"]) if self._calls_log.is_file() else ():
             if isinstance(call, ModelCalled):
-                usage.add(call_record(call))
+                usage.add(_call_record(call))
 
     @property
     def _calls_log(self) -> Path:
@@ -89,7 +92,7 @@ class ModelCalls(BaseManager):
     def _log_call(self, call: CallRecord) -> None:
         state = self._state
         turn = state.turn_count + (call.role in _ASKED_BEFORE_THE_TURN)
-        event = model_called(call, episode=state.episode_id, turn=turn)
+        event = _event(call, episode=state.episode_id, turn=turn)
         try:
             with RunLogWriter(self._calls_log) as writer:
                 writer.write(event)
@@ -97,3 +100,36 @@ class ModelCalls(BaseManager):
             if not self._failures:
                 self._log.warning("a model's call could not be written down", extra={"reason": str(error)})
             self._failures += 1
+
+
+def _event(call: CallRecord, *, episode: int, turn: int) -> ModelCalled:
+    return ModelCalled(
+        episode=episode,
+        turn=turn,
+        time=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        role=call.role,
+        model=call.model,
+        messages=[asdict(message) for message in call.messages],
+        answer=call.answer,
+        reasoning=call.reasoning,
+        prompt_tokens=call.usage.prompt_tokens,
+        completion_tokens=call.usage.completion_tokens,
+        cost=call.cost,
+        latency_s=round(call.latency_s, 6),
+        error=call.error,
+    )
+
+
+def _call_record(call: ModelCalled) -> CallRecord:
+    """Return the call that `_event` made an event of."""
+    return CallRecord(
+        role=cast(Role, call.role),
+        model=call.model,
+        messages=tuple(Message(**cast(dict[str, Any], message)) for message in call.messages),
+        answer=call.answer,
+        reasoning=call.reasoning,
+        usage=Usage(call.prompt_tokens, call.completion_tokens),
+        cost=call.cost,
+        latency_s=call.latency_s,
+        error=call.error,
+    )

@@ -1,4 +1,4 @@
-"""The turns of the running episode and of earlier ones, as events of the log."""
+"""The turns of the running episode and of earlier ones."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -6,14 +6,13 @@ from pathlib import Path
 
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnHistory
-from session.log_entries import turn_played
+from session.history import TurnHistory, TurnRecord
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import EpisodeEnded, Event, TurnPlayed
+from zorkgpt.runlog.events import EpisodeEnded, Event
 
 
 class PlayedTurns:
-    """Converts the turns of the running episode, each once, and reads those of earlier episodes from their logs."""
+    """Returns the turns of the running episode, and reads those of earlier episodes from their logs."""
 
     def __init__(
         self, logger: logging.Logger, config: GameConfiguration, game_state: GameState, history: TurnHistory
@@ -23,22 +22,18 @@ class PlayedTurns:
         self._file_name = config.episode_log_file
         self._state = game_state
         self._history = history
-        self._played: dict[int, TurnPlayed] = {}
-        """The turns of the running episode."""
-        self._earlier: dict[int, tuple[TurnPlayed, ...]] = {}
+        self._earlier: dict[int, tuple[TurnRecord, ...]] = {}
         """The turns of earlier episodes that have been read."""
 
     def clear(self) -> None:
-        """Forget all turns."""
-        self._played, self._earlier = {}, {}
+        """Forget the turns that were read."""
+        self._earlier = {}
 
-    def current(self) -> tuple[TurnPlayed, ...]:
+    def current(self) -> tuple[TurnRecord, ...]:
         """Return the turns of the running episode that are still in the history."""
-        records, known = self._history.recent(len(self._history)), self._played
-        self._played = {record.turn: known.get(record.turn) or turn_played(record) for record in records}
-        return tuple(self._played.values())
+        return self._history.recent(len(self._history))
 
-    def of(self, episode: int | str) -> Sequence[TurnPlayed]:
+    def of(self, episode: int | str) -> Sequence[TurnRecord]:
         """Return the turns of any episode; none if its log is missing or can't be read."""
         if episode == self._state.episode_id:
             return self.current()
@@ -52,7 +47,7 @@ class PlayedTurns:
                 self._earlier[episode] = ()
         return self._earlier[episode]
 
-    def read(self, episode: int) -> tuple[tuple[TurnPlayed, ...], str]:
+    def read(self, episode: int) -> tuple[tuple[TurnRecord, ...], str]:
         """Return the turns of an earlier episode and the reason why it ended; "" if unknown.
 
         Raises:
@@ -63,7 +58,7 @@ class PlayedTurns:
         return _turns_in(events), reason
 
 
-def _turns_in(events: Iterable[Event]) -> tuple[TurnPlayed, ...]:
+def _turns_in(events: Iterable[Event]) -> tuple[TurnRecord, ...]:
     # If a turn was played again after a kill, the last event counts.
-    played = {event.turn: event for event in events if isinstance(event, TurnPlayed)}
+    played = {event.turn: event for event in events if isinstance(event, TurnRecord)}
     return tuple(played[turn] for turn in sorted(played))

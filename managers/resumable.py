@@ -10,7 +10,8 @@ from session.checkpoint import Checkpoint
 from session.history import TurnRecord
 from session.journal import JournalContent, TurnDecision
 from zorkgpt.errors import CheckpointError
-from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, episodes_in, last_end, read_events, run_directory
+from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, last_end, read_events
 from zorkgpt.runlog.events import EpisodeEnded
 
 FINAL_ENDINGS = ("victory", "death", "the story's end")

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 from session.sections import SECTIONS, SamplingSection, Tables
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.roles import Role
-from zorkgpt.runlog.story_folder import MARKER
+from zorkgpt.run_folder import MARKER
 
 log = logging.getLogger("zorkgpt.configuration")
 

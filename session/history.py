@@ -3,8 +3,9 @@
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from game_interface.models import Transition
+from game_interface.models import Observation, Transition
 from session.extraction import Extraction
 from zorkgpt.memory.models import MemoryEvent
 
@@ -35,8 +36,9 @@ class UsageTotals:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One turn, as seen by everything that learns from it, shows it or measures it."""
+    """One turn, as seen by everything that learns from it, logs it, shows it or measures it."""
 
+    kind: ClassVar[str] = "turn_played"
     episode: int
     turn: int
     """The number of the turn, from 1 in each episode."""
@@ -62,6 +64,26 @@ class TurnRecord:
     """What the extractor read in the response; None if nothing read it."""
     notices: tuple[str, ...] = ()
     """What the player was told about its own progress before it chose."""
+
+    @property
+    def action(self) -> str:
+        """The command as the player gave it."""
+        return self.transition.action
+
+    @property
+    def response(self) -> str:
+        """The text that the game printed."""
+        return self.transition.response
+
+    @property
+    def before(self) -> Observation:
+        """The state before the action."""
+        return self.transition.before
+
+    @property
+    def after(self) -> Observation:
+        """The state after the action."""
+        return self.transition.after
 
 
 class TurnHistory:

@@ -28,8 +28,8 @@ def told_outcome(step: Transition) -> tuple[str, ...]:
 
 def _outcome(step: Transition) -> Iterator[str]:
     was, now = step.before, step.after
-    if was.score is not None and now.score is not None and was.score != now.score:
-        yield f"score {now.score - was.score:+}"
+    if step.points:
+        yield f"score {step.points:+}"
     if was.inventory is not None and now.inventory is not None:
         held, holds = ({item.num: item for item in items} for items in (was.inventory, now.inventory))
         yield from (f"got {item.name}" for number, item in holds.items() if number not in held)
@@ -123,6 +123,11 @@ def moved_or_had_effect(step: Transition) -> bool:
 def worked(step: Transition) -> bool:
     """Return whether the action led elsewhere or had an effect that its verb can mean."""
     return moved_or_had_effect(step) and not step.fell_short and not step.is_answer
+
+
+def effective(step: Transition) -> bool:
+    """Return whether the action had an effect that its verb can mean, beside a change of location."""
+    return worked(step) and had_effect(step)
 
 
 @cached_by_identity

@@ -10,8 +10,7 @@ from zorkgpt.embeddings.provider import ProviderChoice
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.settings import MEMORY_FILE, settings_of
 from zorkgpt.memory.storage.postgres import is_postgres
-from zorkgpt.runlog.episodes import EPISODE_LOG
-from zorkgpt.runlog.story_folder import MAP_FILE, STATE_FILE
+from zorkgpt.run_folder import EPISODE_LOG, MAP_FILE, STATE_FILE
 
 # Defaults come from the memory library and the model client.
 _MEMORY = settings_of(None)

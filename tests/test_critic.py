@@ -9,6 +9,7 @@ from game_interface.models import Item, Location, Observation
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
 from tests.fixtures.chat_server import ChatServer
 from tests.fixtures.scenes import LANGUAGE, SCENE
 from zorkgpt.critic import Critic, CriticVerdict, prompt_for
@@ -18,7 +19,6 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import TurnPlayed
 
 HALL = Observation(Location(12, "Hall"), (Item(1, "lamp"),), (Item(1, "lamp"),), (Item(2, "box"),), 0, 3)
 CONTEXT = PlayerContext(HALL, "A hall.", failed_here=("open box",), memories="[NOTE] Box: empty.")
@@ -104,8 +104,8 @@ def test_the_player_is_told_why_and_a_rejection_costs_no_turn(tmp_path):
         assert run.game_state.turn_count == 1
         assert record.transition.after.moves - record.transition.before.moves <= 1
     assert "sing: Nobody listens." in asked[2]
-    (turn,) = [event for event in read_episode(tmp_path, 1) if isinstance(event, TurnPlayed)]
-    assert [(told["action"], told["judge"]) for told in turn.rejections] == [("take moon", "story"), ("sing", "model")]
+    (turn,) = [event for event in read_episode(tmp_path, 1) if isinstance(event, TurnRecord)]
+    assert [(told.action, told.judge) for told in turn.rejections] == [("take moon", "story"), ("sing", "model")]
 
 
 def test_it_can_be_switched_off(tmp_path):

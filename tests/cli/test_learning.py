@@ -8,13 +8,15 @@ import pytest
 from rich.console import Console
 
 from game_interface.story import find_story
+from session.history import TurnRecord
+from session.outcome import failed
 from tests.fixtures.command_line import command
 from tests.fixtures.runs import RULES, a_run
 from zorkgpt.cli.control import ControlEpisode
 from zorkgpt.cli.learning import Learning, learning_of
 from zorkgpt.cli.summary import summary_of, write_summary
-from zorkgpt.runlog.episodes import EPISODE_LOG, read_episode
-from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.run_folder import EPISODE_LOG
+from zorkgpt.runlog.episodes import read_episode
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +67,12 @@ def test_the_summary_compares_rates_with_and_without_memory(played):
     workdir = played[0]
     first = read_episode(workdir, 1, EPISODE_LOG)
     later = [one.failures for one in learned(workdir).episodes[1:]]
-    turns = [event for event in first if isinstance(event, TurnPlayed)]
-    failed = sum(turn.failed for turn in turns)
+    turns = [event for event in first if isinstance(event, TurnRecord)]
+    failures = sum(failed(turn.transition) for turn in turns)
     # A second episode that plays like the first one repeats all of its failures.
     with_memory = sum(count.repeated for count in later) / sum(count.actions for count in later)
     lines = summary_text(played, 80, control=first)
-    assert f"Repeated mistakes: {with_memory:.0%} of actions with memory, {failed / len(turns):.0%} without" in lines
+    assert f"Repeated mistakes: {with_memory:.0%} of actions with memory, {failures / len(turns):.0%} without" in lines
     assert f"  Without: measured in a control episode without memory, {len(turns)} turns." in lines
     assert len(lines) < 24
 
@@ -96,7 +98,7 @@ def test_a_control_episode_plays_without_memory_and_leaves_no_files(tmp_path, mo
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     with ControlEpisode(find_story("slackwater").path, 1, 15, EPISODE_LOG) as control:
-        turns = [event for event in control.events() if isinstance(event, TurnPlayed)]
+        turns = [event for event in control.events() if isinstance(event, TurnRecord)]
     assert len(turns) == 15
     assert not any(turn.memory_shown for turn in turns)
     assert list(tmp_path.iterdir()) == []

@@ -9,12 +9,14 @@ import pytest
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Silence, Status, Trickle
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.memory.storage.document import parse
-from zorkgpt.runlog.episodes import MODEL_CALLS, read_episode, read_events, run_directory
-from zorkgpt.runlog.events import ModelCalled, TurnPlayed
+from zorkgpt.run_folder import MODEL_CALLS, run_directory
+from zorkgpt.runlog.episodes import read_episode, read_events
+from zorkgpt.runlog.events import ModelCalled
 
 KEY = "sk-very-secret-0123456789"
 NOTHING = '{"should_remember": false}'
@@ -164,7 +166,7 @@ def test_one_bad_response_in_the_middle_of_a_run_costs_no_turn(play, tmp_path, n
     with ChatServer(lambda request: served_until(3, server, fault, times=1)(request)) as server:
         code, out, _ = play(server, "--json")
     (episode,) = json.loads(out)["episodes"]
-    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnPlayed)]
+    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnRecord)]
     assert (code, episode["turns_by_rules"]) == (ExitCode.OK, 0)
     assert [turn.player for turn in turns] == ["model"] * 4
 
@@ -233,7 +235,7 @@ def test_rules_choose_for_a_model_without_commands_and_every_record_says_so(play
 
     with ChatServer(rambles) as server:
         code, _, _ = play(server, "--quiet")
-    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnPlayed)]
+    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnRecord)]
     assert (code, [turn.player for turn in turns]) == (ExitCode.OK, ["rules"] * 4)
 
 
@@ -250,7 +252,7 @@ def test_without_a_stand_in_an_unusable_answer_ends_the_episode(tmp_path):
         with assemble(config, RunOptions(choose_player("model", config), stand_in=False)) as run:
             end = run.play_episode()
     assert (end.reason, end.turns) == ("error", 0)
-    assert not any(isinstance(event, TurnPlayed) for event in read_episode(tmp_path, 1))
+    assert not any(isinstance(event, TurnRecord) for event in read_episode(tmp_path, 1))
 
 
 @pytest.mark.slow
@@ -263,7 +265,7 @@ def test_a_weak_model_that_answers_by_schema_plays_itself(play, tmp_path):
 
     with ChatServer(typed) as server:
         code, _, _ = play(server, "--quiet")
-    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnPlayed)]
+    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnRecord)]
     assert code == ExitCode.OK
     assert [(turn.player, turn.action, turn.reasoning) for turn in turns] == [("model", "look", "Why not.")] * 4
 

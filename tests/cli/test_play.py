@@ -155,9 +155,9 @@ def test_a_person_takes_turns_back_and_the_record_keeps_them(tmp_path):
     turns = [event for event in map(json.loads, log) if event["event"] == "turn_played"]
     assert [turn["action"] for turn in turns] == ["take penny", "north", "i", "look"]
     assert turns[2]["reasoning"] == "Took back turn 2 (north), turn 1 (take penny)."
-    assert turns[2]["location"] == "Causeway End"
-    assert any("penny" in item for item in turns[0]["inventory"])
-    assert not any("penny" in item for item in turns[2]["inventory"])
+    assert turns[2]["before"]["location"]["name"] == "Causeway End"
+    assert any("penny" in item["name"] for item in turns[0]["after"]["inventory"])
+    assert not any("penny" in item["name"] for item in turns[2]["after"]["inventory"])
 
 
 def test_a_person_who_took_a_turn_back_goes_on_from_there_later(tmp_path):

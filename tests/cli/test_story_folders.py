@@ -15,8 +15,8 @@ from tests.fixtures.stories import of_another_build
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import WorkdirError
-from zorkgpt.runlog.episodes import episodes_in
-from zorkgpt.runlog.story_folder import MARKER, StoryMark, mark_folder, read_mark, story_folders
+from zorkgpt.run_folder import MARKER, episodes_in
+from zorkgpt.runlog.story_folder import StoryMark, mark_folder, read_mark, story_folders
 
 pytestmark = pytest.mark.slow
 

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
+from session.history import TurnRecord
 from tests.fixtures.evaluations import PEAR_LEFT, TO_THE_ORCHARD, a_run
 from zorkgpt.evals.ablations import Ablation, _shuffle
 from zorkgpt.evals.metrics import figures_of
@@ -13,7 +14,6 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import TurnPlayed
 
 FRONT_YARD = 36
 TURNS = len(PEAR_LEFT)
@@ -21,7 +21,7 @@ TURNS = len(PEAR_LEFT)
 
 def shown_in(run, episode: int) -> str:
     files = run.played()[episode - 1]
-    turns = [event for event in read_episode(files.workdir, files.number) if isinstance(event, TurnPlayed)]
+    turns = [event for event in read_episode(files.workdir, files.number) if isinstance(event, TurnRecord)]
     return "\n".join(turn.memory_shown for turn in turns)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from session.history import TurnRecord
 from tests.fixtures.evaluations import a_run
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.evals.ablations import Ablation
@@ -26,7 +27,6 @@ from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import TurnPlayed
 
 PROTOCOL = "generations-2x2x20"
 
@@ -56,7 +56,7 @@ class Watch:
 
 def actions(run: GenerationRun) -> list[str]:
     """What was done in the first episode."""
-    return [event.action for event in read_episode(run.workdir(1), 1) if isinstance(event, TurnPlayed)]
+    return [event.action for event in read_episode(run.workdir(1), 1) if isinstance(event, TurnRecord)]
 
 
 def learned(run: GenerationRun) -> dict[str, bytes]:

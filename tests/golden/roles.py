@@ -171,7 +171,7 @@ def knowledge(request: Request) -> Reply:
             {"section": "lessons", "text": "Look closely at what will not open.", "turns": [8, 9]},
             {"section": "strategies", "text": "Eat whatever grows: it does no harm.", "turns": [7]},
         ]
-    if ", the player died" in prompt and (wrong := number_of(prompt, "Eat whatever grows")):
+    if 'you died"\n' in prompt and (wrong := number_of(prompt, "Eat whatever grows")):
         answer["contradicted"] = [{"number": wrong, "turns": [25], "reason": "It killed the player."}]
     return json.dumps(answer)
 

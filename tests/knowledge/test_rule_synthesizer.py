@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fixtures.knowledge import a_line, a_turn, an_episode
+from game_interface.models import Item, Location
+from tests.fixtures.knowledge import a_line, an_episode
+from tests.fixtures.turns import a_turn
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.synthesis import EpisodeReview, TurnReview
+from zorkgpt.memory.objects import AttributeChange
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 
-LAMP = [9, "brass lamp", 1]
-BELL = [8, "silver bell", 5]
+LAMP = Item(9, "brass lamp", 1)
+BELL = Item(8, "silver bell", 5)
 DIES = "“go in” at Kitchen (5) is deadly: It bites."
 SCORES = "“take lamp” at Kitchen (5) scores 5 points."
 
@@ -49,10 +52,10 @@ def test_a_death_is_a_danger_with_the_last_words_before_it():
 def test_points_are_a_solution_with_where_it_leads_and_what_was_done_there_before():
     turns = an_episode(
         a_turn(0, "take lamp", "Taken.", score=5),
-        a_turn(0, "pull rope", changed=[[7, "trap door", "open", True]], carried_before=[LAMP]),
-        a_turn(0, "push bell", failed=True, carried_before=[LAMP]),
-        a_turn(0, "north", changed=[[8, "grass", "open", True]], carried_before=[LAMP]),
-        a_turn(0, "down", "Cellar", score=1, location_after_id=6, location_after="Cellar", carried_before=[LAMP]),
+        a_turn(0, "pull rope", changed=[AttributeChange(7, "trap door", "open", True)], carried=[LAMP]),
+        a_turn(0, "push bell", effective=False, carried=[LAMP]),
+        a_turn(0, "north", changed=[AttributeChange(8, "grass", "open", True)], carried=[LAMP]),
+        a_turn(0, "down", "Cellar", score=1, place_after=Location(6, "Cellar"), carried=[LAMP]),
     )
     assert new(*turns) == [
         ("puzzles", "“take lamp” at Kitchen (5) scores 5 points."),
@@ -77,12 +80,12 @@ def test_a_command_that_never_reaches_the_game_is_syntax():
 
 def test_the_form_of_commands_that_worked_with_different_things_is_syntax():
     attempts = [
-        a_turn(1, "put silver bell in brass lamp", carried_before=[LAMP], visible_before=[BELL]),
-        a_turn(2, "put lamp in bell", carried_before=[LAMP], visible_before=[BELL]),
-        a_turn(3, "take lamp", visible_before=[LAMP]),
-        a_turn(4, "take lamp", visible_before=[LAMP]),
-        a_turn(5, "wave lamp", carried_before=[LAMP], failed=True),
-        a_turn(6, "wave bell", carried_before=[BELL], failed=True),
+        a_turn(1, "put silver bell in brass lamp", carried=[LAMP], visible=[BELL]),
+        a_turn(2, "put lamp in bell", carried=[LAMP], visible=[BELL]),
+        a_turn(3, "take lamp", visible=[LAMP]),
+        a_turn(4, "take lamp", visible=[LAMP]),
+        a_turn(5, "wave lamp", carried=[LAMP], effective=False),
+        a_turn(6, "wave bell", carried=[BELL], effective=False),
     ]
     form = ("syntax", "The parser understands “put … in …”, for example “put silver bell in brass lamp”.")
     assert new(*attempts) == [form]
@@ -93,16 +96,19 @@ def test_the_form_of_commands_that_worked_with_different_things_is_syntax():
 
 def test_what_the_parser_refuses_is_no_knowledge():
     attempts = [
-        a_turn(at, f"push {what}", "That does nothing.", failed=True) for at, what in enumerate(("a", "b", "c"))
+        a_turn(at, f"push {what}", "That does nothing.", effective=False) for at, what in enumerate(("a", "b", "c"))
     ]
     assert new(*attempts) == []
 
 
 def test_a_line_of_long_names_and_commands_still_fits():
     name, act = "a very long name " * 20, "put the thing in the other thing " * 10
-    done = [a_turn(0, f"{at} {act}", location=name, changed=[[7, "x", "open", True]]) for at in range(3)]
-    scored = a_turn(0, act, score=5, location=name, location_after_id=6, location_after=name)
-    dead = a_turn(0, act, "It bites. " * 90, died=True, location=name)
+    done = [
+        a_turn(0, f"{at} {act}", place=Location(5, name), changed=[AttributeChange(7, "x", "open", True)])
+        for at in range(3)
+    ]
+    scored = a_turn(0, act, score=5, place=Location(5, name), place_after=Location(6, name))
+    dead = a_turn(0, act, "It bites. " * 90, died=True, place=Location(5, name))
     texts = [text for _, text in new(*an_episode(*done, scored, dead))]
     assert [len(text) <= 400 for text in texts] == [True] * 2
     assert [" is deadly: " in text for text in texts] == [True, False]
@@ -110,7 +116,7 @@ def test_a_line_of_long_names_and_commands_still_fits():
 
 def test_of_forms_only_a_handful_is_kept():
     verbs = [f"verb{number}" for number in range(12)]
-    attempts = [a_turn(1, f"{verb} {what}", carried_before=[LAMP, BELL]) for verb in verbs for what in ("lamp", "bell")]
+    attempts = [a_turn(1, f"{verb} {what}", carried=[LAMP, BELL]) for verb in verbs for what in ("lamp", "bell")]
     assert len(new(*attempts)) == 8
 
 
@@ -119,40 +125,40 @@ def test_of_forms_only_a_handful_is_kept():
 
 def test_a_solution_is_borne_out_by_the_same_action_whatever_the_state():
     origin = an_episode(a_turn(0, "take lamp", score=5))
-    assert said_of(SCORES, origin, a_turn(0, "take lamp", score=5, carried_before=[BELL])) == "borne out"
+    assert said_of(SCORES, origin, a_turn(0, "take lamp", score=5, carried=[BELL])) == "borne out"
 
 
 @pytest.mark.parametrize(
-    ("text", "turn"),
+    ("text", "action", "outcome"),
     [
-        (SCORES, a_turn(0, "take lamp", score=5)),
-        (DIES, a_turn(0, "go in", died=True)),
+        (SCORES, "take lamp", {"score": 5}),
+        (DIES, "go in", {"died": True}),
     ],
 )
-def test_the_same_action_in_the_same_state_with_another_outcome_contradicts(text, turn):
-    otherwise = replace(turn, score=0, died=False)
+def test_the_same_action_in_the_same_state_with_another_outcome_contradicts(text, action, outcome):
+    turn, otherwise = a_turn(0, action, **outcome), a_turn(0, action)
     assert said_of(text, an_episode(turn), otherwise) == "contradicted"
     assert said_of(text, an_episode(a_turn(0), turn), a_turn(0), otherwise) == "contradicted"
 
 
 def opened(**fields):
-    return a_turn(0, "open chest", **{"changed": [[7, "chest", "open", True]]} | fields)
+    return a_turn(0, "open chest", **{"changed": [AttributeChange(7, "chest", "open", True)]} | fields)
 
 
 @pytest.mark.parametrize(
     ("before", "turn"),
     [
-        ((), {"location_id": 6}),
+        ((), {"place": Location(6, "Yard")}),
         ((), {"action": "take bell"}),
-        ((), {"carried_before": [LAMP]}),
-        ((), {"visible_before": [BELL]}),
+        ((), {"carried": [LAMP]}),
+        ((), {"visible": [BELL]}),
         ((), {"dark": True}),
-        ((), {"vehicle_id": 3}),
+        ((), {"vehicle": Location(3, "boat")}),
         ((), {"fault": "hung"}),
         ((), {"refused": "no"}),
         ((), {"score_before": 9, "score": 9}),
-        ((), {"carried_before": None}),
-        ((opened(location_id=4),), {}),
+        ((), {"carried": None}),
+        ((opened(place=Location(4, "Hall")),), {}),
     ],
     ids=[
         "another place",
@@ -170,23 +176,23 @@ def opened(**fields):
 )
 def test_another_action_or_state_contradicts_nothing(before, turn):
     origin = an_episode(a_turn(0, "take lamp", score=5))
-    refused = a_turn(0, **{"action": "take lamp", "response": "You can't.", "failed": True} | turn)
+    refused = a_turn(0, **{"action": "take lamp", "response": "You can't.", "effective": False} | turn)
     assert said_of(SCORES, origin, *before, refused) == "open"
 
 
 def test_a_refusal_before_what_was_done_there_the_first_time_contradicts_nothing():
     looked = a_turn(0, "examine shelf")
     origin = an_episode(looked, a_turn(0, "take lamp", score=5))
-    assert said_of(SCORES, origin, a_turn(0, "wait"), a_turn(0, "take lamp", failed=True)) == "open"
-    assert said_of(SCORES, origin, looked, a_turn(0, "take lamp", failed=True)) == "contradicted"
+    assert said_of(SCORES, origin, a_turn(0, "wait"), a_turn(0, "take lamp", effective=False)) == "open"
+    assert said_of(SCORES, origin, looked, a_turn(0, "take lamp", effective=False)) == "contradicted"
 
 
 def test_what_was_opened_and_closed_again_is_as_it_was():
-    closed = replace(opened(location_id=4), action="close chest", changed=[[7, "chest", "open", False]])
+    closed = a_turn(0, "close chest", place=Location(4, "Hall"), changed=[AttributeChange(7, "chest", "open", False)])
     origin = an_episode(a_turn(0), a_turn(0), a_turn(0, "take lamp", score=5))
-    refused = a_turn(0, "take lamp", failed=True)
-    assert said_of(SCORES, origin, opened(location_id=4), closed, refused) == "contradicted"
-    assert said_of(SCORES, origin, opened(location_id=4), a_turn(0), refused) == "open"
+    refused = a_turn(0, "take lamp", effective=False)
+    assert said_of(SCORES, origin, opened(place=Location(4, "Hall")), closed, refused) == "contradicted"
+    assert said_of(SCORES, origin, opened(place=Location(4, "Hall")), a_turn(0), refused) == "open"
 
 
 def test_points_are_given_once_so_a_second_try_in_the_same_episode_says_nothing():
@@ -196,9 +202,9 @@ def test_points_are_given_once_so_a_second_try_in_the_same_episode_says_nothing(
 
 
 def test_a_line_whose_turn_is_not_at_hand_is_not_contradicted():
-    assert said_of(SCORES, [], a_turn(0, "take lamp", failed=True)) == "open"
+    assert said_of(SCORES, [], a_turn(0, "take lamp", effective=False)) == "open"
     other = an_episode(a_turn(0, "take bell", score=5))
-    assert said_of(SCORES, other, a_turn(0, "take lamp", failed=True)) == "open"
+    assert said_of(SCORES, other, a_turn(0, "take lamp", effective=False)) == "open"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +214,7 @@ def test_a_line_whose_turn_is_not_at_hand_is_not_contradicted():
         ("“take lamp” at Kitchen (5) scores 5: Taken.", a_turn(7, "take lamp", score=5), "borne out"),
         ("“save” is not accepted: No.", a_turn(7, "save", refused="no"), "borne out"),
         ("“save” is not accepted: No.", a_turn(7, "save"), "contradicted"),
-        ("The parser understands “push …”, for example “push wall”.", a_turn(7, "push", failed=True), "open"),
+        ("The parser understands “push …”, for example “push wall”.", a_turn(7, "push", effective=False), "open"),
         ("Lamps burn out.", a_turn(7, "go in"), "open"),
     ],
 )

@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fixtures.knowledge import a_line, a_turn, an_episode
+from game_interface.models import Location
+from tests.fixtures.knowledge import a_line, an_episode
+from tests.fixtures.turns import a_turn
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, WisdomAnswer, updates_from
+from zorkgpt.memory.objects import AttributeChange
 
-TRAP = [[7, "trap door", "open", True]]
+TRAP = [AttributeChange(7, "trap door", "open", True)]
 
 
 def judged(line: KnowledgeLine, named: list[int], *turns, origin=(), earlier=()) -> tuple[list[str], dict[str, int]]:
@@ -47,9 +50,9 @@ SCORES = "“down” at Kitchen (5) scores 5 points and leads to Cellar (6)."
 @pytest.mark.parametrize(
     ("turn", "expected"),
     [
-        (a_turn(7, "down", "The trap door is shut.", failed=True), ACCEPTED),
-        (a_turn(7, "up", failed=True), REFUSED),
-        (a_turn(7, "down", location_id=9), REFUSED),
+        (a_turn(7, "down", "The trap door is shut.", effective=False), ACCEPTED),
+        (a_turn(7, "up", effective=False), REFUSED),
+        (a_turn(7, "down", place=Location(9, "Yard")), REFUSED),
         (a_turn(7, "down", score=5), REFUSED),
     ],
     ids=["its state is not known", "another action", "another place", "it scored"],
@@ -60,12 +63,12 @@ def test_a_line_in_a_fixed_form_is_contradicted_by_its_own_action_and_place_only
 
 def test_a_refusal_in_another_state_contradicts_nothing_whatever_the_model_says():
     opened = a_turn(0, "open trap door", changed=TRAP)
-    scored = a_turn(0, "down", score=5, location_after_id=6)
+    scored = a_turn(0, "down", score=5, place_after=Location(6, ""))
     line = a_line(SCORES, first_turn=2, last_turn=2)
-    *earlier, refused = an_episode(a_turn(0), a_turn(0), a_turn(0, "down", failed=True))
+    *earlier, refused = an_episode(a_turn(0), a_turn(0), a_turn(0, "down", effective=False))
     origin = an_episode(opened, scored)
     assert judged(line, [3], refused, origin=origin, earlier=earlier) == REFUSED
-    *earlier, refused = an_episode(replace(opened, location_id=5), a_turn(0, "down", failed=True))
+    *earlier, refused = an_episode(a_turn(0, "open trap door", changed=TRAP), a_turn(0, "down", effective=False))
     reasons, counts = judged(line, [2], refused, origin=origin, earlier=earlier)
     assert (reasons, counts) == (["Ep2, T2: It was otherwise."], {})
 

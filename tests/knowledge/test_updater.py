@@ -2,19 +2,21 @@
 
 from dataclasses import replace
 
-from tests.fixtures.knowledge import a_turn, an_episode
+from game_interface.models import Item
+from session.history import TurnRecord
+from tests.fixtures.knowledge import an_episode
+from tests.fixtures.turns import a_turn
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.updater import KnowledgeUpdater
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
-from zorkgpt.runlog.events import TurnPlayed
 
 HIT = a_turn(0, "attack rat with stick", "It falls.", score=5)
-MISS = a_turn(0, "attack rat with stick", "You miss.", failed=True)
-ELSEWHERE = a_turn(0, "attack rat with stick", "There is no rat here.", failed=True, visible_before=[[3, "tree", 5]])
+MISS = a_turn(0, "attack rat with stick", "You miss.", effective=False)
+ELSEWHERE = a_turn(0, "attack rat with stick", "There is no rat here.", effective=False, visible=[Item(3, "tree", 5)])
 
 
-def over(tmp_path, *episodes: tuple[TurnPlayed, ...]) -> KnowledgeLine:
+def over(tmp_path, *episodes: tuple[TurnRecord, ...]) -> KnowledgeLine:
     """The line about the points, after these episodes."""
     played = {
         number: tuple(replace(turn, episode=number) for turn in an_episode(*turns))

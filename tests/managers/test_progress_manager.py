@@ -14,7 +14,7 @@ from session.history import TurnRecord
 from tests.fixtures.runs import RULES, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import EpisodeEnded, TurnPlayed
+from zorkgpt.runlog.events import EpisodeEnded
 
 BACK_AND_FORTH = ["north", "south"] * 4
 
@@ -28,8 +28,8 @@ def test_the_player_is_told_that_it_goes_in_a_circle(tmp_path):
         context = run.managers.context.player_context(run.services.game.observe(), "")
         run.process_turn()
     assert context.notices == (circle,)
-    told = [turn.notices for turn in read_episode(tmp_path, 1) if isinstance(turn, TurnPlayed)]
-    assert told == [[]] * 7 + [[circle]]
+    told = [turn.notices for turn in read_episode(tmp_path, 1) if isinstance(turn, TurnRecord)]
+    assert told == [()] * 7 + [(circle,)]
     assert read_episode(tmp_path, 1)[-1].metrics["progress"] == {"loops": 1, "stuck": 0, "turns_stuck": 0}
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from session.history import TurnRecord
 from tests.fixtures.memory import memory
 from tests.fixtures.runs import a_run
 from tests.fixtures.stores import journal_file
@@ -16,7 +17,6 @@ from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import TurnPlayed
 
 
 class Play:
@@ -206,8 +206,8 @@ def test_what_the_player_saw_is_what_stood_at_the_end_of_the_turn_before(played)
     then.refresh()
     told = 0
     for event in read_episode(folder, 2):
-        if isinstance(event, TurnPlayed) and event.memory_shown:
-            texts = {one.text for one in then.memories(event.location_id, 2, event.turn - 1)}
+        if isinstance(event, TurnRecord) and event.memory_shown:
+            texts = {one.text for one in then.memories(event.before.location_id, 2, event.turn - 1)}
             lines = [line for line in event.memory_shown.splitlines() if line.lstrip().startswith("[")]
             told += len(lines)
             assert all(any(text in line for text in texts) for line in lines)

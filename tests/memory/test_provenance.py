@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from session.history import TurnRecord
 from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from tests.fixtures.runs import a_run
 from tests.fixtures.stores import journal_file
@@ -13,7 +14,6 @@ from zorkgpt.memory.provenance import AsOf, Showings
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import TurnPlayed
 
 
 @pytest.fixture
@@ -92,13 +92,13 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
     with a_run(tmp_path, turns=30) as run:
         run.play_episode()
         run.play_episode()
-        turns = [event for n in (1, 2) for event in read_episode(tmp_path, n) if isinstance(event, TurnPlayed)]
+        turns = [event for n in (1, 2) for event in read_episode(tmp_path, n) if isinstance(event, TurnRecord)]
         shown = [turn for turn in turns if "] Initial contents: " in turn.memory_shown]
-        place = shown[0].location_id
+        place = shown[0].before.location_id
         [told] = run.simple_memory.explain("Initial contents", place)
     expected = []
     for episode in (1, 2):
-        its = [turn.turn for turn in shown if (turn.episode, turn.location_id) == (episode, place)]
+        its = [turn.turn for turn in shown if (turn.episode, turn.before.location_id) == (episode, place)]
         expected += [Showings(episode, its[0], its[-1], len(its))] if its else []
     assert list(told.shown) == expected
     assert json.loads(json.dumps(told.to_dict()))["shown"][0]["first_turn"] == expected[0].first_turn

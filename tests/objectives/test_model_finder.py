@@ -106,7 +106,7 @@ def test_the_model_is_told_what_is_certain_and_what_is_in_words():
 def test_the_model_is_told_which_turns_scored():
     scored = turn(15, "take lamp", "Taken.", before=at(score=3), after=at(score=6))
     prompt = discovery_prompt(situation(turns=(scored, turn(16, before=at(score=6)))))[1].content
-    assert 'Turn 15, at "Hall": "take lamp", score 3 to 6, and the game said\n' in prompt
+    assert 'Turn 15, at "Hall": "take lamp", "score +3", and the game said\n' in prompt
     assert 'Turn 16, at "Hall": "wait", and the game said\n' in prompt
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from session.history import TurnRecord
 from tests.fixtures.runs import CtrlC, a_run
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.memory.claims import Claim, Relation
@@ -12,7 +13,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 from zorkgpt.offline.scoring_plan import Need, ScoringPlan, ScoringStep, scoring_steps
 from zorkgpt.runlog.episodes import count_failures, read_episode
-from zorkgpt.runlog.events import LeftToTry, TurnPlayed
+from zorkgpt.runlog.events import LeftToTry
 
 TREASURE = (
     a_step("take leaflet > 1", held=("leaflet",), effective=True),
@@ -175,18 +176,18 @@ def test_only_at_any_price_does_a_stuck_plan_turn_to_all_that_was_done():
 TURNS = 200
 
 
-def turns_of(workdir, episode: int) -> list[TurnPlayed]:
-    return [event for event in read_episode(workdir, episode) if isinstance(event, TurnPlayed)]
+def turns_of(workdir, episode: int) -> list[TurnRecord]:
+    return [event for event in read_episode(workdir, episode) if isinstance(event, TurnRecord)]
 
 
-def points(turns: list[TurnPlayed]) -> dict[tuple[int | None, str], int]:
-    scored = (turn for turn in turns if turn.score > turn.score_before)
-    return {(turn.location_id, turn.action): turn.turn for turn in scored}
+def points(turns: list[TurnRecord]) -> dict[tuple[int | None, str], int]:
+    scored = (turn for turn in turns if turn.transition.points > 0)
+    return {(turn.before.location_id, turn.action): turn.turn for turn in scored}
 
 
-def turn_reaching(score: int, turns: list[TurnPlayed]) -> int:
+def turn_reaching(score: int, turns: list[TurnRecord]) -> int:
     """The first turn with at least this score; StopIteration where there is none."""
-    return next(turn.turn for turn in turns if turn.score >= score)
+    return next(turn.turn for turn in turns if turn.after.score >= score)
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +203,7 @@ def three_episodes(tmp_path_factory):
 def test_a_later_episode_scores_at_least_what_an_earlier_one_proved_and_sooner(three_episodes):
     earlier, *later = (turns_of(three_episodes, episode) for episode in (1, 2, 3))
     for turns in later:
-        proven = max(turn.score for turn in earlier)
+        proven = max(turn.after.score for turn in earlier)
         assert proven > 0
         assert turn_reaching(proven, turns) < turn_reaching(proven, earlier)
         earlier = turns
@@ -226,7 +227,7 @@ def test_no_episode_is_like_the_last_while_something_is_untried(three_episodes):
     left = [event for event in read_episode(three_episodes, 3) if isinstance(event, LeftToTry)]
     assert len(left) == 1
     assert any(left[0].places.values())
-    assert set(left[0].places) >= {str(turn.location_id) for turn in turns_of(three_episodes, 3)}
+    assert set(left[0].places) >= {str(turn.before.location_id) for turn in turns_of(three_episodes, 3)}
 
 
 def test_without_memory_every_episode_is_the_first(tmp_path):
@@ -260,4 +261,4 @@ def test_what_a_person_has_vetoed_is_no_step_of_the_plan(tmp_path):
         run.play_episode()
     planned = [turn for turn in turns_of(tmp_path, 2) if "earlier episode" in turn.reasoning]
     assert planned
-    assert (place, action) not in [(turn.location_id, turn.action) for turn in planned]
+    assert (place, action) not in [(turn.before.location_id, turn.action) for turn in planned]

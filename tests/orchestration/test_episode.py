@@ -10,11 +10,12 @@ import pytest
 
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.errors import ConfigurationError, WorkdirError
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, LeftToTry, TurnPlayed
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, LeftToTry
 
 
 @pytest.mark.slow
@@ -30,7 +31,7 @@ def test_the_log_holds_every_turn_and_both_ends(tmp_path):
     with a_run(tmp_path, turns=7) as run:
         run.play_episode()
     events = read_episode(tmp_path, 1)
-    assert [type(event) for event in events] == [EpisodeStarted, *[TurnPlayed] * 7, LeftToTry, EpisodeEnded]
+    assert [type(event) for event in events] == [EpisodeStarted, *[TurnRecord] * 7, LeftToTry, EpisodeEnded]
     assert [event.turn for event in events[1:-2]] == list(range(1, 8))
     assert events[0].story["bundled"] is True
     assert events[-1].reason == "turn limit"
@@ -151,7 +152,7 @@ def test_the_same_seed_plays_the_same_episode(tmp_path):
     for folder in ("a", "b"):
         with a_run(tmp_path / folder, turns=40, seed=3) as run:
             run.play_episode()
-        turns = [event for event in read_episode(tmp_path / folder, 1) if isinstance(event, TurnPlayed)]
+        turns = [event for event in read_episode(tmp_path / folder, 1) if isinstance(event, TurnRecord)]
         logs.append([(turn.action, turn.response, turn.memory_shown) for turn in turns])
     assert logs[0] == logs[1]
 

@@ -8,6 +8,7 @@ from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
 from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.walkthrough import (
     BUNDLED_SEED,
@@ -19,7 +20,7 @@ from tests.fixtures.walkthrough import (
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import ObjectivesUpdated, TurnPlayed
+from zorkgpt.runlog.events import ObjectivesUpdated
 
 LINE = "Put the chest to use; done when the amber bead is on or in the sea chest"
 PROPOSED = {
@@ -70,7 +71,7 @@ def test_the_log_says_what_was_pursued_as_of_each_turn(tmp_path):
         status = run.managers.objectives.get_status()
     turn, told = 0, []
     for event in read_episode(tmp_path, 1):
-        if isinstance(event, TurnPlayed):
+        if isinstance(event, TurnRecord):
             turn = event.turn
         elif isinstance(event, ObjectivesUpdated):
             assert (event.episode, event.turn) == (1, turn)

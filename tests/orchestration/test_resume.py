@@ -18,6 +18,7 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
 from tests.fixtures.kills import killed
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
 from tests.fixtures.stories import of_another_build
@@ -25,7 +26,7 @@ from zorkgpt.errors import CheckpointError, LLMError, WorkdirError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory
 from zorkgpt.runlog.episodes import last_end, read_episode
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, TurnPlayed
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed
 from zorkgpt.runlog.story_folder import StoryMark, mark_folder
 
 LOG = "episode_log.jsonl"
@@ -50,7 +51,7 @@ def an_interrupted_one(workdir: Path, at: int = 4, **options) -> None:
 
 
 def turns_of(workdir: Path) -> list[tuple]:
-    turns = [event for event in read_episode(workdir, 1) if isinstance(event, TurnPlayed)]
+    turns = [event for event in read_episode(workdir, 1) if isinstance(event, TurnRecord)]
     return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
 
 
@@ -70,7 +71,7 @@ def test_the_log_says_how_it_was_cut_short_and_that_it_went_on(tmp_path):
     with a_run(tmp_path, turns=6) as run:
         run.play_episode(resume=1)
     events = read_episode(tmp_path, 1)
-    rest = [event for event in events[1:] if not isinstance(event, TurnPlayed)]
+    rest = [event for event in events[1:] if not isinstance(event, TurnRecord)]
     ends = [event for event in rest if isinstance(event, EpisodeEnded | EpisodeResumed)]
     assert [type(event) for event in ends] == [EpisodeEnded, EpisodeResumed, EpisodeEnded]
     assert [end.reason for end in (ends[0], ends[2])] == ["interrupted", "turn limit"]

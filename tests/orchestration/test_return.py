@@ -9,10 +9,12 @@ import pytest
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
 from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.runlog.episodes import read_episode, run_directory
-from zorkgpt.runlog.events import Returned, TurnPlayed
+from zorkgpt.run_folder import run_directory
+from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.events import Returned
 
 TURNS = 50
 
@@ -29,7 +31,7 @@ def a_returning_run(workdir, *, turns=TURNS, llm=None, kind="rules", watchers=()
 
 
 def turns_of(workdir, episode):
-    return [event for event in read_episode(workdir, episode) if isinstance(event, TurnPlayed)]
+    return [event for event in read_episode(workdir, episode) if isinstance(event, TurnRecord)]
 
 
 def return_of(workdir, episode):
@@ -48,9 +50,10 @@ def test_the_second_episode_goes_back_to_what_the_first_one_found(tmp_path):
     assert (returned.from_episode, returned.commands) == (1, len(replayed))
     assert {turn.player for turn in replayed} == {"return"}
     assert {turn.player for turn in own} == {"rules"}
-    assert (replayed[-1].location_after_id, replayed[-1].score) == (origin.location_after_id, origin.score)
-    assert set(replayed[-1].inventory) >= set(origin.inventory)
-    assert origin.score > turns_of(tmp_path, 1)[0].score
+    reached, wanted = replayed[-1].after, origin.after
+    assert (reached.location, reached.score) == (wanted.location, wanted.score)
+    assert {item.num for item in reached.inventory} >= {item.num for item in wanted.inventory}
+    assert wanted.score > turns_of(tmp_path, 1)[0].after.score
     assert "Going back to" in replayed[0].reasoning
 
 
@@ -159,7 +162,7 @@ def _claim_that_all_steps_led_to(workdir, place):
     lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     for line in lines:
         if line["event"] == "turn_played":
-            line["location_after_id"] = place
+            line["after"]["location"]["num"] = place
     log.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from game_interface.game import Game
 from managers.checkpoint_manager import read_saved
+from session.history import TurnRecord
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
 from tests.fixtures.small_world import (
     CLIFF,
@@ -23,7 +24,6 @@ from tests.fixtures.small_world import (
 )
 from zorkgpt.errors import WorkdirError
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.world.map_file import load_map
 
 
@@ -32,7 +32,7 @@ def the_walkthrough(workdir: Path, *, game: Game | None = None, **options):
 
 
 def turns_of(workdir: Path, episode: int = 1) -> list[tuple]:
-    turns = [event for event in read_episode(workdir, episode) if isinstance(event, TurnPlayed)]
+    turns = [event for event in read_episode(workdir, episode) if isinstance(event, TurnRecord)]
     return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
 
 
@@ -118,7 +118,7 @@ def test_the_rules_player_plays_by_the_worlds_own_grammar_and_learns_from_its_de
     assert ways.items() <= EXITS.items()
     assert [end.deaths for end in ends] == [1, 0, 0]
     assert [end.score for end in ends[1:]] == [5, 5]
-    turns = [event for event in read_episode(tmp_path, 1) if isinstance(event, TurnPlayed)]
+    turns = [event for event in read_episode(tmp_path, 1) if isinstance(event, TurnRecord)]
     assert not any("make sense" in turn.response for turn in turns)
 
 

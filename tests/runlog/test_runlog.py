@@ -4,38 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from zorkgpt.runlog.episodes import (
-    FailureCount,
-    RunLogWriter,
-    count_failures,
-    episodes_in,
-    read_episode,
-    read_events,
-    run_directory,
-)
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, ObjectivesUpdated, TurnPlayed
+from game_interface.models import Item, Location
+from tests.fixtures.turns import a_turn
+from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.runlog.episodes import FailureCount, RunLogWriter, count_failures, read_episode, read_events
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, ObjectivesUpdated
 
 STARTED = EpisodeStarted(1, "2026-01-01T00:00:00+00:00", "rules", {"title": "A story"}, 1, 10, "Here\n“begins” it.")
-TURN = TurnPlayed(
-    episode=1,
-    turn=1,
-    player="rules",
-    location_id=5,
-    location="Kitchen",
-    location_after_id=5,
-    location_after="Kitchen",
-    action="push wall",
-    reasoning="",
-    response="Nothing happens.\u2028\n",
-    score_before=0,
-    score=0,
-    moves=1,
-    inventory=["lamp"],
-    died=False,
-    finished=False,
-    victory=False,
-    failed=True,
-)
+TURN = a_turn(1, "push wall", "Nothing happens.\u2028\n", carried=[Item(3, "lamp", 1)], effective=False)
 KNOWN = KnowledgeUpdated(1, 1, added=["It bites."], struck=[], text="# Knowledge\n\n- It bites.\n")
 WANTED = ObjectivesUpdated(1, 1, [{"text": "Take the “lamp”", "status": "open"}])
 ENDED = EpisodeEnded(1, "2026-01-01T00:00:01+00:00", "turn limit", 1, 0, 100, 1, 0, {"core": 1})
@@ -52,7 +28,7 @@ def test_what_is_written_is_read_back(tmp_path):
 
 def test_half_a_surrogate_pair_is_written_and_read_back(tmp_path):
     path = tmp_path / "log.jsonl"
-    written = replace(TURN, reasoning="half \ud83d a pair", action="\udc80")
+    written = a_turn(1, "\udc80", reasoning="half \ud83d a pair")
     with RunLogWriter(path) as log:
         log.write(written)
     assert list(read_events(path)) == [written]
@@ -74,10 +50,9 @@ def test_an_empty_directory_has_no_episodes(tmp_path):
 
 
 def test_a_failure_is_repeated_if_the_same_failed_at_the_same_place_before_in_any_episode():
-    elsewhere = replace(TURN, location_id=6)
-    worked = replace(TURN, action="open door", failed=False)
-    first = [STARTED, TURN, replace(TURN, action="Push  WALL"), elsewhere, worked]
-    second = [replace(TURN, episode=2), replace(worked, episode=2, failed=True)]
+    elsewhere = a_turn(1, "push wall", place=Location(6, "Hall"), effective=False)
+    first = [STARTED, TURN, a_turn(1, "Push  WALL", effective=False), elsewhere, a_turn(1, "open door")]
+    second = [replace(TURN, episode=2), a_turn(1, "open door", episode=2, effective=False)]
     assert list(count_failures([first, second])) == [FailureCount(1, 4, 3, 1), FailureCount(2, 2, 2, 1)]
 
 

@@ -83,7 +83,7 @@ def test_fields_of_the_wrong_kind_break_nothing(tmp_path):
         "episodes/1/actions",
     ):
         assert asked.get(f"/api/{path}").status_code == 200
-    assert asked.get("/api/run").json()["episodes"][0]["count"] == len(strange)
+    assert asked.get("/api/run").json()["damage"][0]["unreadable"] == len(strange)
 
 
 def test_a_resumed_episode_goes_on_from_its_checkpoint(tmp_path):

@@ -10,7 +10,7 @@ from zorkgpt.cli.display import console_for
 from zorkgpt.cli.paths import configured_paths
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.extras import IS_CHECKOUT
-from zorkgpt.runlog.episodes import episodes_in
+from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.story_folder import StoryFolder, story_folders
 from zorkgpt.text import number_of, printable
 

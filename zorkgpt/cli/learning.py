@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from session.history import TurnRecord
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, PlaceKey
@@ -13,8 +14,9 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.markdown import read_document, sidecar
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial
-from zorkgpt.runlog.episodes import FailureCount, count_failures, episodes_in, last_end, read_episode
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
+from zorkgpt.run_folder import episodes_in
+from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event
 from zorkgpt.stand_in import RULES
 
 TitleKey = tuple[PlaceKey, str]
@@ -71,15 +73,15 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
     shown: Counter[TitleKey] = Counter()
     gains: dict[tuple[int | str, int], int] = {}
     followed = {(one.location_id, one.title) for one in trials}
-    ends: list[tuple[EpisodeEnded, str, list[TurnPlayed]]] = []
+    ends: list[tuple[EpisodeEnded, str, list[TurnRecord]]] = []
 
     def logs() -> Iterable[Sequence[Event]]:
         for number in numbers:
             events = read_episode(workdir, number, log_name)
-            turns = [event for event in events if isinstance(event, TurnPlayed)]
+            turns = [event for event in events if isinstance(event, TurnRecord)]
             for turn in turns:
-                shown.update(key for key in followed if key[0] == turn.location_id and _is_shown(key[1], turn))
-                gains[turn.episode, turn.turn] = (turn.score or 0) - (turn.score_before or 0)
+                shown.update(key for key in followed if key[0] == turn.before.location_id and _is_shown(key[1], turn))
+                gains[turn.episode, turn.turn] = turn.transition.points
             if (end := last_end(events)) is not None:
                 player = next((event.player for event in events if isinstance(event, EpisodeStarted)), "")
                 ends.append((end, player, turns))
@@ -117,7 +119,7 @@ def _remembered(memories: Path | str) -> tuple[Document, list[Trial]]:
         return Document(), []
 
 
-def _is_shown(title: str, turn: TurnPlayed) -> bool:
+def _is_shown(title: str, turn: TurnRecord) -> bool:
     return f"] {title}:" in turn.memory_shown
 
 

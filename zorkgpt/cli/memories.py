@@ -243,7 +243,7 @@ def export(
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
     from zorkgpt.memory.provenance import AsOf
     from zorkgpt.memory.retrieval import LocatedMemory
-    from zorkgpt.runlog.episodes import RUNS
+    from zorkgpt.run_folder import RUNS
 
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_AS_OF:

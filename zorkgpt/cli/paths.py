@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.errors import StoryFileNotFound, WorkdirError
-from zorkgpt.runlog.episodes import EPISODE_LOG, RUNS
-from zorkgpt.runlog.story_folder import (
-    MAP_FILE,
-    MARKER,
-    STATE_FILE,
-    StoryFolder,
-    StoryMark,
-    check_story,
-    folder_for,
-    read_mark,
-    story_folders,
-)
+from zorkgpt.run_folder import EPISODE_LOG, MAP_FILE, MARKER, RUNS, STATE_FILE
+from zorkgpt.runlog.story_folder import StoryFolder, StoryMark, check_story, folder_for, read_mark, story_folders
 
 if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration

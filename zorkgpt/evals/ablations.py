@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
 from zorkgpt.encoding import as_json
 from zorkgpt.files import write_file
 from zorkgpt.memory import episode_snapshot
@@ -18,8 +19,8 @@ from zorkgpt.memory.storage import changes
 from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.markdown import MarkdownStore
-from zorkgpt.runlog.episodes import read_episode, run_directory
-from zorkgpt.runlog.events import TurnPlayed
+from zorkgpt.run_folder import run_directory
+from zorkgpt.runlog.episodes import read_episode
 
 _SOURCE = "evaluation"
 """Who changes the memory file here, for its history."""
@@ -78,9 +79,9 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
     ephemeral = kept.memories if kept else {}
     events = read_episode(workdir, last, config.episode_log_file)
     names: dict[PlaceKey, str] = {
-        turn.location_id: turn.location
+        turn.before.location.num: turn.before.location.name
         for turn in events
-        if isinstance(turn, TurnPlayed) and turn.location_id is not None
+        if isinstance(turn, TurnRecord) and turn.before.location is not None
     }
 
     def change(document: Document) -> ChangedDocument:

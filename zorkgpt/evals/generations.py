@@ -13,7 +13,7 @@ from zorkgpt.evals.protocols import GenerationProtocol
 from zorkgpt.evals.runs import Counted, EpisodeFiles, EvaluationRun, TurnCounter, moved_run
 from zorkgpt.evals.snapshot import merge_snapshot, undone_before
 from zorkgpt.log import get_logger
-from zorkgpt.runlog.episodes import run_directory
+from zorkgpt.run_folder import run_directory
 
 log = get_logger(__name__)
 

@@ -7,22 +7,16 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
+from session.history import TurnRecord
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import EvaluationFailed
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import ShownMemories, StatementKey, read_shown
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import Trials
-from zorkgpt.runlog.episodes import (
-    MODEL_CALLS,
-    FailureCount,
-    count_failures,
-    last_end,
-    read_episode,
-    read_events,
-    turns_to_scores,
-)
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled, Returned, TurnPlayed
+from zorkgpt.run_folder import MODEL_CALLS
+from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, read_events, turns_to_scores
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled, Returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +220,7 @@ def _failures(logs: Sequence[Sequence[Event]]) -> list[FailureCount]:
     """Return a count for each log, in order, also for those without turns."""
     counted = iter(count_failures(logs))
     return [
-        next(counted) if any(isinstance(event, TurnPlayed) for event in events) else FailureCount(0, 0, 0, 0)
+        next(counted) if any(isinstance(event, TurnRecord) for event in events) else FailureCount(0, 0, 0, 0)
         for events in logs
     ]
 
@@ -235,10 +229,12 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
     begun = next(event for event in events if isinstance(event, EpisodeStarted))
     end = last_end(events)
     assert end is not None
-    turns = [event for event in events if isinstance(event, TurnPlayed)]
+    turns = [event for event in events if isinstance(event, TurnRecord)]
     numbers = {turn.turn for turn in turns}
     if len(numbers) != end.turns or not all(1 <= number <= end.turns for number in numbers):
         raise EvaluationFailed(f"turns are missing in the log of episode {files.episode}, {files.directory}")
+    scores = {turn.turn: score for turn in turns if (score := turn.after.score) is not None}
+    played = [(turn.action, turn.after.location_id, turn.after.score) for turn in turns]
     shown = list(read_shown(files.directory))
     followed, worked = _trials(run, files)
     places = _places(begun, turns)
@@ -251,14 +247,14 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
         reason=end.reason,
         turns=end.turns,
         score=end.score,
-        best_score=max((turn.score for turn in turns if turn.score is not None), default=end.score),
+        best_score=max(scores.values(), default=end.score),
         max_score=end.max_score,
         places=tuple(sorted(places)),
         deaths=end.deaths,
         failed=failed.failed,
         repeated_failed=failed.repeated,
         scored=turns_to_scores(turns),
-        score_turns={turn.turn: turn.score for turn in _changes(turns) if turn.score is not None},
+        score_turns={turn.turn: scores[turn.turn] for turn in turns if turn.transition.points},
         shown=sum(row.shown for row in shown),
         earlier=sum(row.earlier for row in shown),
         decided=sum(row.decided for row in shown),
@@ -272,7 +268,7 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
         returned=len(returns),
         arrived=sum(event.arrived for event in returns),
         truth=TruthCounts.of(shown),
-        transcript=sha256(as_json([(turn.action, turn.location_after_id, turn.score) for turn in turns])).hexdigest(),
+        transcript=sha256(as_json(played)).hexdigest(),
         usage=_usage(files),
         parts_s=_parts(turns),
         seconds=_seconds(begun, end),
@@ -280,17 +276,17 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
     )
 
 
-def _places(begun: EpisodeStarted, turns: Iterable[TurnPlayed]) -> set[int]:
-    found = {begun.location_id, *(turn.location_after_id for turn in turns)}
+def _places(begun: EpisodeStarted, turns: Iterable[TurnRecord]) -> set[int]:
+    found = {begun.location_id, *(turn.after.location_id for turn in turns)}
     return {place for place in found if place is not None}
 
 
-def _still_shown(undone: Sequence[StatementKey], shown: Iterable[ShownMemories], turns: Iterable[TurnPlayed]) -> int:
+def _still_shown(undone: Sequence[StatementKey], shown: Iterable[ShownMemories], turns: Iterable[TurnRecord]) -> int:
     """Count the memories that were shown although a restart had undone them, and before they were learned again."""
     learned: dict[StatementKey, int] = {}
     for turn in turns:
         for event in turn.memory_events:
-            learned.setdefault((event["location_id"], event["title"], event["text"]), turn.turn)
+            learned.setdefault((event.location_id, event.title, event.text), turn.turn)
     found = {undone[index] for row in shown for index in row.undone if row.turn <= learned.get(undone[index], row.turn)}
     return len(found)
 
@@ -306,16 +302,11 @@ def _untrue_spans(rows: Iterable[ShownMemories]) -> list[int]:
     return [last[one] - turn + 1 for one, turn in first.items()]
 
 
-def _parts(turns: Iterable[TurnPlayed]) -> dict[str, float]:
+def _parts(turns: Iterable[TurnRecord]) -> dict[str, float]:
     total: Counter[str] = Counter()
     for turn in turns:
         total.update(turn.parts_s)
     return dict(total)
-
-
-def _changes(turns: Iterable[TurnPlayed]) -> list[TurnPlayed]:
-    """Return the turns that changed the score."""
-    return [turn for turn in turns if turn.score != turn.score_before]
 
 
 def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:

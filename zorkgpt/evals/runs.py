@@ -26,7 +26,8 @@ from zorkgpt.evals.truth import LocatedEphemeral, TruthRecorder, ephemeral_of
 from zorkgpt.files import write_file
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import logging_to
-from zorkgpt.runlog.episodes import last_end, read_episode, run_directory
+from zorkgpt.run_folder import run_directory
+from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 if TYPE_CHECKING:

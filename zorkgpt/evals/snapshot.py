@@ -21,7 +21,7 @@ from zorkgpt.knowledge.merging import merge_knowledge
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.models import fields_of, memory_of
 from zorkgpt.objectives.file import merge_objectives
-from zorkgpt.runlog.episodes import episodes_in, run_directory
+from zorkgpt.run_folder import episodes_in, run_directory
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import read_map, write_map
 from zorkgpt.world.merging import merge_maps

@@ -20,7 +20,7 @@ from zorkgpt.memory.models import Memory, Persistence, PlaceKey, same_episode
 from zorkgpt.memory.objects import STATES, PlacedObject
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.upkeep.audit import is_so
-from zorkgpt.runlog.episodes import run_directory
+from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 FILE_NAME = "shown_memories.jsonl"

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from zorkgpt.runlog.events import EpisodeStarted, Event, LeftToTry, TurnPlayed
+from session.history import TurnRecord
+from session.outcome import effective
+from zorkgpt.runlog.events import EpisodeStarted, Event, LeftToTry
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +62,23 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
     refused: list[tuple[int, str]] = []
     deadly = survived = False
     for turn in events:
-        if not isinstance(turn, TurnPlayed) or turn.refused or turn.fault:
+        if not isinstance(turn, TurnRecord) or turn.transition.refused or turn.transition.fault:
             continue
-        if turn.location_id is not None:
-            obeyed = (each for each in turn.rejections if each.get("judge") == "story" and each.get("obeyed"))
-            refused.extend((turn.location_id, str(each["action"])) for each in obeyed)
-        if turn.died or (turn.finished and not turn.victory):
-            deadly, survived = True, not turn.finished
+        step, after = turn.transition, turn.after
+        if (place := step.before.location_id) is not None:
+            refused += [(place, each.action) for each in turn.rejections if each.judge == "story" and each.obeyed]
+        if step.died or (step.finished and not step.victory):
+            deadly, survived = True, not step.finished
             break
         steps.append(
             TrailStep(
-                turn.action,
-                observed_state(turn.location_after_id, turn.inventory, turn.score),
-                turn.location_after,
-                turn.effective,
+                step.action,
+                observed_state(after.location_id, (item.name for item in after.inventory or ()), after.score),
+                after.location_name,
+                effective(step),
             )
         )
-        if turn.finished:
+        if step.finished:
             # Nothing can be done after the end.
             steps.pop()
             break

@@ -10,7 +10,8 @@ from zorkgpt.errors import FileError
 from zorkgpt.explore.archive import Archive
 from zorkgpt.explore.trail import Trail, trail_of
 from zorkgpt.files import write_file
-from zorkgpt.runlog.episodes import episodes_in, last_end, read_events, run_directory
+from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.runlog.episodes import last_end, read_events
 from zorkgpt.runlog.events import EpisodeStarted, Returned
 
 log = logging.getLogger("zorkgpt.explore")

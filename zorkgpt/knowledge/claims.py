@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
+from game_interface.models import Item, Observation
+from session.history import TurnRecord
+from session.outcome import effective, failed
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
-from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.text import normalized_action
 
 _ACTION_LIMIT = 80
@@ -49,23 +50,23 @@ class KnowledgeClaim:
     place: int | None = None
     """None: anywhere."""
 
-    def is_about(self, turn: TurnPlayed) -> bool:
+    def is_about(self, turn: TurnRecord) -> bool:
         """Return whether the turn tests the claim."""
         if self.kind is ClaimKind.BEST:
             return False
         if self.kind is ClaimKind.UNDERSTOOD:
             return self.action == form_of_command(turn)
-        return normalized_action(turn.action) == self.action and self.place in (None, turn.location_id)
+        return normalized_action(turn.action) == self.action and self.place in (None, turn.before.location_id)
 
-    def is_borne_out(self, turn: TurnPlayed) -> bool:
+    def is_borne_out(self, turn: TurnRecord) -> bool:
         """Return whether a turn that tests the claim supports it."""
         if self.kind is ClaimKind.DEATH:
-            return turn.died
+            return turn.transition.died
         if self.kind is ClaimKind.POINTS:
-            return points_gained(turn) > 0
+            return turn.transition.points > 0
         if self.kind is ClaimKind.REFUSED:
-            return turn.refused is not None
-        return turn.effective
+            return turn.transition.refused is not None
+        return effective(turn.transition)
 
 
 _AT = r"“(?P<action>[^”]+)” at .*? \((?P<place>\d+)\)"
@@ -88,17 +89,17 @@ def parse_claim(text: str) -> KnowledgeClaim | None:
     return None
 
 
-def death_line(turn: TurnPlayed) -> str:
+def death_line(turn: TurnRecord) -> str:
     """Return the line about a turn on which the player died, with the game's last words before it."""
     text = f"“{quoted_command(turn)}” at {numbered_place(turn)} is deadly: "
     return text + _last_sentences(turn, min(_LAST_WORDS_LIMIT, MAX_CHARS - len(text)))
 
 
-def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
+def points_line(turn: TurnRecord, earlier: Sequence[TurnRecord]) -> str:
     """Return the line about a turn that scored, with what was done at that place before it."""
-    text = f"“{quoted_command(turn)}” at {numbered_place(turn)} scores {_points(points_gained(turn))}"
-    if turn.location_after_id != turn.location_id:
-        text += f" and leads to {_place(turn.location_after, turn.location_after_id)}"
+    text = f"“{quoted_command(turn)}” at {numbered_place(turn)} scores {_points(turn.transition.points)}"
+    if turn.after.location != turn.before.location:
+        text += f" and leads to {_numbered(turn.after)}"
     before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparations(turn, earlier)))[-_MAX_PREPARING:]
     while before:
         *rest, last = before
@@ -110,20 +111,20 @@ def points_line(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> str:
     return f"{text}."
 
 
-def refused_line(turn: TurnPlayed) -> str:
+def refused_line(turn: TurnRecord) -> str:
     """Return the line about a command that never reached the game."""
     return f"“{quoted_command(turn)}” is not accepted: {cut(turn.response, _REASON_LIMIT) or '(no response)'}"
 
 
-def form_line(form: str, example: TurnPlayed) -> str:
+def form_line(form: str, example: TurnRecord) -> str:
     """Return the line about commands of one form that worked."""
     return f"The parser understands “{form}”, for example “{quoted_command(example)}”."
 
 
-def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> str:
+def best_line(episode: int | str, turns: Sequence[TurnRecord], score: int) -> str:
     """Return the line about an episode as a whole, with the order in which it scored."""
     text = f"Episode {episode} scored {_points(score)} in {len(turns)} turns, in this order: "
-    steps = [f"“{quoted_command(turn)}” at {numbered_place(turn)}" for turn in turns if points_gained(turn) > 0]
+    steps = [f"“{quoted_command(turn)}” at {numbered_place(turn)}" for turn in turns if turn.transition.points > 0]
     told = steps
     while told and len(f"{text}{', '.join(told)} and {len(steps)} more.") > MAX_CHARS:
         told = told[:-1]
@@ -131,10 +132,10 @@ def best_line(episode: int | str, turns: Sequence[TurnPlayed], score: int) -> st
     return f"{text}{', '.join(told)}{more}."
 
 
-def form_of_command(turn: TurnPlayed) -> str | None:
+def form_of_command(turn: TurnRecord) -> str | None:
     """Return the command with "…" for the names of things at hand: "put … in …"; None if it names none."""
     verb, *words = normalized_action(turn.action).split(" ")
-    names = [frozenset(re.findall(r"[^\W_]+", str(name).lower())) for _, name, _ in _things_at_hand(turn)]
+    names = [frozenset(re.findall(r"[^\W_]+", item.name.lower())) for item in _things_at_hand(turn.before)]
     made, at = [verb], 0
     while at < len(words):
         ends = (_end_of_name(words, at, name) for name in names)
@@ -151,19 +152,14 @@ def _end_of_name(words: Sequence[str], start: int, name: frozenset[str]) -> int:
     return end
 
 
-def points_gained(turn: TurnPlayed) -> int:
-    """Return the points scored on the turn; 0 if the story has no score."""
-    return 0 if turn.score is None or turn.score_before is None else turn.score - turn.score_before
-
-
-def quoted_command(turn: TurnPlayed) -> str:
+def quoted_command(turn: TurnRecord) -> str:
     """Return the action as it is quoted in a line."""
     return cut(normalized_action(turn.action).replace("”", ""), _ACTION_LIMIT)
 
 
-def numbered_place(turn: TurnPlayed) -> str:
+def numbered_place(turn: TurnRecord) -> str:
     """Return the name of the place where the action was taken, with its number."""
-    return _place(turn.location, turn.location_id)
+    return _numbered(turn.before)
 
 
 def cut(text: str, limit: int) -> str:
@@ -177,7 +173,7 @@ def cut(text: str, limit: int) -> str:
     return head[: max(head.rfind(" "), limit // 2)] + "…"
 
 
-def _last_sentences(turn: TurnPlayed, limit: int) -> str:
+def _last_sentences(turn: TurnRecord, limit: int) -> str:
     """Return the last sentences that fit, without what is printed about every death."""
     sentences = _SENTENCE_END.split(" ".join(_STARS.sub("", turn.response).split()))
     last = " ".join(reversed(_fitting(reversed(sentences), limit)))
@@ -197,33 +193,37 @@ def _points(count: int) -> str:
     return f"{count} point{'s' * (count != 1)}"
 
 
-def _place(name: str, number: int | None) -> str:
-    return f"{cut(name, _PLACE_LIMIT) or 'a place'} ({number or 0})"
+def _numbered(seen: Observation) -> str:
+    return f"{cut(seen.location_name, _PLACE_LIMIT) or 'a place'} ({seen.location_id or 0})"
 
 
-def _preparations(turn: TurnPlayed, earlier: Sequence[TurnPlayed]) -> list[TurnPlayed]:
+def _preparations(turn: TurnRecord, earlier: Sequence[TurnRecord]) -> list[TurnRecord]:
     """Return the earlier turns that changed a thing at this place without taking or dropping anything."""
     turns = [*earlier, turn]
     return [
         one
         for one, following in pairwise(turns)
-        if one.location_id == one.location_after_id == turn.location_id
+        if one.before.location_id == one.after.location_id == turn.before.location_id
         and " " in normalized_action(one.action)
-        and one.effective
-        and one.changed
-        and _numbers(one.carried_before) == _numbers(following.carried_before)
+        and one.transition.changed
+        and effective(one.transition)
+        and _numbers(_carried(one.before)) == _numbers(_carried(following.before))
     ]
 
 
-def _things_at_hand(turn: TurnPlayed) -> list[list[Any]]:
-    return [*(turn.carried_before or ()), *(turn.visible_before or ())]
+def _carried(seen: Observation) -> tuple[Item, ...] | None:
+    return seen.inventory if seen.carried is None else seen.carried
 
 
-def _numbers(things: list[list[Any]] | None) -> set[int]:
-    return {number for number, _, _ in things or ()}
+def _things_at_hand(seen: Observation) -> tuple[Item, ...]:
+    return (*(_carried(seen) or ()), *(seen.visible or ()))
 
 
-TurnsOf = Callable[[int | str], Sequence[TurnPlayed]]
+def _numbers(things: Iterable[Item] | None) -> set[int]:
+    return {item.num for item in things or ()}
+
+
+TurnsOf = Callable[[int | str], Sequence[TurnRecord]]
 """Returns the turns of an episode, oldest first; none if they are not available."""
 
 _DEATH_SECTIONS = (KnowledgeSection.DANGERS, KnowledgeSection.DEATHS, KnowledgeSection.DEATH_PATTERNS)
@@ -235,15 +235,15 @@ _GLOBAL_ATTRIBUTES = frozenset({"open", "locked", "on", "light", "burning"})
 class Attempt:
     """A turn, with the turns before it in its episode."""
 
-    turn: TurnPlayed
-    earlier: Sequence[TurnPlayed]
+    turn: TurnRecord
+    earlier: Sequence[TurnRecord]
 
     def has_come_out_before(self, claim: KnowledgeClaim) -> bool:
         """Return whether an earlier turn of the episode supported the claim."""
         return any(claim.is_about(one) and claim.is_borne_out(one) for one in self.earlier)
 
     @property
-    def same_before(self) -> list[TurnPlayed]:
+    def same_before(self) -> list[TurnRecord]:
         """The earlier turns of the episode with the same action at the same place."""
         return [one for one in self.earlier if _is_same_action(one, self.turn)]
 
@@ -266,16 +266,16 @@ def contradicts(claim: KnowledgeClaim, new: Attempt, origin: Attempt | None) -> 
         None: it would contradict the claim, but the state of one of the attempts is not known.
     """
     turn = new.turn
-    if turn.fault is not None or not claim.is_about(turn) or claim.is_borne_out(turn):
+    if turn.transition.fault is not None or not claim.is_about(turn) or claim.is_borne_out(turn):
         return False
     if claim.kind is ClaimKind.REFUSED:
         return True
     # Points are given once in an episode, and that a form has worked stays so.
-    if claim.kind is ClaimKind.UNDERSTOOD or turn.refused is not None or new.has_come_out_before(claim):
+    if claim.kind is ClaimKind.UNDERSTOOD or turn.transition.refused is not None or new.has_come_out_before(claim):
         return False
     if origin is None or not (claim.is_about(origin.turn) and claim.is_borne_out(origin.turn)):
         return None
-    if claim.kind is ClaimKind.POINTS and origin.turn.score_before != turn.score_before:
+    if claim.kind is ClaimKind.POINTS and origin.turn.before.score != turn.before.score:
         return False
     return _is_same_state(origin, new)
 
@@ -290,15 +290,16 @@ def may_contradict(line: KnowledgeLine, new: Attempt, turns_of: TurnsOf) -> bool
         return contradicts(claim, new, origin) is not False
     if origin is None or not _is_same_action(origin.turn, new.turn):
         return True
-    if line.section in _DEATH_SECTIONS and origin.turn.died:
-        return not new.turn.died
-    if line.section is KnowledgeSection.PUZZLES and points_gained(origin.turn) > 0:
-        return all(points_gained(one) <= 0 for one in (new.turn, *new.same_before))
+    if line.section in _DEATH_SECTIONS and origin.turn.transition.died:
+        return not new.turn.transition.died
+    if line.section is KnowledgeSection.PUZZLES and origin.turn.transition.points > 0:
+        return all(one.transition.points <= 0 for one in (new.turn, *new.same_before))
     return True
 
 
-def _is_same_action(one: TurnPlayed, other: TurnPlayed) -> bool:
-    return one.location_id == other.location_id and normalized_action(one.action) == normalized_action(other.action)
+def _is_same_action(one: TurnRecord, other: TurnRecord) -> bool:
+    same_place = one.before.location_id == other.before.location_id
+    return same_place and normalized_action(one.action) == normalized_action(other.action)
 
 
 def _is_same_state(origin: Attempt, new: Attempt) -> bool | None:
@@ -312,29 +313,27 @@ def _is_same_state(origin: Attempt, new: Attempt) -> bool | None:
 
 def _state(one: Attempt) -> tuple[object, ...] | None:
     """Return what was at hand and in which state, with what is open, locked or lit elsewhere; None if not logged."""
-    turn = one.turn
-    if turn.carried_before is None or turn.visible_before is None:
+    seen = one.turn.before
+    held, sighted = _carried(seen), seen.visible
+    if held is None or sighted is None:
         return None
-    if [before.turn for before in one.earlier] != list(range(1, turn.turn)):
+    if [before.turn for before in one.earlier] != list(range(1, one.turn.turn)):
         return None
-    carried, visible = (
-        frozenset((number, parent) for number, _, parent in things)
-        for things in (turn.carried_before, turn.visible_before)
-    )
+    carried, visible = (frozenset((item.num, item.parent) for item in items) for items in (held, sighted))
     at_hand = {number for number, _ in carried | visible}
     different: set[tuple[int, str]] = set()
     for before in one.earlier:
         # An attribute that was set and cleared again is as it was.
-        different ^= {(number, name) for number, _, name, _ in before.changed}
+        different ^= {(change.number, change.attribute) for change in before.transition.changed}
     told = frozenset(flip for flip in different if flip[0] in at_hand or flip[1] in _GLOBAL_ATTRIBUTES)
-    return carried, visible, turn.dark, turn.vehicle_id, told
+    return carried, visible, seen.dark, seen.vehicle, told
 
 
 def _actions_there(one: Attempt) -> set[str]:
     return {
         normalized_action(before.action)
         for before in one.earlier
-        if before.location_id == before.location_after_id == one.turn.location_id
-        and not before.failed
+        if before.before.location_id == before.after.location_id == one.turn.before.location_id
+        and not failed(before.transition)
         and " " in normalized_action(before.action)
     }

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import cast
 
+from session.history import TurnRecord
+from session.outcome import failed, told_outcome
 from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, WisdomAnswer
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.prompts.render import render
-from zorkgpt.runlog.consequences import consequences
-from zorkgpt.runlog.events import TurnPlayed
 
 _MAX_TURNS = 150
 """The most turns of an episode that the prompt shows."""
@@ -23,7 +23,7 @@ class ModelKnowledgeSynthesizer:
         self._llm = llm
 
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
-        prompt = render("knowledge", asked=asked, consequences=consequences)
+        prompt = render("knowledge", asked=asked, failed=failed, told_outcome=told_outcome)
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(
             LessonsAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
@@ -35,22 +35,24 @@ class ModelKnowledgeSynthesizer:
             "wisdom",
             story=asked,
             turns=told,
-            consequences=consequences,
+            failures=sum(failed(turn.transition) for turn in asked.turns),
+            failed=failed,
+            told_outcome=told_outcome,
             left_out=len(asked.turns) - len(told),
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(WisdomAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=WisdomAnswer).parsed)
 
 
-def most_informative(turns: Sequence[TurnPlayed], most: int = _MAX_TURNS) -> tuple[TurnPlayed, ...]:
+def most_informative(turns: Sequence[TurnRecord], most: int = _MAX_TURNS) -> tuple[TurnRecord, ...]:
     """Return the most informative turns in their order: deaths and points, then the latest others."""
     if len(turns) <= most:
         return tuple(turns)
     last = turns[-1].turn
-    ranked = sorted(turns, key=lambda turn: (not (turn.died or _scored(turn)), turn.failed, last - turn.turn))
+    ranked = sorted(turns, key=lambda turn: (not _is_turning_point(turn), failed(turn.transition), last - turn.turn))
     kept = {turn.turn for turn in ranked[:most]}
     return tuple(turn for turn in turns if turn.turn in kept)
 
 
-def _scored(turn: TurnPlayed) -> bool:
-    return turn.score is not None and turn.score_before is not None and turn.score > turn.score_before
+def _is_turning_point(turn: TurnRecord) -> bool:
+    return turn.transition.died or turn.transition.points > 0

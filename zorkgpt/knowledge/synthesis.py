@@ -7,10 +7,10 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
+from session.history import TurnRecord
 from zorkgpt.knowledge.claims import Attempt, TurnsOf, may_contradict
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.knowledge.revision import LineUpdates, ProposedLine
-from zorkgpt.runlog.events import TurnPlayed
 
 MAX_NEW = 40
 MAX_CONTRADICTED = 100
@@ -19,7 +19,7 @@ Topic = Literal["dangers", "puzzles", "strategies", "deaths", "syntax", "lessons
 Theme = Literal["death_patterns", "environment", "meta_strategies", "discoveries"]
 
 
-def no_turns(episode: int | str) -> Sequence[TurnPlayed]:
+def no_turns(episode: int | str) -> Sequence[TurnRecord]:
     """Return no turns: for reviews without access to earlier episodes."""
     return ()
 
@@ -29,11 +29,11 @@ class TurnReview:
     """The turns to learn from, and what is known already."""
 
     episode: int | str
-    turns: tuple[TurnPlayed, ...]
+    turns: tuple[TurnRecord, ...]
     """Oldest first."""
     known: tuple[KnowledgeLine, ...] = ()
     """Lines that are not struck; an answer refers to them by their numbers, from 1."""
-    earlier: tuple[TurnPlayed, ...] = ()
+    earlier: tuple[TurnRecord, ...] = ()
     """The turns of the episode before these, as far as they are available."""
     by_hand: tuple[str, ...] = ()
     """What people wrote: known too, and not to be judged."""
@@ -52,7 +52,7 @@ class EpisodeReview:
     episode: int | str
     reason: str
     """How it ended, as `EpisodeEnded` names it."""
-    turns: tuple[TurnPlayed, ...]
+    turns: tuple[TurnRecord, ...]
     known: tuple[KnowledgeLine, ...] = ()
     critic_score: float | None = None
     """The mean over the turns that a model judged; None: there were none."""
@@ -76,7 +76,7 @@ class EpisodeReview:
 
     @property
     def score(self) -> int | None:
-        return next((turn.score for turn in reversed(self.turns) if turn.score is not None), None)
+        return next((turn.after.score for turn in reversed(self.turns) if turn.after.score is not None), None)
 
 
 class NewLesson(BaseModel):
@@ -200,7 +200,7 @@ def _that_shows(
     return shows
 
 
-def mean_critic_score(turns: Sequence[TurnPlayed]) -> float | None:
+def mean_critic_score(turns: Sequence[TurnRecord]) -> float | None:
     """Return the critic's mean score; None if no turn was judged by a model."""
     scores = [turn.critic_score for turn in turns if turn.critic_score is not None]
     return sum(scores) / len(scores) if scores else None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from session.history import TurnRecord
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.claims import TurnsOf
 from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns
@@ -13,7 +14,6 @@ from zorkgpt.knowledge.revision import LineUpdates, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, TurnReview, no_turns, updates_from
 from zorkgpt.log import get_logger
-from zorkgpt.runlog.events import TurnPlayed
 
 log = get_logger(__name__)
 
@@ -47,7 +47,7 @@ class KnowledgeUpdater:
         """Return how far the episode has been processed."""
         return self.store.document.processed.get(str(episode), ProcessedTurns())
 
-    def learn(self, turns: Sequence[TurnPlayed]) -> Revision:
+    def learn(self, turns: Sequence[TurnRecord]) -> Revision:
         """Learn from those turns of an episode that are new.
 
         Raises:

@@ -42,7 +42,7 @@ from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
-from zorkgpt.runlog.episodes import RUNS
+from zorkgpt.run_folder import RUNS
 from zorkgpt.text import quoted
 
 if TYPE_CHECKING:

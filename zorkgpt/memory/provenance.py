@@ -22,9 +22,7 @@ from zorkgpt.memory.storage.person_edits import JournalFollower
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.trials import Trial
-from zorkgpt.runlog.episodes import RUNS, episodes_in
-
-LOG_FILE = "episode_log.jsonl"
+from zorkgpt.run_folder import EPISODE_LOG, RUNS, episodes_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ def _shown(runs: Path, location_id: PlaceKey, title: str) -> Iterator[Showings]:
     # As the log has it; only the lines that name the title are read closer.
     sign = json.dumps(f"] {title}:", ensure_ascii=False)[1:-1].encode(errors="backslashreplace")
     for episode in episodes_in(runs.parent) if runs.name == RUNS else ():
-        turns = sorted(_turns(runs / str(episode) / LOG_FILE, sign, location_id, f"] {title}:"))
+        turns = sorted(_turns(runs / str(episode) / EPISODE_LOG, sign, location_id, f"] {title}:"))
         if turns:
             yield Showings(episode, turns[0], turns[-1], len(turns))
 
@@ -129,11 +127,18 @@ def _turns(log: Path, sign: bytes, location_id: PlaceKey, mark: str) -> set[int]
         with log.open("rb") as file:
             for line in file:
                 row = _row(line) if sign in line else None
-                if row and row.get("location_id") == location_id and mark in str(row.get("memory_shown")):
+                if row and _place(row) == location_id and mark in str(row.get("memory_shown")):
                     found.add(row.get("turn", 0))
     except OSError:
         return found
     return found
+
+
+def _place(turn: dict[str, Any]) -> PlaceKey | None:
+    match turn:
+        case {"before": {"location": {"num": int() | str() as place}}}:
+            return place
+    return None
 
 
 def _row(line: bytes) -> dict[str, Any] | None:
@@ -179,7 +184,7 @@ class AsOf:
         log_file: The name of such a log.
     """
 
-    def __init__(self, journal: Journal, runs: Path | None = None, *, log_file: str = LOG_FILE) -> None:
+    def __init__(self, journal: Journal, runs: Path | None = None, *, log_file: str = EPISODE_LOG) -> None:
         self._follower = JournalFollower(journal)
         self._runs = runs
         self._log_file = log_file

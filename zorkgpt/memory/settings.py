@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from zorkgpt.log import get_logger
 from zorkgpt.memory.asking import Trigger
 from zorkgpt.memory.retrieval import Budget
-from zorkgpt.runlog.episodes import RUNS
+from zorkgpt.run_folder import RUNS
 
 log = get_logger(__name__)
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, cast, get_args
 from pydantic import BaseModel, Field, field_validator
 
 from session.history import TurnRecord
-from session.log_entries import turn_played
+from session.outcome import told_outcome
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -14,7 +14,6 @@ from zorkgpt.objectives.conditions import ConditionKind, normalized_text
 from zorkgpt.objectives.finder import Findings, ObjectiveProposal, ReachedReport, Situation
 from zorkgpt.objectives.models import Objective, Scope, prompt_line
 from zorkgpt.prompts.render import one_line, render
-from zorkgpt.runlog.consequences import consequences
 
 _POINTS = frozenset({"point", "points", "score"})
 """The words of which an objective has one that wants points: any other is not reached by them."""
@@ -139,7 +138,7 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         listed=_lines(_listed(situation), situation),
         done=_lines(situation.settled[-_MAX_SETTLED:], situation),
         turns=turns,
-        told_of=[consequences(turn_played(turn)) for turn in turns],
+        told_outcome=told_outcome,
         rooms=_that_fit([_numbered(*room) for room in rooms], "places"),
         things=_that_fit([_numbered(*thing) for thing in reversed(list(known.things.items()))], "things"),
         ways=ways[:_MAX_WAYS],

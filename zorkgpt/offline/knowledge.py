@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from session.history import TurnRecord
+from session.outcome import effective
 from zorkgpt.knowledge.claims import (
     ClaimKind,
     KnowledgeClaim,
@@ -13,7 +15,6 @@ from zorkgpt.knowledge.claims import (
     form_of_command,
     origin_of,
     parse_claim,
-    points_gained,
     points_line,
     quoted_command,
     refused_line,
@@ -31,7 +32,6 @@ from zorkgpt.knowledge.synthesis import (
     WisdomAnswer,
 )
 from zorkgpt.offline.phrases import shortened
-from zorkgpt.runlog.events import TurnPlayed
 from zorkgpt.text import normalized_action
 
 _TEXT_LIMIT = 160
@@ -82,14 +82,14 @@ class RuleKnowledgeSynthesizer:
         score = asked.score or 0
         claims = (parse_claim(line.text) for line in asked.known)
         known = [int(claim.action) for claim in claims if claim and claim.kind is ClaimKind.BEST]
-        scored = [turn.turn for turn in asked.turns if points_gained(turn) > 0]
+        scored = [turn.turn for turn in asked.turns if turn.transition.points > 0]
         if not scored or score <= max(known, default=0):
             return []
         text = best_line(asked.episode, asked.turns, score)
         return [NewInsight(section="meta_strategies", text=text, turns=scored[-200:])]
 
 
-def _against(line: KnowledgeLine, claim: KnowledgeClaim, asked: TurnReview) -> TurnPlayed | None:
+def _against(line: KnowledgeLine, claim: KnowledgeClaim, asked: TurnReview) -> TurnRecord | None:
     """Return the turn that contradicts the line, if any."""
     attempts = [one for one in asked.attempts() if claim.is_about(one.turn)]
     origin = origin_of(line, asked.turns_of) if attempts else None
@@ -113,34 +113,35 @@ def _not_claimed_yet(new: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -
     return fresh
 
 
-def _bears_out(claim: KnowledgeClaim, turn: TurnPlayed) -> bool:
+def _bears_out(claim: KnowledgeClaim, turn: TurnRecord) -> bool:
     return claim.is_about(turn) and claim.is_borne_out(turn)
 
 
-def _deaths(turns: Iterable[TurnPlayed]) -> Iterator[NewLesson]:
+def _deaths(turns: Iterable[TurnRecord]) -> Iterator[NewLesson]:
     for turn in turns:
-        if turn.died:
+        if turn.transition.died:
             yield NewLesson(section="dangers", text=death_line(turn), turns=[turn.turn])
 
 
 def _rewards(asked: TurnReview) -> Iterator[NewLesson]:
     for one in asked.attempts():
-        if points_gained(one.turn) > 0 and not one.turn.died:
+        if one.turn.transition.points > 0 and not one.turn.transition.died:
             yield NewLesson(section="puzzles", text=points_line(one.turn, one.earlier), turns=[one.turn.turn])
 
 
-def _refusals(turns: Iterable[TurnPlayed]) -> Iterator[NewLesson]:
+def _refusals(turns: Iterable[TurnRecord]) -> Iterator[NewLesson]:
     """Yield a lesson for each command that never reached the game."""
     for turn in turns:
-        if turn.refused is not None and normalized_action(turn.action) and not turn.finished:
+        step = turn.transition
+        if step.refused is not None and normalized_action(step.action) and not step.finished:
             yield NewLesson(section="syntax", text=refused_line(turn), turns=[turn.turn])
 
 
 def _forms(asked: TurnReview) -> Iterator[NewLesson]:
     """Yield a lesson for each form of commands that worked, those with most things and most examples first."""
-    by_form: dict[str, dict[str, TurnPlayed]] = {}
+    by_form: dict[str, dict[str, TurnRecord]] = {}
     for turn in (*asked.earlier, *asked.turns):
-        form = form_of_command(turn) if turn.effective else None
+        form = form_of_command(turn) if effective(turn.transition) else None
         if form is not None:
             by_form.setdefault(form, {}).setdefault(quoted_command(turn), turn)
     ranked = sorted(by_form.items(), key=lambda found: (-found[0].count("…"), -len(found[1])))

@@ -8,34 +8,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from session.history import TurnRecord
+from session.outcome import failed
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import WorkdirError
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, TurnPlayed, from_record, to_record
+from zorkgpt.run_folder import EPISODE_LOG, run_directory
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, from_record, to_record
 
 log = logging.getLogger("zorkgpt.runlog")
 
-RUNS = "runs"
-EPISODE_LOG = "episode_log.jsonl"
-"""The default name of an episode's log."""
-MODEL_CALLS = "model_calls.jsonl"
-"""Beside the log of an episode: every request to a model, with its answer."""
 LOCK = "playing.lock"
 """A file in the episode's folder, locked for as long as a process plays the episode."""
 PATIENCE_S = 0.2
 """How long a player tries to get the lock: a process that only checks it holds it for an instant."""
-
-
-def run_directory(workdir: Path, episode: int | str) -> Path:
-    """Return the folder of an episode's files."""
-    return workdir / RUNS / str(episode)
-
-
-def episodes_in(workdir: Path) -> list[int]:
-    """Return the numbers of the episodes in a working directory, in order."""
-    runs = workdir / RUNS
-    if not runs.is_dir():
-        return []
-    return sorted(int(entry.name) for entry in runs.iterdir() if entry.is_dir() and entry.name.isdecimal())
 
 
 def claim_run_directory(workdir: Path, episode: int) -> bool:
@@ -152,23 +137,23 @@ def count_failures(episodes: Iterable[Iterable[Event]]) -> Iterator[FailureCount
     """Count the failures of each episode that has turns; the episodes are given in order, from the first one on."""
     failed_before: set[tuple[int | None, str]] = set()
     for events in episodes:
-        turns = [event for event in events if isinstance(event, TurnPlayed)]
+        turns = [event for event in events if isinstance(event, TurnRecord)]
+        failures = [turn for turn in turns if failed(turn.transition)]
         repeated = 0
-        for turn in turns:
-            attempt = (turn.location_id, " ".join(turn.action.lower().split()))
-            if turn.failed:
-                repeated += attempt in failed_before
-                failed_before.add(attempt)
+        for turn in failures:
+            attempt = (turn.before.location_id, " ".join(turn.action.lower().split()))
+            repeated += attempt in failed_before
+            failed_before.add(attempt)
         if turns:
-            yield FailureCount(turns[0].episode, len(turns), sum(turn.failed for turn in turns), repeated)
+            yield FailureCount(turns[0].episode, len(turns), len(failures), repeated)
 
 
-def turns_to_scores(turns: Iterable[TurnPlayed]) -> dict[int, int]:
+def turns_to_scores(turns: Iterable[TurnRecord]) -> dict[int, int]:
     """Return each score that was higher than all before it → the turn that reached it."""
     scored: dict[int, int] = {}
     best = 0
     for turn in turns:
-        if turn.score is not None and turn.score > best:
-            best = turn.score
+        if turn.after.score is not None and turn.after.score > best:
+            best = turn.after.score
             scored[best] = turn.turn
     return scored

@@ -1,7 +1,13 @@
 """The events of an episode's log: one frozen value for each kind of line."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar, get_args
+
+from pydantic import TypeAdapter
+
+from game_interface.models import Transition
+from session.history import TurnRecord
 
 SCHEMA_VERSION = 1
 
@@ -23,61 +29,6 @@ class EpisodeStarted:
     opening: str
     location_id: int | None = None
     location: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnPlayed:
-    """One turn."""
-
-    kind: ClassVar[str] = "turn_played"
-    episode: int
-    turn: int
-    player: str
-    location_id: int | None
-    location: str
-    """Where the action was taken."""
-    location_after_id: int | None
-    location_after: str
-    action: str
-    reasoning: str
-    response: str
-    score_before: int | None
-    score: int | None
-    moves: int | None
-    inventory: list[str]
-    died: bool
-    finished: bool
-    victory: bool
-    failed: bool
-    """The action had no effect: the state of the game is what it would be without it; looking and waiting never
-    count."""
-    refused: str | None = None
-    fault: str | None = None
-    memory_shown: str = ""
-    memory_events: list[dict[str, Any]] = field(default_factory=list)
-    duration_s: float = 0.0
-    parts_s: dict[str, float] = field(default_factory=dict, compare=False)
-    """Seconds by part of the loop, see `session.stopwatch.Part`, since the same point of the turn before."""
-    rejections: list[dict[str, Any]] = field(default_factory=list)
-    """Proposals that were turned down before the action: action, reason, judge, score, obeyed."""
-    critic_score: float | None = None
-    """The critic's score of the action, -1 to 1; None: no model judged it."""
-    effective: bool = True
-    """The action changed something beside the player's location."""
-    extraction: dict[str, Any] | None = None
-    """What was extracted from the response: is_room_description, exits, combat, enemies, by; None: nothing was."""
-    notices: list[str] = field(default_factory=list)
-    """What the player was told about its own play before it chose, such as that it goes in a circle."""
-    carried_before: list[list[Any]] | None = None
-    """What was carried before the action, with contents: [number, name, number of the holder]; None: not known."""
-    visible_before: list[list[Any]] | None = None
-    """What was in sight before the action and not carried, in the same form; None: not known."""
-    dark: bool = False
-    """Whether it was dark before the action."""
-    vehicle_id: int | None = None
-    """The vehicle that the player was in before the action; None: none."""
-    changed: list[list[Any]] = field(default_factory=list)
-    """Attributes that the turn set or cleared: [number of the object, its name, attribute, whether it is set]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +160,7 @@ class EpisodeEnded:
 
 Event = (
     EpisodeStarted
-    | TurnPlayed
+    | TurnRecord
     | Returned
     | KnowledgeUpdated
     | ObjectivesUpdated
@@ -218,36 +169,35 @@ Event = (
     | EpisodeResumed
     | EpisodeEnded
 )
-_KINDS: dict[str, type[Event]] = {
-    kind.kind: kind
-    for kind in (
-        EpisodeStarted,
-        TurnPlayed,
-        Returned,
-        KnowledgeUpdated,
-        ObjectivesUpdated,
-        LeftToTry,
-        ModelCalled,
-        EpisodeResumed,
-        EpisodeEnded,
-    )
-}
-_FIELDS = {kind: tuple(field.name for field in fields(kind)) for kind in _KINDS.values()}
-"""The fields of each kind, whose values are plain."""
+_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in get_args(Event)}
 
 
 def to_record(event: Event) -> dict[str, Any]:
-    """Return the event as a JSON object."""
-    return {"v": SCHEMA_VERSION, "event": event.kind} | {name: getattr(event, name) for name in _FIELDS[type(event)]}
+    """Return the event as a JSON object.
+
+    A turn is one object without its transition, whose fields are among its own.
+    """
+    record: dict[str, Any] = {"v": SCHEMA_VERSION, "event": event.kind} | _fields(event)
+    return record | _fields(record.pop("transition")) if isinstance(event, TurnRecord) else record
 
 
 def from_record(record: dict[str, Any]) -> Event | None:
     """Return the event in a JSON object; None if it is of a kind that a later version added.
 
     Raises:
-        TypeError: a required field is missing.
+        ValidationError: A required field is missing, or a value has the wrong type.
     """
     kind = _KINDS.get(record.get("event", ""))
     if kind is None:
         return None
-    return kind(**{name: record[name] for name in _FIELDS[kind] if name in record})
+    return _adapter(kind.kind).validate_python(record | {"transition": record} if kind is TurnRecord else record)
+
+
+def _fields(value: Event | Transition) -> dict[str, Any]:
+    # `asdict`, which copies deeply, takes many times as long.
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Event]:
+    return TypeAdapter(_KINDS[kind])

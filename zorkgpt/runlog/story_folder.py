@@ -19,13 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import WorkdirError
 from zorkgpt.files import create_file
-from zorkgpt.runlog.episodes import RUNS, episodes_in, read_events, run_directory
+from zorkgpt.run_folder import MARKER, RUNS, episodes_in, run_directory
+from zorkgpt.runlog.episodes import read_events
 from zorkgpt.runlog.events import EpisodeStarted
 
-MARKER = "story.json"
-MAP_FILE = "map_state.json"
-STATE_FILE = "current_state.json"
-"""The default names of the map and of the running episode's state."""
 _LOCK = ".stories.lock"
 _LOCK_TIMEOUT_S = 30
 _MOST_CHARACTERS = 60

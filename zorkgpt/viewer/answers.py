@@ -1,8 +1,11 @@
 """Answers to the requests of the page, as plain values for JSON. The exported file contains the same answers."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
+from session.history import TurnRecord
+from session.outcome import failed
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
@@ -13,11 +16,7 @@ from zorkgpt.viewer.json_lines import (
     json_safe,
     json_safe_object,
     number,
-    objects,
     place_address,
-    place_key,
-    text,
-    texts,
     whole_number,
 )
 from zorkgpt.viewer.map import map_picture
@@ -26,41 +25,42 @@ from zorkgpt.viewer.overview import overview
 from zorkgpt.viewer.run_files import RunFiles
 from zorkgpt.viewer.search import Search
 
-_LONG = ("opening", "action", "reasoning", "response", "memory_shown", "refused", "fault")
-_PLAIN = ("died", "finished", "victory", "failed")
-_NUMBERS = ("turn", "location_id", "location_after_id", "score_before", "score", "moves")
 
-
-def turn_row(record: dict[str, Any], calls: list[dict[str, Any]], *, limit: int = SHOWN_CHARACTERS) -> dict[str, Any]:
+def turn_row(turn: TurnRecord, calls: list[dict[str, Any]], *, limit: int = SHOWN_CHARACTERS) -> dict[str, Any]:
     """Return a turn with its model calls; the field `cut` names the texts that are longer than `limit`."""
-    row: dict[str, Any] = {name: whole_number(record.get(name)) for name in _NUMBERS}
-    row |= {name: bool(record.get(name)) for name in _PLAIN}
-    row |= {name: cut(record[name], limit) for name in _LONG if record.get(name)}
-    row |= {name: cut(record.get(name), 200) for name in ("player", "location", "location_after")}
-    row["seconds"] = number(record.get("duration_s"))
-    row["inventory"] = texts(record.get("inventory"), 200)
-    row["memory_events"] = [_event(one) for one in objects(record.get("memory_events"), 50)]
-    row["rejections"] = [_rejection(one, limit) for one in objects(record.get("rejections"), 50)]
-    row["critic_score"] = number(record.get("critic_score"))
-    row["extraction"] = _extraction(record.get("extraction"))
-    row["calls"] = calls
-    row["cut"] = [name for name in _LONG if len(text(record.get(name))) > limit]
-    return row
-
-
-def _event(event: dict[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {"location_id": place_key(event.get("location_id"))}
-    return row | {name: cut(event.get(name), 2000) for name in event if name != "location_id"}
-
-
-def _extraction(given: Any) -> dict[str, Any] | None:
-    """Return what was extracted from the response; None if nothing was."""
-    return json_safe_object(given, 200, depth=2) if isinstance(given, dict) else None
-
-
-def _rejection(one: dict[str, Any], limit: int) -> dict[str, Any]:
-    row: dict[str, Any] = {name: cut(one.get(name), limit) for name in ("action", "reason", "judge")}
-    return row | {"score": number(one.get("score")), "obeyed": one.get("obeyed", True) is not False}
+    step = turn.transition
+    texts = {
+        "action": step.action,
+        "reasoning": turn.reasoning,
+        "response": step.response,
+        "memory_shown": turn.memory_shown,
+        "refused": step.refused or "",
+        "fault": step.fault or "",
+    }
+    texts = {name: words for name, words in texts.items() if words}
+    return {name: cut(words, limit) for name, words in texts.items()} | {
+        "turn": turn.turn,
+        "player": cut(turn.player, 200),
+        "location_id": step.before.location_id,
+        "location": cut(step.before.location_name, 200),
+        "location_after_id": step.after.location_id,
+        "location_after": cut(step.after.location_name, 200),
+        "score_before": step.before.score,
+        "score": step.after.score,
+        "moves": step.after.moves,
+        "died": step.died,
+        "finished": step.finished,
+        "victory": step.victory,
+        "failed": failed(step),
+        "seconds": number(turn.duration_s),
+        "inventory": [cut(item.name, 200) for item in (step.after.inventory or ())[:500]],
+        "memory_events": [json_safe_object(asdict(event), 2000) for event in turn.memory_events[:50]],
+        "rejections": [json_safe_object(asdict(rejection), limit) for rejection in turn.rejections[:50]],
+        "critic_score": number(turn.critic_score),
+        "extraction": json_safe_object(asdict(turn.extraction), 200) if turn.extraction else None,
+        "calls": calls,
+        "cut": [name for name, words in texts.items() if len(words) > limit],
+    }
 
 
 PAGE_TURNS = 20
@@ -130,11 +130,10 @@ class Answers:
 
     def rows(self, index: EpisodeIndex, start: int, stop: int) -> list[dict[str, Any]]:
         calls = self._files.calls_of(index.episode)
-        turns = index.columns["turns"]
         return [
-            turn_row(index.record(position), calls.of_turn(turns[position]))
-            | {"trials": self._files.trials.of_turn(index.episode, turns[position])}
+            turn_row(turn, calls.of_turn(turn.turn)) | {"trials": self._files.trials.of_turn(index.episode, turn.turn)}
             for position in range(start, min(stop, len(index)))
+            if (turn := index.turn(position))
         ]
 
     def turn(self, episode: int, turn: int) -> dict[str, Any]:
@@ -142,11 +141,12 @@ class Answers:
         with self._files.lock:
             index = self._episode(episode)
             position = index.position(turn)
-            if position is None:
+            record = None if position is None else index.turn(position)
+            if record is None:
                 raise NotInRun(f"Episode {episode} has no turn {turn}.")
             calls = self._files.calls_of(episode).of_turn(turn)
             trials = self._files.trials.of_turn(episode, turn)
-            return turn_row(index.record(position), calls, limit=WHOLE_CHARACTERS) | {"trials": trials}
+            return turn_row(record, calls, limit=WHOLE_CHARACTERS) | {"trials": trials}
 
     def call(self, episode: int, call: int) -> dict[str, Any]:
         """Return a model call with its exact prompt and answer."""

@@ -9,13 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from session.history import TurnRecord
+from session.outcome import failed
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.runlog.episodes import is_played
-from zorkgpt.runlog.events import SCHEMA_VERSION
+from zorkgpt.runlog.events import SCHEMA_VERSION, from_record
 from zorkgpt.viewer.journal_rows import JournalRows
-from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, texts, whole_number
+from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, whole_number
 from zorkgpt.viewer.prompt_sections import prompt_sections
 from zorkgpt.world.directions import exit_name
 
@@ -23,7 +25,6 @@ _CHARACTERS = 400_000
 _SEARCHED_CHARACTERS = 100_000
 _SHOWN_LINE = re.compile(r"[-* ]{0,4}\[[^\]]{1,60}\] (.{1,400})")
 _TITLE_COLONS = 4
-_SEARCHED = ("action", "location", "location_after", "reasoning", "refused", "fault", "response")
 
 
 class TrialIndex:
@@ -247,9 +248,9 @@ class EpisodeIndex:
         turns = self.columns["turns"]
         return turns[-1] if turns else 0
 
-    def record(self, index: int) -> dict[str, Any]:
-        """Return the record of a turn, by its index."""
-        return self.lines.at(*self._where[index])
+    def turn(self, index: int) -> TurnRecord | None:
+        """Return a turn, by its index; None if its line is gone."""
+        return _turn(self.lines.at(*self._where[index]))
 
     def note(self, where: tuple[int, int]) -> dict[str, Any]:
         return self.lines.at(*where)
@@ -270,8 +271,11 @@ class EpisodeIndex:
             self.later_version = whole_number(record["v"])
             return
         kind = record.get("event")
-        if kind == "turn_played":
-            self._add_turn(record, where)
+        if kind == TurnRecord.kind:
+            if played := _turn(record):
+                self._add_turn(played, where)
+            else:
+                self.lines.unreadable += 1
         elif kind == "episode_started":
             self.started = record
         elif kind == "episode_ended":
@@ -284,33 +288,22 @@ class EpisodeIndex:
                 self.ended = {}
             self.notes.append((turn, kind, where))
 
-    def _add_turn(self, record: dict[str, Any], where: tuple[int, int]) -> None:
-        turn = whole_number(record.get("turn"))
-        if turn is None or turn < 0:
-            self.lines.unreadable += 1
-            return
-        self._discard_from(turn)
-        before, after = whole_number(record.get("location_id")), whole_number(record.get("location_after_id"))
-        for place, name in ((before, record.get("location")), (after, record.get("location_after"))):
-            if place is not None and name:
-                self.names[place] = text(name)[:200]
-        values = (
-            turn,
-            before,
-            after,
-            whole_number(record.get("score")),
-            _marks(record),
-            number(record.get("duration_s")),
-        )
+    def _add_turn(self, turn: TurnRecord, where: tuple[int, int]) -> None:
+        self._discard_from(turn.turn)
+        for seen in (turn.before, turn.after):
+            if seen.location and seen.location.name:
+                self.names[seen.location.num] = seen.location.name[:200]
+        before, after = turn.before.location_id, turn.after.location_id
+        values = (turn.turn, before, after, turn.after.score, _marks(turn), number(turn.duration_s))
         for column, value in zip(self.columns.values(), values, strict=True):
             column.append(value)
-        self.actions.append(text(record.get("action"))[:500])
-        self.searched.append("\n".join(searched_texts(record)).lower())
-        self.gains.append(_gain(record))
-        self.steps.append(_map_step(record, before, after))
+        self.actions.append(turn.action[:500])
+        self.searched.append("\n".join(searched_texts(turn)).lower())
+        self.gains.append(turn.transition.points)
+        self.steps.append(_map_step(turn))
         self._where.append(where)
-        for title in _shown_titles(text(record.get("memory_shown"))):
-            self.shown.setdefault((before, title), []).append(turn)
+        for title in _shown_titles(turn.memory_shown):
+            self.shown.setdefault((before, title), []).append(turn.turn)
         self.ended = {}
 
     def _discard_from(self, turn: int) -> None:
@@ -326,17 +319,19 @@ class EpisodeIndex:
             self.shown[memory] = [one for one in turns if one < turn]
 
 
-def _map_step(record: dict[str, Any], before: int | None, after: int | None) -> MapStep:
-    void = bool(record.get("refused") or record.get("fault"))
-    died = bool(record.get("died"))
-    return MapStep(before, after, text(record.get("action"))[:200], died, void, () if void else _exits(record))
+def _turn(record: dict[str, Any]) -> TurnRecord | None:
+    try:
+        turn = from_record(record)
+    except (TypeError, ValueError):
+        return None
+    return turn if isinstance(turn, TurnRecord) and 0 <= turn.turn < 2**53 else None
 
 
-def _exits(record: dict[str, Any]) -> tuple[str, ...]:
-    extraction = record.get("extraction")
-    if not isinstance(extraction, dict):
-        return ()
-    return tuple(exit_name(name) for name in texts(extraction.get("exits"), 40, 40))
+def _map_step(turn: TurnRecord) -> MapStep:
+    step = turn.transition
+    void = bool(step.refused or step.fault)
+    exits = tuple(map(exit_name, turn.extraction.exits)) if turn.extraction and not void else ()
+    return MapStep(step.before.location_id, step.after.location_id, step.action[:200], step.died, void, exits)
 
 
 def _shown_titles(told: str) -> set[str]:
@@ -349,30 +344,27 @@ def _shown_titles(told: str) -> set[str]:
     return titles
 
 
-def searched_texts(record: dict[str, Any]) -> list[str]:
+def searched_texts(turn: TurnRecord) -> list[str]:
     """Return the texts of a turn that the search looks at."""
-    said = [cut(record.get(name), _SEARCHED_CHARACTERS) for name in _SEARCHED]
-    for event in objects(record.get("memory_events"), 50):
-        said += [cut(event.get(name), _SEARCHED_CHARACTERS) for name in ("title", "text")]
-    return said
+    step = turn.transition
+    texts = [step.action, step.before.location_name, step.after.location_name, turn.reasoning]
+    texts += [step.refused or "", step.fault or "", step.response]
+    for event in turn.memory_events:
+        texts += [event.title, event.text]
+    return [text[:_SEARCHED_CHARACTERS] for text in texts]
 
 
-def _gain(record: dict[str, Any]) -> int:
-    before, after = whole_number(record.get("score_before")), whole_number(record.get("score"))
-    return 0 if before is None or after is None else after - before
-
-
-def _marks(record: dict[str, Any]) -> int:
-    kinds = {text(event.get("kind")) for event in objects(record.get("memory_events"))}
+def _marks(turn: TurnRecord) -> int:
+    step, kinds = turn.transition, {event.kind for event in turn.memory_events}
     marks = (
-        (FAILED, record.get("failed")),
-        (DIED, record.get("died")),
-        (VICTORY, record.get("victory")),
-        (REFUSED, record.get("refused") or record.get("fault")),
-        (REJECTED, record.get("rejections")),
+        (FAILED, failed(step)),
+        (DIED, step.died),
+        (VICTORY, step.victory),
+        (REFUSED, step.refused or step.fault),
+        (REJECTED, turn.rejections),
         (WROTE, kinds - {*_REPEATS, "ignored"}),
         (REPEATED, kinds & {*_REPEATS}),
         (CONTESTED, "contested" in kinds),
-        (SCORED, _gain(record)),
+        (SCORED, step.points),
     )
     return sum(mark for mark, holds in marks if holds)

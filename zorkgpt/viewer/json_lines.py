@@ -64,10 +64,6 @@ def cut(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
     return words if len(words) <= limit else words[:limit]
 
 
-def texts(value: Any, limit: int = SHOWN_CHARACTERS, count: int = 500) -> list[str]:
-    return [cut(one, limit) for one in value[:count]] if isinstance(value, list) else []
-
-
 def objects(value: Any, count: int = 500) -> list[dict[str, Any]]:
     return [one for one in value[:count] if isinstance(one, dict)] if isinstance(value, list) else []
 
@@ -79,7 +75,7 @@ def json_safe(value: Any, limit: int = SHOWN_CHARACTERS, *, depth: int = 4) -> A
     if isinstance(value, int | float):
         known = whole_number(value) if isinstance(value, int) else number(value)
         return text(value) if known is None else known
-    if isinstance(value, list) and depth:
+    if isinstance(value, list | tuple) and depth:
         return [json_safe(one, limit, depth=depth - 1) for one in value[:200]]
     if isinstance(value, dict) and depth:
         return json_safe_object(value, limit, depth=depth)

@@ -9,7 +9,7 @@ from typing import Any
 from zorkgpt.errors import RunLogError
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.storage.markdown import sidecar
-from zorkgpt.runlog.episodes import MODEL_CALLS, RUNS, episodes_in, run_directory
+from zorkgpt.run_folder import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
 from zorkgpt.viewer.json_lines import text, turn_key, whole_number
 from zorkgpt.viewer.map import MapTimeline

@@ -157,9 +157,9 @@ class Search:
         if hit.number == _OPENING:
             place = whole_number(index.started.get("location_id"))
             return row | {"place": place, "title": ""} | self._snippet([text(index.started.get("opening"))])
-        record = index.record(hit.number)
+        turn = index.turn(hit.number)
         row |= {"place": index.columns["places"][hit.number], "title": index.actions[hit.number]}
-        return row | self._snippet(searched_texts(record))
+        return row | self._snippet(searched_texts(turn) if turn else [])
 
     def _snippet(self, texts: list[str]) -> dict[str, str]:
         """Return the first place where the words stand, with what is around them."""

@@ -1,0 +1,26 @@
+"""The names of the files and folders of a run."""
+
+from pathlib import Path
+
+RUNS = "runs"
+EPISODE_LOG = "episode_log.jsonl"
+"""The default name of an episode's log."""
+MODEL_CALLS = "model_calls.jsonl"
+"""Beside the log of an episode: every request to a model, with its answer."""
+MARKER = "story.json"
+MAP_FILE = "map_state.json"
+STATE_FILE = "current_state.json"
+"""The default names of the map and of the running episode's state."""
+
+
+def run_directory(workdir: Path, episode: int | str) -> Path:
+    """Return the folder of an episode's files."""
+    return workdir / RUNS / str(episode)
+
+
+def episodes_in(workdir: Path) -> list[int]:
+    """Return the numbers of the episodes in a working directory, in order."""
+    runs = workdir / RUNS
+    if not runs.is_dir():
+        return []
+    return sorted(int(entry.name) for entry in runs.iterdir() if entry.is_dir() and entry.name.isdecimal())
