@@ -1,4 +1,4 @@
-"""Keeps the running episode resumable: every decision and turn in its journal, and a checkpoint every few turns."""
+"""Keeps the running episode resumable: every decision in its journal, and a checkpoint every few turns."""
 
 import logging
 import os
@@ -15,7 +15,6 @@ from session import checkpoint, journal
 from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnRecord
 from session.journal import Opening, TurnDecision, TurnJournal
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, EpisodeInUse, FileError, WorkdirError, ZorkGPTError
@@ -158,10 +157,6 @@ class CheckpointManager(BaseManager):
         """Write down what is about to be played."""
         self._append(decision)
 
-    def process_turn(self, record: TurnRecord) -> None:
-        """Write a turn that was played into the journal."""
-        self._append(record)
-
     def process_periodic_update(self) -> None:
         """Write a checkpoint if one is due."""
         if self._state.turn_count % self._interval == 0:
@@ -224,7 +219,7 @@ class CheckpointManager(BaseManager):
         self.release()
         self._acquire(episode)
         try:
-            saved = read_saved(self._directory)
+            saved = read_saved(self._directory, self._config.episode_log_file)
         except CheckpointError:
             self.release()
             raise
@@ -311,7 +306,7 @@ class CheckpointManager(BaseManager):
         except OSError as error:
             self._note_failure(error)
 
-    def _append(self, entry: Opening | TurnDecision | TurnRecord) -> None:
+    def _append(self, entry: Opening | TurnDecision) -> None:
         if self._journal is None:
             return
         try:

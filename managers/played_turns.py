@@ -1,14 +1,14 @@
 """The turns of the running episode and of earlier ones."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnHistory, TurnRecord
-from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import EpisodeEnded, Event
+from zorkgpt.runlog.episodes import read_episode, turns_in
+from zorkgpt.runlog.events import EpisodeEnded
 
 
 class PlayedTurns:
@@ -55,10 +55,4 @@ class PlayedTurns:
         """
         events = read_episode(self._workdir, episode, self._file_name)
         reason = next((event.reason for event in reversed(events) if isinstance(event, EpisodeEnded)), "")
-        return _turns_in(events), reason
-
-
-def _turns_in(events: Iterable[Event]) -> tuple[TurnRecord, ...]:
-    # If a turn was played again after a kill, the last event counts.
-    played = {event.turn: event for event in events if isinstance(event, TurnRecord)}
-    return tuple(played[turn] for turn in sorted(played))
+        return tuple(turns_in(events).values()), reason

@@ -11,7 +11,7 @@ from session.history import TurnRecord
 from session.journal import JournalContent, TurnDecision
 from zorkgpt.errors import CheckpointError
 from zorkgpt.run_folder import episodes_in, run_directory
-from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, last_end, read_events
+from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, last_end, read_events, turns_in
 from zorkgpt.runlog.events import EpisodeEnded
 
 FINAL_ENDINGS = ("victory", "death", "the story's end")
@@ -26,11 +26,13 @@ class SavedEpisode:
 
     checkpoint: Checkpoint
     journal: JournalContent
+    turns: dict[int, TurnRecord]
+    """The turns in the log, by number."""
 
     @property
     def played(self) -> list[TurnRecord]:
         """Return the turns that the checkpoint contains, in order."""
-        return [self.journal.played[turn] for turn in range(1, self.checkpoint.turn + 1)]
+        return [self.turns[turn] for turn in range(1, self.checkpoint.turn + 1)]
 
     @property
     def decided(self) -> dict[int, TurnDecision]:
@@ -38,19 +40,22 @@ class SavedEpisode:
         return {turn: each for turn, each in self.journal.decided.items() if turn > self.checkpoint.turn}
 
 
-def read_saved(directory: Path) -> SavedEpisode:
+def read_saved(directory: Path, log_name: str) -> SavedEpisode:
     """Return what was saved of an episode, checked; nothing is changed.
 
     Raises:
         CheckpointError: It is damaged, of a later version, or nothing was saved.
     """
-    path = directory / checkpoint.FILE_NAME
-    saved = SavedEpisode(checkpoint.read_checkpoint(path), journal.read_journal(directory / journal.FILE_NAME))
+    path, log = directory / checkpoint.FILE_NAME, directory / log_name
+    events = read_events(log) if log.is_file() else ()
+    saved = SavedEpisode(
+        checkpoint.read_checkpoint(path), journal.read_journal(directory / journal.FILE_NAME), turns_in(events)
+    )
     if str(saved.checkpoint.episode) != directory.name:
         raise CheckpointError(f"The checkpoint {path} is of episode {saved.checkpoint.episode}, not of this one.")
-    missing = set(range(1, saved.checkpoint.turn + 1)) - set(saved.journal.played)
+    missing = set(range(1, saved.checkpoint.turn + 1)) - set(saved.turns)
     if missing:
-        raise CheckpointError(f"The journal beside {path} lacks turn {min(missing)}: it is cut short.")
+        raise CheckpointError(f"The log {log} lacks turn {min(missing)}.")
     return saved
 
 
@@ -76,7 +81,7 @@ def find_resumable(
         end = _end_of(directory / log_name)
         reason = _obstacle(directory, end)
         if reason is None:
-            saved = read_saved(directory)
+            saved = read_saved(directory, log_name)
             limit = max_turns or saved.checkpoint.run.max_turns
             # An episode without an end was killed, at the latest while it was being closed.
             if saved.checkpoint.turn < limit or end is None:

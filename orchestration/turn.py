@@ -114,11 +114,11 @@ class TurnCycle:
         for record in saved.played:
             self._state.turn_count = record.turn
             self._process(record, learning)
-        # A turn that was taken back stands in the journal, but not in the game.
+        # A turn that was taken back is in the log, but not in the game.
         self._now = self._game.observe()
         self._state.observe(self._now)
         self._decided = saved.decided
-        self._played_before = max(saved.journal.played, default=0)
+        self._played_before = max(saved.turns, default=0)
         self._player.resume([decision.notes for _, decision in sorted(saved.journal.decided.items())])
 
     def left_to_try(self) -> dict[int, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""The journal of an episode: each turn as it was decided and as it was played, to rebuild a resumed episode from."""
+"""The journal of an episode: how it opened and what was decided, to play the turns since a checkpoint again."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from game_interface.models import Observation
 from session.extraction import Extraction
-from session.history import Rejection, TurnRecord
+from session.history import Rejection
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError
 
@@ -46,18 +46,18 @@ class TurnDecision:
     """What the player has changed in its notes since the turn before, see `zorkgpt.player.Player.changed_notes`."""
 
 
-JournalEntry = Opening | TurnDecision | TurnRecord
-_KINDS: dict[str, type[JournalEntry]] = {"opening": Opening, "decided": TurnDecision, "played": TurnRecord}
+JournalEntry = Opening | TurnDecision
+_KINDS: dict[str, type[JournalEntry]] = {"opening": Opening, "decided": TurnDecision}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class JournalContent:
-    """Everything in a journal; of a turn that is in it twice, the later entry counts."""
+    """Everything in a journal."""
 
     opening: Opening
     decided: dict[int, TurnDecision]
-    played: dict[int, TurnRecord]
+    """The last decision of each turn."""
 
 
 class TurnJournal:
@@ -101,17 +101,14 @@ def read_journal(path: Path) -> JournalContent:
         raise CheckpointError(f"The journal {path} can't be read: {error.strerror}.") from None
     opening: Opening | None = None
     decided: dict[int, TurnDecision] = {}
-    played: dict[int, TurnRecord] = {}
     for entry in _entries(data, path):
         if isinstance(entry, Opening):
             opening = entry
-        elif isinstance(entry, TurnDecision):
-            decided[entry.turn] = entry
         else:
-            played[entry.turn] = entry
+            decided[entry.turn] = entry
     if opening is None:
         raise CheckpointError(f"The journal {path} lacks the opening.")
-    return JournalContent(opening, decided, played)
+    return JournalContent(opening, decided)
 
 
 def _entries(data: bytes, path: Path) -> Iterator[JournalEntry]:

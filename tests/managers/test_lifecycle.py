@@ -22,6 +22,7 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from tests.fixtures.runs import a_run, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
+from zorkgpt.run_folder import EPISODE_LOG
 
 MADE_OF_THREE = {
     "context": ContextManager,
@@ -82,7 +83,7 @@ def test_every_manager_with_a_snapshot_is_in_the_checkpoint(tmp_path):
     with assemble(config, RunOptions(PlayerChoice("rules", "a test", None))) as run:
         run.process_turn()
         run.managers.checkpoints.save()
-        saved = read_saved(tmp_path / "runs" / "1")
+        saved = read_saved(tmp_path / "runs" / "1", EPISODE_LOG)
         with_snapshot = [one for one in run.managers.in_order if hasattr(one, "snapshot")]
         assert len(with_snapshot) == 4
         assert all(run.managers.checkpoints.is_restored(one, saved) for one in with_snapshot)

@@ -94,7 +94,7 @@ def test_one_that_is_resumed_after_another_of_the_same_length_stands_at_its_limi
     with a_run(tmp_path, turns=6) as run:
         assert run.play_episode().turns == 6
         assert run.play_episode(resume=1).turns == 6
-    assert read_saved(tmp_path / "runs" / "1").checkpoint.turn == 6
+    assert read_saved(tmp_path / "runs" / "1", LOG).checkpoint.turn == 6
 
 
 def test_victory_is_for_good_and_leaves_nothing_to_resume(tmp_path):
@@ -146,7 +146,7 @@ def test_what_it_was_begun_with_is_not_changed(tmp_path, options, said):
     an_interrupted_one(tmp_path)
     with a_run(tmp_path, **options) as run, pytest.raises(CheckpointError, match=said):
         run.resume_episode(1)
-    assert list(find_resumable(tmp_path, LOG).journal.played) == [1, 2, 3, 4]
+    assert list(find_resumable(tmp_path, LOG).turns) == [1, 2, 3, 4]
 
 
 def test_an_episode_of_another_story_in_the_folder_is_refused(tmp_path, bundled_story):
@@ -235,10 +235,10 @@ def an_episode(tmp_path_factory) -> Path:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), name=st.sampled_from(["checkpoint.json", "turns.journal"]))
 def test_what_is_damaged_anywhere_is_refused_and_never_taken_for_sound(an_episode, tmp_path_factory, data, name):
-    sound = read_saved(an_episode)
+    sound = read_saved(an_episode, LOG)
     folder = tmp_path_factory.mktemp("damaged") / "1"
     folder.mkdir()
-    for file in ("checkpoint.json", "turns.journal"):
+    for file in ("checkpoint.json", "turns.journal", LOG):
         (folder / file).write_bytes((an_episode / file).read_bytes())
     content = bytearray((folder / name).read_bytes())
     at = data.draw(st.integers(0, len(content) - 1))
@@ -250,7 +250,7 @@ def test_what_is_damaged_anywhere_is_refused_and_never_taken_for_sound(an_episod
     # Only the last line of the journal may be missing: it is what a kill can cut short.
     read = None
     with suppress(CheckpointError):
-        read = read_saved(folder)
+        read = read_saved(folder, LOG)
     if read is not None:
         assert name == "turns.journal"
         assert (read.checkpoint, read.played) == (sound.checkpoint, sound.played)

@@ -23,6 +23,7 @@ from tests.fixtures.small_world import (
     SmallWorld,
 )
 from zorkgpt.errors import WorkdirError
+from zorkgpt.run_folder import EPISODE_LOG
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.world.map_file import load_map
 
@@ -128,7 +129,7 @@ def test_an_interrupted_episode_goes_on_from_its_checkpoint(tmp_path, at):
         whole = run.play_episode()
     with the_walkthrough(tmp_path / "cut", watchers=(CtrlC(at),)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
-    saved = read_saved(tmp_path / "cut" / "runs" / "1")
+    saved = read_saved(tmp_path / "cut" / "runs" / "1", EPISODE_LOG)
     assert saved.checkpoint.run.title == "The Lighthouse"
     with the_walkthrough(tmp_path / "cut") as run:
         end = run.play_episode(resume=1)

@@ -50,9 +50,9 @@ def test_an_empty_directory_has_no_episodes(tmp_path):
 
 
 def test_a_failure_is_repeated_if_the_same_failed_at_the_same_place_before_in_any_episode():
-    elsewhere = a_turn(1, "push wall", place=Location(6, "Hall"), effective=False)
-    first = [STARTED, TURN, a_turn(1, "Push  WALL", effective=False), elsewhere, a_turn(1, "open door")]
-    second = [replace(TURN, episode=2), a_turn(1, "open door", episode=2, effective=False)]
+    elsewhere = a_turn(3, "push wall", place=Location(6, "Hall"), effective=False)
+    first = [STARTED, TURN, a_turn(2, "Push  WALL", effective=False), elsewhere, a_turn(4, "open door")]
+    second = [replace(TURN, episode=2), a_turn(2, "open door", episode=2, effective=False)]
     assert list(count_failures([first, second])) == [FailureCount(1, 4, 3, 1), FailureCount(2, 2, 2, 1)]
 
 

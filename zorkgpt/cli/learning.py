@@ -15,7 +15,7 @@ from zorkgpt.memory.storage.markdown import read_document, sidecar
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.run_folder import episodes_in
-from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode
+from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event
 from zorkgpt.stand_in import RULES
 
@@ -78,7 +78,7 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
     def logs() -> Iterable[Sequence[Event]]:
         for number in numbers:
             events = read_episode(workdir, number, log_name)
-            turns = [event for event in events if isinstance(event, TurnRecord)]
+            turns = list(turns_in(events).values())
             for turn in turns:
                 shown.update(key for key in followed if key[0] == turn.before.location_id and _is_shown(key[1], turn))
                 gains[turn.episode, turn.turn] = turn.transition.points

@@ -15,7 +15,15 @@ from zorkgpt.evals.truth import ShownMemories, StatementKey, read_shown
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.run_folder import MODEL_CALLS
-from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, read_events, turns_to_scores
+from zorkgpt.runlog.episodes import (
+    FailureCount,
+    count_failures,
+    last_end,
+    read_episode,
+    read_events,
+    turns_in,
+    turns_to_scores,
+)
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled, Returned
 
 
@@ -229,10 +237,10 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
     begun = next(event for event in events if isinstance(event, EpisodeStarted))
     end = last_end(events)
     assert end is not None
-    turns = [event for event in events if isinstance(event, TurnRecord)]
-    numbers = {turn.turn for turn in turns}
-    if len(numbers) != end.turns or not all(1 <= number <= end.turns for number in numbers):
+    by_number = turns_in(events)
+    if len(by_number) != end.turns or not all(1 <= number <= end.turns for number in by_number):
         raise EvaluationFailed(f"turns are missing in the log of episode {files.episode}, {files.directory}")
+    turns = tuple(by_number.values())
     scores = {turn.turn: score for turn in turns if (score := turn.after.score) is not None}
     played = [(turn.action, turn.after.location_id, turn.after.score) for turn in turns]
     shown = list(read_shown(files.directory))

@@ -66,6 +66,12 @@ def read_episode(workdir: Path, episode: int, file_name: str = EPISODE_LOG) -> l
     return list(read_events(path)) if path.is_file() else []
 
 
+def turns_in(events: Iterable[Event]) -> dict[int, TurnRecord]:
+    """Return the turns by number, in order; if one was played again after a kill, its last record."""
+    played = {event.turn: event for event in events if isinstance(event, TurnRecord)}
+    return dict(sorted(played.items()))
+
+
 def last_end(events: Iterable[Event]) -> EpisodeEnded | None:
     """Return how an episode ended, the last time if it was resumed; None if it goes on or was killed."""
     end: EpisodeEnded | None = None
@@ -137,7 +143,7 @@ def count_failures(episodes: Iterable[Iterable[Event]]) -> Iterator[FailureCount
     """Count the failures of each episode that has turns; the episodes are given in order, from the first one on."""
     failed_before: set[tuple[int | None, str]] = set()
     for events in episodes:
-        turns = [event for event in events if isinstance(event, TurnRecord)]
+        turns = list(turns_in(events).values())
         failures = [turn for turn in turns if failed(turn.transition)]
         repeated = 0
         for turn in failures:
