@@ -116,7 +116,7 @@ def trials(game: JerichoInterface, count: int, dice: random.Random, answering: b
             continue
         verdict = check_action(action, game.language, scene, answering=answering)
         step = game.act(action)
-        place = before.location.name if before.location else ""
+        place = before.location_name
         done.append(Trial(place, action, verdict, step, step.after.moves != before.moves))
         game.restore_state(saved)
     return done

@@ -50,7 +50,7 @@ class ExtractionManager(BaseManager):
     def resume_opening(self, text: str, now: Observation, extraction: Extraction) -> None:
         """Take on what was read in the opening before the episode was interrupted."""
         if text.strip():
-            self._keep(now.location.num if now.location else None, text, extraction)
+            self._keep(now.location_id, text, extraction)
 
     def of_turn(self, step: Transition) -> Extraction:
         """Return what the text of the turn says that was just played."""
@@ -79,7 +79,7 @@ class ExtractionManager(BaseManager):
         """Keep what was read in this turn, also if it was played before an interruption."""
         extraction, after = record.extraction, record.transition.after
         if extraction is not None and extraction.by != "nobody":
-            self._keep(after.location.num if after.location else None, record.transition.response, extraction)
+            self._keep(after.location_id, record.transition.response, extraction)
             self._counts["room descriptions"] += extraction.is_room_description
             self._counts["turns in combat"] += extraction.combat
 

@@ -108,7 +108,7 @@ class ReturnManager(BaseManager):
         if journey is None or journey.next is None:
             return
         step = record.transition
-        place = step.after.location.num if step.after.location else None
+        place = step.after.location_id
         now = observed_state(place, (item.name for item in step.after.inventory or ()), step.after.score)
         journey.follow(step.action, now)
         self._counts["turns_replayed"] += 1

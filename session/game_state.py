@@ -92,7 +92,7 @@ class GameState:
     def record(self, turn: TurnRecord) -> None:
         """Update the state with a turn that was played."""
         step = turn.transition
-        place = step.before.location.name if step.before.location else ""
+        place = step.before.location_name
         self.action_history.append((step.action, step.response))
         entry = self.add_reasoning(turn.turn, turn.reasoning, step.action)
         entry |= {"location": place, "response": step.response, "outcome": list(told_outcome(step))}
@@ -103,7 +103,7 @@ class GameState:
         if step.before.location is not None:
             if not step.is_answer:
                 self._note_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
-            if not step.is_answer and (step.after.score or 0) > (step.before.score or 0):
+            if not step.is_answer and step.points > 0:
                 self.scored_actions.setdefault(step.before.location.num, []).append(step.action)
         self.deaths += step.died
         self.finished = self.finished or step.finished

@@ -36,7 +36,7 @@ def ground_truth(
     return ZMachineContext(
         score_before=was.score,
         score_after=now.score,
-        score_delta=0 if was.score is None or now.score is None else now.score - was.score,
+        score_delta=step.points,
         location_before=source.num if source else None,
         location_after=destination.num if destination else None,
         location_changed=source != destination,

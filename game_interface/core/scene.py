@@ -52,7 +52,7 @@ class SceneReader:
 
     def things(self, view: View, now: Observation, scene: Scene | None) -> tuple[ThingState, ...]:
         """Return everything visible or carried, and the doors and the like in scope that have a state."""
-        room, player = now.location.num if now.location else None, self._reader.profile.player
+        room, player = now.location_id, self._reader.profile.player
         carried = {item.num: item for item in now.carried or ()}
         seen = {item.num: item for item in now.visible or ()} | carried
         others = sorted(scene.in_scope - seen.keys() - {room, player}) if scene else ()
@@ -99,7 +99,7 @@ class SceneReader:
 
     def thing(self, view: View, number: int, now: Observation) -> ThingState:
         """Return one object, wherever it is."""
-        room, carried = now.location.num if now.location else None, {item.num for item in now.carried or ()}
+        room, carried = now.location_id, {item.num for item in now.carried or ()}
         return self._thing(view, self._reader.item(view, number), room, number in carried)
 
     def _thing(self, view: View, item: Item, room: int | None, carried: bool) -> ThingState:

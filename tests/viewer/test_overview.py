@@ -48,7 +48,7 @@ def test_every_episode_has_its_row(address, open_page):
     cells = [row.locator("th, td").all_inner_texts() for row in rows.all()]
     assert cells == [
         ["Episode 1", "death", "5", "3", "1 (1)", "0", "1", "2", "0", "–", "–", "1 min 12 s"],
-        ["Episode 2", "death", "3", "3", "2 (1)", "1", "1", "0", "1", "1,520", "at least $0.2500", "time unknown"],
+        ["Episode 2", "death", "3", "3", "2 (1)", "1", "1", "0", "1", "1,520", "at least $0.2500", "0.0 s"],
     ]
     expect(page.locator("#overview .summary")).to_contain_text("2 episodes, 6 turns")
     expect(page.locator("#overview .summary")).to_contain_text("5 of 50 points in episode 1")

@@ -376,16 +376,14 @@ def score_line(score: int | None, most: int | None) -> str:
 
 def score_change(record: TurnRecord) -> str:
     """Return the score after a turn, with the change if there is one: `4`, `4 → 6 (+2)`."""
-    before, after = record.transition.before.score, record.transition.after.score
-    if before is None or after is None or before == after:
-        return score_line(after, None)
-    return f"{before} → {after} ({after - before:+d})"
+    points, after = record.transition.points, record.after.score
+    return f"{record.before.score} → {after} ({points:+d})" if points else score_line(after, None)
 
 
 def score_style(record: TurnRecord) -> str:
     """Return the style of a turn: gains are green, losses red."""
-    change = (record.transition.after.score or 0) - (record.transition.before.score or 0)
-    return "bold green" if change > 0 else "bold red" if change < 0 else "dim"
+    points = record.transition.points
+    return "bold green" if points > 0 else "bold red" if points < 0 else "dim"
 
 
 def chooser_label(record: TurnRecord, player: str) -> str:

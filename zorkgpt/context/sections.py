@@ -78,7 +78,7 @@ def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         "max_turns": context.max_turns,
         "episode": context.episode,
         "location": seen.location.name if seen.location else None,
-        "location_id": seen.location.num if seen.location else None,
+        "location_id": seen.location_id,
         "vehicle": seen.vehicle.name if seen.vehicle else None,
         "score": seen.score,
         "max_score": context.max_score,

@@ -96,7 +96,7 @@ class PlayerView:
             refused: The reason why the last proposal for this turn was rejected; None if it was not.
         """
         graph = self._graph
-        here = now.location.num if now.location else None
+        here = now.location_id
         age = state.room_description_age(here)
         if age is not None and age > config.room_description_age_window:
             age = None

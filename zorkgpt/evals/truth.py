@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from game_interface.game import Game
-from game_interface.models import Observation, Transition
+from game_interface.models import Transition
 from orchestration.services import Services
 from session.history import TurnRecord
 from session.outcome import failed
@@ -200,7 +200,7 @@ class TruthRecorder:
         self._judge(self._look())
 
     def turn_played(self, record: TurnRecord) -> None:
-        world, place = self._look(), _place(record.transition.before)
+        world, place = self._look(), record.before.location_id
         if world is None or place is None:
             self._write(ShownMemories(record.turn, place))
         else:
@@ -229,7 +229,7 @@ class TruthRecorder:
     def _judge(self, world: "WorldNow | None") -> None:
         """Judge the memories of the place where the player will choose next."""
         self._here, self._world = {}, world
-        memory, place = self._services.memory, _place(self._services.game.observe())
+        memory, place = self._services.memory, self._services.game.observe().location_id
         if memory is None or world is None or place is None:
             return
         self._visited.add(place)
@@ -332,7 +332,7 @@ class TruthRecorder:
 
     def _updates(self, step: Transition, world: "WorldNow") -> list[tuple[set[int | None], bool]]:
         """Return the things of each memory that the turn has made untrue, and whether the memory was updated."""
-        memory, place = self._services.memory, _place(step.before)
+        memory, place = self._services.memory, step.before.location_id
         assert memory is not None
         assert place is not None
         current = {_key(place, one) for one in self._services.recall(place)}
@@ -394,10 +394,6 @@ def _key(place: PlaceKey, memory: Memory) -> StatementKey:
 
 def _first_episode(memory: Memory) -> int | str:
     return memory.episode if memory.first_episode is None else memory.first_episode
-
-
-def _place(now: Observation) -> int | None:
-    return now.location.num if now.location else None
 
 
 def _unconditional(memory: Memory) -> tuple[Claim, ...]:

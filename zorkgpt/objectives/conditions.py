@@ -91,7 +91,7 @@ def is_met(condition: Condition, now: Observation, visited: Collection[int]) -> 
 
 def came_about(condition: Condition, step: Transition, exit_name_of: ExitNamer) -> bool:
     """Return whether a condition on an event came true on this turn."""
-    here = step.before.location.num if step.before.location else None
+    here = step.before.location_id
     match condition.kind:
         case ConditionKind.OPENED:
             opened = {change.number for change in step.changed if change.attribute == "open" and change.value}

@@ -115,7 +115,7 @@ class ObjectiveSearch:
             settled=tuple(tracker.settled()),
             scored=tracker.scored,
             carried=tracker.carried,
-            untried=self._untried(now.location.num if now.location else None),
+            untried=self._untried(now.location_id),
             memories=tuple(self._memories(places, rooms)),
             knowledge=tuple(self._knowledge(now)),
             is_last_turn=is_last_turn,

@@ -331,7 +331,7 @@ class OfflineExplorer:
         elif self._state.in_the_dark != here:
             self._state.in_the_dark = None
         self._state.holders[here] = list(holders(now, scene, self._nouns))
-        room, name = self._graph.rooms.get(here), now.location.name if now.location else ""
+        room, name = self._graph.rooms.get(here), now.location_name
         told = directions_in(text.replace(name, ""))
         is_bare = context.room_description is not None and not told
         named = {*(room.exits if room else ()), *told}

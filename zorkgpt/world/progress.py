@@ -132,7 +132,7 @@ class RecurrenceDetector:
     def _world_state(self, turn: int, seen: Observation, action: str = "", response: str = "") -> _WorldState:
         return _WorldState(
             turn,
-            seen.location.num if seen.location else None,
+            seen.location_id,
             seen.vehicle.num if seen.vehicle else None,
             seen.score,
             frozenset(item.num for item in seen.carried or ()),
