@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from game_interface.models import Item, Observation, Transition
 from session.outcome import failed, is_passive
-from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.claims import STATES, Claim, Relation
 from zorkgpt.memory.models import ZMachineContext
-from zorkgpt.memory.objects import STATES, AttributeChange, ThingState
+from zorkgpt.memory.objects import AttributeChange, ThingState
 
 
 def ground_truth(

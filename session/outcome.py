@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from game_interface.models import Item, Observation, Transition
 from zorkgpt.identity_cache import cached_by_identity
-from zorkgpt.memory.objects import STATES
+from zorkgpt.memory.claims import STATES
 
 # Verbs that are not meant to change anything, so that an unchanged world is no failure.
 _LOOKING = {"look", "l", "examine", "x", "inspect", "describe", "read", "search", "inventory", "i", "inv"}

@@ -5,7 +5,7 @@ A refusal may set a flag or count how often it was given: the object tree then d
 
 from game_interface.core.profile import Profile
 from game_interface.models import Transition
-from zorkgpt.memory.objects import STATES
+from zorkgpt.memory.claims import STATES
 
 _SHOWN_BY = {"open": "open", "close": "open", "shut": "open", "lock": "locked", "unlock": "locked"}
 """Verb → the attribute that shows whether it was done."""

@@ -9,7 +9,8 @@ from game_interface.core.names import Names, is_shown
 from game_interface.core.profile import Profile
 from game_interface.core.zmachine import View, changes
 from game_interface.models import Item, Location, Observation
-from zorkgpt.memory.objects import STATES, AttributeChange, ObjectMove
+from zorkgpt.memory.claims import STATES
+from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 _SEE_INTO = ("open", "transparent", "supporter", "animate")
 _BOOKKEEPING = ("visited", "moved", "workflag")

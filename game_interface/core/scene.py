@@ -9,8 +9,8 @@ from game_interface.core.observe import ViewReader
 from game_interface.core.zmachine import View
 from game_interface.language import Language, Scene
 from game_interface.models import Item, Observation
-from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.objects import STATES, PlacedObject, ThingState
+from zorkgpt.memory.claims import STATES, Relation
+from zorkgpt.memory.objects import PlacedObject, ThingState
 
 
 class SceneReader:

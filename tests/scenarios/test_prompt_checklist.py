@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixtures.prompt_checklist import PromptedTurn, named_in, prompted_turns, section
 from tests.fixtures.true_moves import WALKTHROUGHS
-from zorkgpt.memory.objects import STATES
+from zorkgpt.memory.claims import STATES
 from zorkgpt.world.directions import DIRECTIONS
 
 LEAST = 0.95

@@ -13,11 +13,11 @@ from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.encoding import as_json
 from zorkgpt.memory import episode_snapshot
-from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.claims import STATES, Claim, Relation
 from zorkgpt.memory.credit.adherence import words_of
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, same_episode
-from zorkgpt.memory.objects import STATES, PlacedObject
+from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.storage.changes import is_current
 from zorkgpt.memory.upkeep.audit import is_so
 from zorkgpt.run_folder import run_directory

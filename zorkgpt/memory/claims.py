@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from itertools import chain
 
 from zorkgpt.text import with_article
 
@@ -37,16 +38,19 @@ class Relation(StrEnum):
 _HELD_BY = (Relation.IN, Relation.ON)
 _OF_THE_PLACE = (Relation.DARK, Relation.LIGHT)
 _OF_A_THING = tuple(one for one in Relation if one not in (*_HELD_BY, *_OF_THE_PLACE, Relation.LEADS))
-_OPPOSITES = {
-    Relation.OPEN: Relation.CLOSED,
-    Relation.LOCKED: Relation.UNLOCKED,
-    Relation.LIT: Relation.UNLIT,
+STATES = {
+    "open": (Relation.CLOSED, Relation.OPEN),
+    "locked": (Relation.UNLOCKED, Relation.LOCKED),
+    "on": (Relation.UNLIT, Relation.LIT),
+}
+"""Attribute → the state of an object without it and with it."""
+_OPPOSITES = dict(STATES.values()) | {
     Relation.HERE: Relation.ABSENT,
     Relation.CARRIED: Relation.NOT_CARRIED,
     Relation.DARK: Relation.LIGHT,
 }
 OPPOSITE = _OPPOSITES | {there: here for here, there in _OPPOSITES.items()}
-_STATES = frozenset({Relation.OPEN, Relation.CLOSED, Relation.LOCKED, Relation.UNLOCKED, Relation.LIT, Relation.UNLIT})
+_STATES = frozenset(chain.from_iterable(STATES.values()))
 
 _THING = re.compile(rf"(?P<name>.*) #(?P<number>-?\d{{1,18}}) (?P<relation>{'|'.join(_OF_A_THING)})")
 _HELD = re.compile(r"(?P<name>.*) #(?P<number>-?\d{1,18}) (?P<relation>in|on) (?P<holder>.*) #(?P<other>-?\d{1,18})")

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from zorkgpt.memory.claims import OPPOSITE, Claim, Relation, claims_in
+from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation, claims_in
 from zorkgpt.memory.models import PlaceKey, ZMachineContext
-from zorkgpt.memory.objects import STATES, ThingState
+from zorkgpt.memory.objects import ThingState
 
 _ATTRIBUTE_OF = {
     relation: (attribute, value)

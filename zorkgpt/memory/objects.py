@@ -4,13 +4,6 @@ from dataclasses import dataclass
 
 from zorkgpt.memory.claims import Claim, Relation
 
-STATES = {
-    "open": (Relation.CLOSED, Relation.OPEN),
-    "locked": (Relation.UNLOCKED, Relation.LOCKED),
-    "on": (Relation.UNLIT, Relation.LIT),
-}
-"""Attribute → the state of an object without it and with it."""
-
 
 @dataclass(frozen=True, slots=True)
 class ThingState:
