@@ -59,9 +59,10 @@ def test_the_page_works_from_the_wheel_alone(page, dist, tmp_path):
     folder.mkdir()
     (folder / "dist").symlink_to(dist.parent)
     text = page.read_text(encoding="utf-8").partition(IN_A_CHECKOUT)[0]
+    text = text.replace("--max-turns 100", f"--max-turns {MOST_TURNS}")
     environment = clean_environment(tmp_path) | {"ZORKGPT_ORCHESTRATOR__MAX_TURNS_PER_EPISODE": str(MOST_TURNS)}
     with ChatServer(lambda asked: Answer("ACTION: look"), models=("qwen3:8b",)) as server:
-        for step in steps(text.replace(REAL_SERVER, server.url).replace("--max-turns 100", f"--max-turns {MOST_TURNS}")):
+        for step in steps(text.replace(REAL_SERVER, server.url)):
             if step.created:
                 (folder / step.created).write_text(step.code, encoding="utf-8")
                 continue
