@@ -78,7 +78,7 @@ def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
     assert re.search(r"\d+%.*\d+:\d\d:\d\d", told)
 
 
-LONGER = ("learning-2x40", "--seeds", "1", "--ablate", "off", "--jobs", "2", "--json", "--no-pages")
+LONGER = ("learning-2x60", "--seeds", "1", "--ablate", "off", "--jobs", "2", "--json", "--no-pages")
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(
     with subprocess.Popen(
         arguments, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as one:
-        while not any(size > 12_000 for size in sizes(cut)):
+        while not any(size > 20_000 for size in sizes(cut)):
             time.sleep(0.05)
             assert one.poll() is None, one.stderr.read()
         one.send_signal(how)
@@ -106,7 +106,7 @@ def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(
     assert how is signal.SIGKILL or "Run the same command to continue" in told
     # What had hardly begun may be begun anew.
     logs_then = {path: path.read_bytes() for path in cut.rglob("episode_log.jsonl")}
-    begun = {path: data[:2000] for path, data in logs_then.items() if len(data) > 12_000}
+    begun = {path: data[:2000] for path, data in logs_then.items() if len(data) > 20_000}
     assert begun
     again = command("eval", *what, "--out", str(cut))
     assert again.returncode == 0, again.stderr
