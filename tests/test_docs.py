@@ -48,10 +48,8 @@ def commands() -> list[str]:
 
 
 def copied(folder: Path) -> Path:
-    """Copy the project as a new user gets it."""
-    kept_out = shutil.ignore_patterns(
-        ".git", ".venv", "game_files", "__pycache__", ".*_cache", ".hypothesis", "uv.lock"
-    )
+    """Copy the project as a new user gets it, with the compiled modules, which would take long to compile again."""
+    kept_out = shutil.ignore_patterns(".git", ".venv", "game_files", ".*_cache", ".hypothesis", "uv.lock")
     shutil.copytree(ROOT, folder / "zorkgpt", ignore=kept_out)
     return folder / "zorkgpt"
 

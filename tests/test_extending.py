@@ -57,7 +57,7 @@ def follow(steps: list[Step], checkout: Path) -> None:
 
 def copied_project(folder: Path) -> None:
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, folder / package)
     for name in ("pyproject.toml", "main.py"):
         shutil.copy(ROOT / name, folder)
 

@@ -1,6 +1,7 @@
 """`play --resume` on the command line."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +13,11 @@ from tests.fixtures.command_line import ROOT, command, environment
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def interrupted(tmp_path):
-    """A working directory with an episode that Ctrl-C has cut short, and the turn that it was in."""
-    arguments = [sys.executable, str(ROOT / "main.py"), "--workdir", str(tmp_path), "--delay", "0.05"]
+@pytest.fixture(scope="module")
+def interrupted_once(tmp_path_factory):
+    """A working directory with an episode that Ctrl-C has cut short."""
+    workdir = tmp_path_factory.mktemp("interrupted")
+    arguments = [sys.executable, str(ROOT / "main.py"), "--workdir", str(workdir), "--delay", "0.05"]
     options = ["--seed", "3", "--player", "rules", "--max-turns", "30", "--episodes", "1"]
     with subprocess.Popen(
         [*arguments, *options], cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
@@ -25,7 +27,13 @@ def interrupted(tmp_path):
                 process.send_signal(signal.SIGINT)
                 break
         process.stdout.read()
-    return tmp_path
+    return workdir
+
+
+@pytest.fixture
+def interrupted(interrupted_once, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(interrupted_once, tmp_path / "work")
 
 
 def test_it_finishes_the_episode_as_it_was_begun_and_ends(interrupted):

@@ -89,7 +89,7 @@ def path(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("home", "each"), [("file", 250), ("postgres", 25)], indirect=["home"])
+@pytest.mark.parametrize(("home", "each"), [("file", 60), ("postgres", 10)], indirect=["home"])
 def test_eight_processes_lose_nothing_and_see_each_other(home, each):
     watching = home.open()
     children = [start(ADDING, home.address, f"Process {number}", each) for number in range(8)]
@@ -105,7 +105,7 @@ def test_eight_processes_lose_nothing_and_see_each_other(home, each):
 
 @pytest.mark.slow
 def test_a_process_killed_at_any_instant_leaves_a_whole_file(tmp_path):
-    instants, batch = 500, 50
+    instants, batch = 200, 50
     chance = random.Random(20)
     for first in range(0, instants, batch):
         paths = [tmp_path / f"{first + number}" / "Memories.md" for number in range(batch)]

@@ -23,7 +23,7 @@ from zorkgpt.cli.process import ExitCode
 from zorkgpt.runlog.episodes import last_end, read_episode
 
 TURNS = 18
-KILLS = 20
+KILLS = 15
 PLAY = ("--episodes", "1", "--max-turns", str(TURNS))
 
 
@@ -55,7 +55,7 @@ def whole(tmp_path_factory) -> Uninterrupted:
 
 
 def killed(whole: Uninterrupted, workdir: Path, kill_at: int) -> bool:
-    """Whether the episode had begun by then, and was not over yet."""
+    """Return whether the episode had begun by then, and was not over yet."""
     shutil.copytree(whole.before, workdir)
     assert played(workdir, *PLAY, kill_at=kill_at).code == -signal.SIGKILL
     begun = (workdir / "runs" / "2" / "checkpoint.json").exists()
@@ -63,21 +63,18 @@ def killed(whole: Uninterrupted, workdir: Path, kill_at: int) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_killed_anywhere_a_resumed_run_leaves_what_an_uninterrupted_one_leaves(whole, tmp_path):
-    moments = iter(random.Random(7).sample(range(1, whole.touches), whole.touches - 1))
-    for _ in range(KILLS):
-        kill_at = next(moments)
-        while not killed(whole, tmp_path / str(kill_at), kill_at):
-            kill_at = next(moments)
-        workdir = tmp_path / str(kill_at)
-        assert played(workdir, "--resume").code == 0
-        assert left_behind(workdir, 2) == whole.left, f"killed at file access {kill_at} of {whole.touches}"
-        shutil.rmtree(workdir)
+@pytest.mark.parametrize("part", range(KILLS))
+def test_killed_anywhere_a_resumed_run_leaves_what_an_uninterrupted_one_leaves(whole, tmp_path, part):
+    begun = next(at for at, touch in enumerate(whole.touched, 1) if touch.startswith("os.rename checkpoint.json."))
+    # In each part of the episode, one moment.
+    first, last = (begun + 1 + (whole.touches - begun - 4) * each // KILLS for each in (part, part + 1))
+    kill_at = random.Random(part).randrange(first, last)
+    assert killed(whole, tmp_path / "work", kill_at)
+    assert played(tmp_path / "work", "--resume").code == 0
+    assert left_behind(tmp_path / "work", 2) == whole.left, f"killed at file access {kill_at} of {whole.touches}"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 def test_killed_again_and_again_while_it_is_resumed(whole, tmp_path):
     workdir = tmp_path / "work"
     assert killed(whole, workdir, whole.touches // 3)
@@ -88,7 +85,6 @@ def test_killed_again_and_again_while_it_is_resumed(whole, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("name", "value"), [("ORCHESTRATOR__CHECKPOINT_INTERVAL_TURNS", "1"), ("GAMEPLAY__EXPLORE", "return")]
 )
@@ -98,7 +94,7 @@ def test_killed_with_a_checkpoint_every_turn_or_on_the_way_back(tmp_path, monkey
     assert played(before, *PLAY).code == 0
     shutil.copytree(before, second)
     whole = Uninterrupted(before, {}, played(second, *PLAY).touched)
-    for part in (3, 4, 6, 8):
+    for part in (4, 6, 8):
         workdir = tmp_path / str(part)
         assert killed(whole, workdir, whole.touches * part // 9)
         assert played(workdir, "--resume").code == 0
@@ -106,22 +102,19 @@ def test_killed_with_a_checkpoint_every_turn_or_on_the_way_back(tmp_path, monkey
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("how", [interrupt, kill])
-def test_a_first_episode_that_was_cut_short_leaves_no_trace_of_what_it_knew_then(tmp_path, how):
+def test_a_first_episode_that_was_cut_short_leaves_no_trace_of_what_it_knew_then(tmp_path):
     limit = ("--episodes", "1", "--max-turns", "33")
     whole = played(tmp_path / "whole", *limit)
     assert whole.code == 0
-    for part in (3, 4, 5, 6):
-        workdir = tmp_path / str(part)
+    for how, part in ((kill, 3), (interrupt, 3), (interrupt, 4), (kill, 5), (kill, 6), (interrupt, 6)):
+        workdir = tmp_path / f"{how.__name__} {part}"
         assert played(workdir, *limit, kill_at=whole.touches * part // 10, how=how).code != 0
         assert played(workdir, "--resume").code == 0
         assert left_behind(workdir, 1) == left_behind(tmp_path / "whole", 1), f"{how.__name__} at {part} tenths"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize(("how", "times"), [(interrupt, 10), (interrupt_unheard, 4), (interrupt_kept, 4)])
+@pytest.mark.parametrize(("how", "times"), [(interrupt, 6), (interrupt_unheard, 3), (interrupt_kept, 3)])
 def test_interrupted_anywhere_it_goes_on_as_after_a_kill(whole, tmp_path, how, times):
     # Before these the episode has not begun yet, and after them its closing has.
     moments = random.Random(3).sample(range(whole.touches * 2 // 5, whole.touches * 3 // 5), times)
@@ -130,7 +123,6 @@ def test_interrupted_anywhere_it_goes_on_as_after_a_kill(whole, tmp_path, how, t
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 def test_interrupted_while_a_checkpoint_is_completed_it_goes_on_from_that(whole, tmp_path):
     renamed = "os.rename checkpoint.json."
     [_, second, _] = (at for at, touch in enumerate(whole.touched, 1) if touch.startswith(renamed))

@@ -3,7 +3,7 @@
 import logging
 import resource
 import socket
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
 import httpx
@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.fixtures.viewer import served, started, turn, write_log
-from zorkgpt.server_limits import MAX_CONNECTIONS, Throttle
+from zorkgpt.server_limits import MAX_CONNECTIONS, Throttle, connection_bound
 
 pytestmark = pytest.mark.slow
 
-HALF_OPEN = 1200
+HALF_OPEN = MAX_CONNECTIONS + 100
 HEADS = [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b"POST /api/places/10/memories HTTP/1.1\r\n"]
 
 
@@ -25,10 +25,11 @@ def workdir(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def many_files():
+@contextmanager
+def files(most: int):
+    """Limit how many files this process, and those that it starts, may open."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, before[1]), before[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, before[1]), before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
@@ -48,8 +49,8 @@ def is_closed(one: socket.socket) -> bool:
     return True
 
 
-def test_half_open_connections_leave_the_page_to_others(workdir, open_page, many_files):
-    with served(workdir) as url, ExitStack() as stack:
+def test_half_open_connections_leave_the_page_to_others(workdir, open_page):
+    with files(4096), served(workdir) as url, ExitStack() as stack:
         page = open_page(f"{url}#1:1")
         expect(page.locator("article[aria-current] .number")).to_have_text("1")
         others = [connected(stack, url, HEADS[number % len(HEADS)]) for number in range(HALF_OPEN)]
@@ -74,10 +75,13 @@ def test_neither_a_request_nor_its_body_may_take_for_ever_to_arrive(workdir):
         assert is_closed(slow)
 
 
-def test_those_who_watch_are_bounded_too(workdir, many_files):
-    with served(workdir) as url, ExitStack() as stack:
+def test_those_who_watch_are_bounded_too(workdir):
+    with ExitStack() as stack:
+        with files(400):
+            bound = connection_bound()
+            url = stack.enter_context(served(workdir))
         request = b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-        watching = [connected(stack, url, request) for _ in range(MAX_CONNECTIONS)]
+        watching = [connected(stack, url, request) for _ in range(bound)]
         for one in watching:
             assert one.recv(100).startswith(b"HTTP/1.1 200")
         refused = connected(stack, url, b"")
