@@ -247,14 +247,6 @@ class AtomicFile:
         with suppress(OSError):
             self._disk.remove(self._temporary)
 
-    def renew_backup(self) -> Stamp:
-        """Make the backup what the file is now: what it was before must never come back. Returns the file's stamp."""
-        try:
-            self._keep_backup()
-        except OSError as error:
-            raise self._error(f"Can't write {self.backup}: {error}") from error
-        return self._stamp_of(self._path)
-
     def _put(self, data: bytes) -> None:
         if self._observer:
             self._observer.before_replacement(data)

@@ -272,7 +272,8 @@ def _provenance_lines(one: "Provenance") -> Iterator[str]:
         yield "  Shown to the player"
     for seen in one.shown:
         times = number_of(seen.times, "time", "times")
-        yield f"    {times} in episode {seen.episode}, turns {seen.first_turn} to {seen.last_turn}"
+        turns = f"turns {seen.first_turn} to {seen.last_turn}" if seen.times > 1 else f"turn {seen.first_turn}"
+        yield f"    {times} in episode {seen.episode}, {turns}"
     if one.trials:
         yield "  Results when followed"
     yield from _at_most([_trial_line(trial) for trial in one.trials], _MOST_TRIALS, "earlier results")
