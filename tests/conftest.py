@@ -17,11 +17,18 @@ from tests.fixtures.stores import DatabaseHome, FileHome, Home, PostgresHome, em
 settings.register_profile("default", deadline=None)
 settings.load_profile("default")
 
+LONGEST_FILES = ("test_ten_minutes.py", "test_killed_runs.py", "test_docs.py", "test_eval_command.py", "test_wheel.py")
+"""They come first, so that no worker is left with one of them when the others are done."""
+
 REQUIRE_ALL = os.environ.get("ZORKGPT_REQUIRE_ALL") == "1"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-golden", action="store_true", help="write the files in tests/golden/expected anew")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST_FILES)
 
 
 def absent(what: str) -> NoReturn:
