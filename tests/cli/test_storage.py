@@ -142,7 +142,8 @@ def test_a_memory_file_that_is_deleted_in_the_midst_of_a_run_is_back_and_said_so
     )
     assert found["way_out"] + "\n" == way_out(tmp_path)
     added = journal_rows(tmp_path / "Memories.md")
-    titles = {row["after"]["title"] for row in added if row["kind"] == "added"}
+    lasting = [row["after"] for row in added if row["kind"] == "added" and row["after"]["persistence"] != "ephemeral"]
+    titles = {memory["title"] for memory in lasting}
     text = (tmp_path / "Memories.md").read_text()
     assert titles
     assert all(title in text for title in titles)

@@ -110,7 +110,7 @@ def _memories(config: GameConfiguration) -> Finding:
             store, count = manager.store, manager.get_persistent_count()
             kept = f"{store.name} holds {number_of(count, 'memory', 'memories')}"
             if find_spec("numpy") is not None:
-                kept += f"; vectors are kept {store.vectors().kept}"
+                kept += f"; vectors are stored {store.vectors().kept}"
     except ZorkGPTError as error:
         return Finding("memories", False, str(error))
     return Finding("memories", True, kept)
