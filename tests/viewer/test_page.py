@@ -39,7 +39,7 @@ def turn_of(page) -> int:
 
 
 def test_a_running_episode_is_followed_turn_by_turn(tmp_path, open_page):
-    with playing(tmp_path, turns=400, delay_s=0.1), served_when_played(tmp_path) as url:
+    with playing(tmp_path, delay_s=0.3), served_when_played(tmp_path) as url:
         page = open_page(url)
         expect(page.locator("#standing")).to_contain_text("Playing")
         until(page, "Number(document.querySelector('#scrubber').max) > 3")
