@@ -117,6 +117,11 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
     database.put(
         "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, %s, %s)", [(str(place), "agent", bad)]
     )
+    of_nothing = json.loads(database.rows("SELECT record FROM zorkgpt_journal")[0][0]) | {"before": None, "after": None}
+    database.put(
+        "INSERT INTO zorkgpt_journal (place, source, record) VALUES (%s, 'agent', %s)",
+        [(str(place), json.dumps(of_nothing))],
+    )
     database.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES ('', '1', %s)", [(bad,)])
     (tmp_path / "runs" / "1" / "ephemeral_session.json").write_text("[" * 100_000)
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:

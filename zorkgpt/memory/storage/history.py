@@ -132,6 +132,8 @@ def record_of(row: Any) -> HistoryRecord | None:
     """Build a record from the values of `row_of`; None if they are not those of a record."""
     try:
         before, after = (None if row[key] is None else memory_of(row[key]) for key in ("before", "after"))
+        if before is None and after is None:
+            return None
         other = memory_of(row["other"]) if row.get("other") else None
         place = checked_place(row["location_id"])
         change = Change(row["kind"], place, row["location_name"], before, after, row.get("reason"), other)
