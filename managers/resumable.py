@@ -56,7 +56,18 @@ def read_saved(directory: Path, log_name: str) -> SavedEpisode:
     missing = set(range(1, saved.checkpoint.turn + 1)) - set(saved.turns)
     if missing:
         raise CheckpointError(f"The log {log} lacks turn {min(missing)}.")
+    if not _ends_a_line(log, saved.checkpoint.log_bytes):
+        raise CheckpointError(f"The log {log} was edited after the checkpoint was written. Undo the edit to resume.")
     return saved
+
+
+def _ends_a_line(log: Path, position: int) -> bool:
+    """Return whether a line ends at this position, where the log is cut. True if the log is shorter."""
+    if position == 0 or not log.is_file():
+        return True
+    with log.open("rb") as file:
+        file.seek(position - 1)
+        return file.read(1) in (b"\n", b"")
 
 
 def playing_lock(directory: Path) -> FileLock:

@@ -204,6 +204,16 @@ def test_a_checkpoint_that_does_not_fit_is_refused_and_left_alone(tmp_path, chan
     assert path.read_bytes() == before
 
 
+def test_a_log_that_was_edited_before_the_checkpoints_position_is_refused_and_left_alone(tmp_path):
+    an_interrupted_one(tmp_path)
+    log = tmp_path / "runs" / "1" / LOG
+    log.write_bytes(log.read_bytes().replace(b'"opening":"', b'"opening":"Edited. ', 1))
+    before = log.read_bytes()
+    with pytest.raises(CheckpointError, match="was edited after the checkpoint was written"):
+        find_resumable(tmp_path, LOG)
+    assert log.read_bytes() == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
