@@ -385,7 +385,7 @@ class MarkdownStore:
         with self.database.change():
             self._note_file(self._digest)
             self.journal.append(changes, source=source)
-            self.database.put("UPDATE zorkgpt_undo SET is_ours = 0 WHERE writer != %s", [("",)])
+            self._drop_foreign_undo("")
         self._edits.mark(self._document)
         log.info("journal brought up to the file", extra={"changes": len(changes), "source": source})
 
@@ -466,7 +466,7 @@ class MarkdownStore:
 
     def _keep_for_undo(self) -> None:
         """Keep the file as it is before the first change after a checkpoint, and note that others' files change."""
-        self.database.put("UPDATE zorkgpt_undo SET is_ours = 0 WHERE writer != %s", [(self._writer,)])
+        self._drop_foreign_undo(self._writer)
         if self._checkpoint is None:
             return
         content = render(self._document) if self._digest else None
@@ -474,6 +474,11 @@ class MarkdownStore:
         row = (self._writer, self._checkpoint, content, self._digest, *ends, 1)
         self.database.put("INSERT OR REPLACE INTO zorkgpt_undo VALUES (%s, %s, %s, %s, %s, %s, %s)", [row])
         self._checkpoint = None
+
+    def _drop_foreign_undo(self, writer: str) -> None:
+        """Mark what other writers have kept: the file changes, so they can't go back to it."""
+        query = "UPDATE zorkgpt_undo SET is_ours = 0, content = NULL WHERE writer != %s AND is_ours = 1"
+        self.database.put(query, [(writer,)])
 
     def _undo_rows(self, condition: str, value: str) -> list[_Undo]:
         columns = ", ".join(_Undo._fields)

@@ -50,15 +50,23 @@ class SqlUndo:
             everything: All sections are about to be replaced.
         """
         database = self._store.database
-        database.put("UPDATE zorkgpt_undo SET is_ours = 0 WHERE writer != %s", [(self._writer,)])
+        # What others have kept can't be put back any more.
+        for query in (
+            "UPDATE zorkgpt_undo SET is_ours = 0 WHERE writer != %s AND is_ours = 1",
+            "DELETE FROM zorkgpt_undo_sections WHERE writer != %s",
+        ):
+            database.put(query, [(self._writer,)])
         if self._number is None:
             return
-        ends = self._store.journal.size(), self._store.trials.size()
-        database.put(
-            "INSERT INTO zorkgpt_undo (writer, number, journal, trials, is_ours) VALUES (%s, %s, %s, %s, 1) "
-            "ON CONFLICT DO NOTHING",
-            [(self._writer, self._number, *ends)],
-        )
+        kept = database.rows("SELECT is_ours FROM zorkgpt_undo WHERE writer = %s", [self._writer])
+        if kept and not kept[0][0]:
+            return
+        if not kept:
+            ends = self._store.journal.size(), self._store.trials.size()
+            database.put(
+                "INSERT INTO zorkgpt_undo (writer, number, journal, trials, is_ours) VALUES (%s, %s, %s, %s, 1)",
+                [(self._writer, self._number, *ends)],
+            )
         insert = "INSERT INTO zorkgpt_undo_sections (writer, position, data)"
         condition, asked = "position = %s", [(self._writer, position) for position in positions]
         if everything:
