@@ -263,7 +263,7 @@ def test_a_memory_that_is_gone_can_still_be_explained(folder):
     with SimpleMemoryManager.open(folder) as manager:
         manager.delete("Rope", 6)
     code, said, _ = run(folder, "explain", "rope")
-    assert (code, said.splitlines()[1]) == (0, "  Rope: no longer in the file")
+    assert (code, said.splitlines()[1]) == (0, "  Rope: no longer remembered")
 
 
 def test_the_group_alone_shows_statistics_and_how_to_go_on(folder, tmp_path):

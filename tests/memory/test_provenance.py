@@ -104,6 +104,16 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
     assert json.loads(json.dumps(told.to_dict()))["shown"][0]["first_turn"] == expected[0].first_turn
 
 
+def test_an_ephemeral_memory_is_explained_during_its_episode_and_after_it(tmp_path):
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
+        manager.add_memory(5, "Hall", memory("Rope", "ephemeral"))
+        [during] = manager.explain("rope")
+        assert during.memory == manager.ephemeral_cache[5][0]
+        manager.reset_episode()
+        [after] = manager.explain("rope")
+    assert (after.memory, after.made, after.title) == (None, during.made, "Rope")
+
+
 def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
     with a_run(tmp_path, turns=8) as run:
         run.play_episode()

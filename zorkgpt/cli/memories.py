@@ -265,7 +265,7 @@ def _provenance_lines(one: "Provenance") -> Iterator[str]:
     if one.memory:
         yield f"  {described(one.location_id, one.memory)}"
     else:
-        yield f"  {one.title}: no longer in the file"
+        yield f"  {one.title}: no longer remembered"
     yield "  Origin"
     yield from _origin_lines(one)
     if one.shown:

@@ -525,7 +525,7 @@ class AgentMemory:
         self._writer.refresh()
         with self.store.guard:
             location_id = None if place is None else checked_place(place)
-            return explain(self.store, title, location_id=location_id, runs=self._runs)
+            return explain(self.store, title, self._writer.ephemeral, location_id=location_id, runs=self._runs)
 
     def as_of(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of each place at the end of a turn, including superseded ones."""

@@ -2,7 +2,7 @@
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -43,7 +43,7 @@ class Provenance:
     location_name: str
     title: str
     memory: Memory | None
-    """The memory as it is now; None: it is no longer in the file."""
+    """The memory as it is now. None if it is no longer remembered."""
     records: tuple[HistoryRecord, ...]
     """Its changes, oldest first. The turn of the first one is what taught it."""
     shown: tuple[Showings, ...] = ()
@@ -69,11 +69,17 @@ class Provenance:
 
 
 def explain(
-    store: Store, title: str, *, location_id: PlaceKey | None = None, runs: Path | None = None
+    store: Store,
+    title: str,
+    ephemeral: Mapping[PlaceKey, Sequence[Memory]],
+    *,
+    location_id: PlaceKey | None = None,
+    runs: Path | None = None,
 ) -> list[Provenance]:
     """Return the story of each memory with this title, whatever its case, by location.
 
     Args:
+        ephemeral: The memories of the running episode.
         location_id: of this location only.
         runs: the folder with a folder for each episode; `runs/` beside the memory file by default.
     """
@@ -83,13 +89,13 @@ def explain(
         place = record.change.location_id
         if location_id in (None, place) and wanted in map(str.casefold, _titles(record.change)):
             found.setdefault(place, []).append(record)
-    for place, memories in store.cache.items():
+    for place, memories in (*store.cache.items(), *ephemeral.items()):
         if location_id in (None, place) and any(one.title.casefold() == wanted for one in memories):
             found.setdefault(place, [])
     trials = list(store.trials.trials()) if found else []
     folder = store.path.parent / RUNS if runs is None else runs
     return [
-        _provenance(store, place, wanted, tuple(found[place]), trials, folder)
+        _provenance(store, place, wanted, ephemeral.get(place, ()), tuple(found[place]), trials, folder)
         for place in sorted(found, key=place_order)
     ]
 
@@ -98,11 +104,12 @@ def _provenance(
     store: Store,
     place: PlaceKey,
     wanted: str,
+    ephemeral: Sequence[Memory],
     records: tuple[HistoryRecord, ...],
     trials: Iterable[Trial],
     runs: Path,
 ) -> Provenance:
-    kept = [one for one in store.cache.get(place, ()) if one.title.casefold() == wanted]
+    kept = [one for one in (*store.cache.get(place, ()), *ephemeral) if one.title.casefold() == wanted]
     memory = next((one for one in kept if is_current(one)), kept[-1] if kept else None)
     title = memory.title if memory else _last_title(records, wanted)
     names = [section.name for section in store.document.sections_of(place)] + [
