@@ -28,7 +28,7 @@ class VectorMatrix:
             return set(self._rows(model).at) if keys is None else self._rows(model).at.keys() & keys
 
     def put(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
-        """Add or replace vectors. Those of another dimension are of an earlier model, and are dropped."""
+        """Add or replace vectors. Vectors of another dimension belong to an earlier model and are dropped."""
         with self._guard:
             self._rows(model).put(vectors)
 

@@ -15,7 +15,7 @@ log = get_logger(__name__)
 RELATED = 0.25
 """Cosine of a query and a sentence that answers it; unrelated ones are below."""
 _MANY = 1000
-"""From so many texts on, all keys of the table are asked for."""
+"""Above this number of texts, all keys of the table are fetched."""
 _FACTOR = 8
 """Times as many as are wanted are looked at first, since some of them are not among the wanted ones."""
 
@@ -35,7 +35,7 @@ class Wanted:
 
 @dataclass
 class Meaning:
-    """Whose the vectors in the table are, in step with the document."""
+    """Finds memories by the vectors of their texts, and follows the document."""
 
     document: Document | None = None
     rebuilds: int = -1

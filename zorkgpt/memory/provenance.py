@@ -205,8 +205,8 @@ class AsOf:
         self._rows: dict[int | str, list[int]] = {}
         """The numbers of the records of each episode."""
         self._names: dict[PlaceKey, str] = {}
-        self._passing: dict[int | str, dict[PlaceKey, list[tuple[int, tuple[Memory, ...]]]]] = {}
-        """For each episode and location the turns of changes of ephemeral memories, each with those from then on."""
+        self._ephemeral_states: dict[int | str, dict[PlaceKey, list[tuple[int, tuple[Memory, ...]]]]] = {}
+        """Episode → location → for each change of an ephemeral memory, the turn and the memories after it."""
 
     @classmethod
     def of(cls, memory_file: Path | str) -> "AsOf":
@@ -233,7 +233,7 @@ class AsOf:
 
     def all_memories(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of every location that had any, at the end of a turn."""
-        cut, passing = self._record_count_at(episode, turn), self._passing.get(episode_key(episode), {})
+        cut, passing = self._record_count_at(episode, turn), self._ephemeral_states.get(episode_key(episode), {})
         found = {}
         for location_id in sorted({*self._states, *passing}, key=place_order):
             memories = [*self._state(location_id, cut), *self._ephemeral(location_id, episode, turn)]
@@ -252,7 +252,7 @@ class AsOf:
         """Return whether the episode was played: it changed something, or has a folder with its log."""
         log = None if self._runs is None else self._runs / _folder(episode) / self._log_file
         key = episode_key(episode)
-        return key in self._turns or key in self._passing or (log is not None and log.is_file())
+        return key in self._turns or key in self._ephemeral_states or (log is not None and log.is_file())
 
     def name(self, location_id: PlaceKey) -> str:
         """Return what the location was called last."""
@@ -260,7 +260,7 @@ class AsOf:
 
     def _clear(self) -> None:
         self._records.clear()
-        for index in (self._numbers, self._states, self._turns, self._rows, self._names, self._passing):
+        for index in (self._numbers, self._states, self._turns, self._rows, self._names, self._ephemeral_states):
             index.clear()
 
     def _take(self, record: HistoryRecord) -> None:
@@ -281,13 +281,13 @@ class AsOf:
 
     def _take_ephemeral(self, episode: int | str, record: HistoryRecord) -> None:
         change, stamp = record.change, record.turn_stamp
-        states = self._passing.setdefault(episode, {}).setdefault(change.location_id, [])
+        states = self._ephemeral_states.setdefault(episode, {}).setdefault(change.location_id, [])
         last, kept = states[-1] if states else (0, ())
         # A turn that was played again counts as the latest so far.
         states.append((max(last, stamp.turn if stamp else 0), _after(kept, change)))
 
     def _ephemeral(self, location_id: PlaceKey, episode: int | str, turn: int) -> tuple[Memory, ...]:
-        states = self._passing.get(episode_key(episode), {}).get(location_id, [])
+        states = self._ephemeral_states.get(episode_key(episode), {}).get(location_id, [])
         upto = bisect_right(states, turn, key=lambda state: state[0])
         return states[upto - 1][1] if upto else ()
 

@@ -202,7 +202,7 @@ class MarkdownStore:
                     self._begin_journal()
 
     def restorer(self) -> Restorer:
-        """Return what undoes changes since a checkpoint."""
+        """Return an object that undoes changes since a checkpoint."""
         return _MarkdownRestorer(self)
 
     def erase(self, clean: Callable[[str], str]) -> None:
@@ -476,7 +476,7 @@ class MarkdownStore:
         self._checkpoint = None
 
     def _drop_foreign_undo(self, writer: str) -> None:
-        """Mark what other writers have kept: the file changes, so they can't go back to it."""
+        """Drop what other writers have kept: they can't undo anything once the file changes."""
         query = "UPDATE zorkgpt_undo SET is_ours = 0, content = NULL WHERE writer != %s AND is_ours = 1"
         self.database.put(query, [(writer,)])
 

@@ -27,7 +27,7 @@ class Store(Protocol):
     """
 
     path: Path
-    """`runs/` lies beside this path."""
+    """The folder of this path contains `runs/`."""
     name: str
     """What names the memories to people: a path, or an address without its password."""
     recovered: Recovery | None
@@ -80,7 +80,7 @@ class Store(Protocol):
         ...
 
     def restorer(self) -> Restorer:
-        """Return what undoes changes since a checkpoint."""
+        """Return an object that undoes changes since a checkpoint."""
         ...
 
     def erase(self, clean: Callable[[str], str]) -> None:

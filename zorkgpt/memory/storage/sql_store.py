@@ -86,7 +86,7 @@ class SqlStore:
     Args:
         search: Holds the index of words.
         name: What names the database to people.
-        path: `runs/` of this machine lies beside this path.
+        path: The folder of this path contains `runs/`.
         machine: Who writes trials: two machines may number their episodes alike.
 
     Raises:
@@ -184,11 +184,11 @@ class SqlStore:
         self.refresh()
 
     def restorer(self) -> Restorer:
-        """Return what undoes changes since a checkpoint."""
+        """Return an object that undoes changes since a checkpoint."""
         return self._undo
 
     def put_back(self, sections: Mapping[int, bytes | None]) -> None:
-        """Write sections as they were, by position, and delete those that were not there (None)."""
+        """Restore sections by position. None deletes a section that did not exist."""
         revision = self._state()[0] + 1
         deleted = [position for position, data in sections.items() if data is None]
         changed = [(position, revision, data) for position, data in sections.items() if data is not None]
@@ -392,7 +392,7 @@ class PostgresStore(SqlStore):
         self._vectors: VectorTable | None = None
 
     def vectors(self) -> "VectorTable":
-        """Return the table of vectors in the database, made if there is none; or this machine's own, if it can't be."""
+        """Return the table of vectors in the database, created on first use. Falls back to a file on this machine."""
         with self.guard:
             if self._vectors is None:
                 try:

@@ -1,4 +1,4 @@
-"""Undoing what was written to a database since a checkpoint."""
+"""Undo changes to a database since a checkpoint."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -39,7 +39,7 @@ class SqliteVectors:
         return self._followed().nearest(model, vector, limit, among)
 
     def put(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
-        """Add or replace vectors. Those of another dimension are of an earlier model, and are deleted."""
+        """Add or replace vectors. Vectors of another dimension belong to an earlier model and are deleted."""
         if not vectors:
             return
         # What can't be written can still be searched by this process.

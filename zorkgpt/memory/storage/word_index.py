@@ -133,7 +133,7 @@ class WordIndex:
         """The index's revision then."""
 
     def follow(self, document: Document) -> None:
-        """Take in what was written, if there is an index, or so much is remembered that it takes time to build one.
+        """Index what was written, if there is an index or so many memories that building one takes time.
 
         Never raises.
         """
@@ -158,7 +158,7 @@ class WordIndex:
         return self._attempt(lambda: self._find(document, wanted, marks, limit))
 
     def delete(self) -> None:
-        """Take the index away; the next search builds it again.
+        """Delete the index; the next search rebuilds it.
 
         Raises:
             MemoryStoreError: it could not be deleted.
@@ -168,7 +168,7 @@ class WordIndex:
             self._database.execute(_DELETION)
 
     def _attempt(self, work: Callable[[], _Result]) -> _Result:
-        """Do it with the index as it is; if that fails, with one that is built again, at last in this process alone."""
+        """Run `work`. If it fails, rebuild the index and run it again; if that fails too, use an index in memory."""
         try:
             return work()
         except (MemoryStoreError, _Damaged) as error:
@@ -234,7 +234,7 @@ class WordIndex:
         return int(self._database.rows("SELECT coalesce(max(id), 0) FROM zorkgpt_word_memories")[0][0])
 
     def _take_in(self, document: Document) -> tuple[int, int]:
-        """Bring the index up to the document, and return the number of memories, and of their words."""
+        """Bring the index up to date, and return the number of memories and of their words."""
         if not self._exists():
             # What a table that was lost leaves behind is of no use.
             self._database.execute(f"{_DELETION};{_TABLES}")
