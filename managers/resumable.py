@@ -6,10 +6,10 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from session import checkpoint, journal
-from session.checkpoint import Checkpoint
+from session.checkpoint import Checkpoint, Run
 from session.history import TurnRecord
 from session.journal import JournalContent, TurnDecision
-from zorkgpt.errors import CheckpointError
+from zorkgpt.errors import CheckpointError, EpisodeInUse, WorkdirError
 from zorkgpt.run_folder import episodes_in, run_directory
 from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, last_end, read_events, turns_in
 from zorkgpt.runlog.events import EpisodeEnded
@@ -28,6 +28,25 @@ class SavedEpisode:
     journal: JournalContent
     turns: dict[int, TurnRecord]
     """The turns in the log, by number."""
+
+    def check(self, run: Run) -> None:
+        """Pass if the episode was begun with the story and the options of this run.
+
+        Raises:
+            CheckpointError: It was not.
+        """
+        theirs, episode = self.checkpoint.run, self.checkpoint.episode
+        if theirs.story != run.story:
+            raise CheckpointError(
+                f"Episode {episode} was played with another story: {theirs.title} "
+                f"(sha256 {theirs.story[:12]}…, not {run.story[:12]}…), from {theirs.story_path}. Name it with --game."
+            )
+        for option in ("seed", "player", "remember"):
+            was, now = getattr(theirs, option), getattr(run, option)
+            if was != now:
+                raise CheckpointError(f"Episode {episode} was begun with {option} {was}, not {now}.")
+        if run.remember and "memory" not in self.checkpoint.snapshots:
+            raise CheckpointError(f"Episode {episode} can't go on: its checkpoint lacks the memory. Play anew.")
 
     @property
     def played(self) -> list[TurnRecord]:
@@ -73,6 +92,23 @@ def _ends_a_line(log: Path, position: int) -> bool:
 def playing_lock(directory: Path) -> FileLock:
     """Return the lock of the process that plays the episode; the system frees it when the process is killed."""
     return FileLock(directory / LOCK, thread_local=False)
+
+
+def lock_for_playing(directory: Path) -> FileLock:
+    """Claim the episode of a directory for this process and return its lock.
+
+    Raises:
+        EpisodeInUse: Another process plays it.
+        WorkdirError: The directory can't be written.
+    """
+    lock = playing_lock(directory)
+    try:
+        lock.acquire(timeout=PATIENCE_S)
+    except Timeout:
+        raise EpisodeInUse(f"Episode {directory.name} is being played by another process.") from None
+    except OSError as error:
+        raise WorkdirError(f"The folder of episode {directory.name} can't be written: {error.strerror}.") from None
+    return lock
 
 
 def find_resumable(

@@ -7,7 +7,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.game import Game
 from game_interface.story import find_story
 from managers.base import BaseManager
-from managers.checkpoint_manager import CheckpointManager, FileSnapshots
+from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.extraction_manager import ExtractionManager
@@ -191,14 +191,13 @@ def _checkpoints(
     services: Services, knowledge: KnowledgeManager | None, snapshots: Mapping[str, Snapshot]
 ) -> CheckpointManager:
     written = (services.memory, knowledge, services.map)
-    rollbacks = [each.rollback() for each in written if each is not None]
     return CheckpointManager(
         *services.for_manager("checkpoints"),
         run=_run(services),
         asks_model=services.llm is not None,
         game=services.game,
         snapshots=snapshots,
-        files=FileSnapshots(*services.for_manager("checkpoints"), rollbacks),
+        restorers=[each.rollback() for each in written if each is not None],
     )
 
 

@@ -121,7 +121,6 @@ class ZorkOrchestratorV2:
 
     def _restore(self, saved: SavedEpisode) -> None:
         checkpoints, episode = self.managers.checkpoints, saved.checkpoint.episode
-        checkpoints.check(saved)
         try:
             self.services.game.restore_state(saved.checkpoint.game_state)
             self._episodes.resume_episode(episode)

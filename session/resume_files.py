@@ -1,0 +1,182 @@
+"""The files from which an interrupted episode is resumed: its journal, its checkpoint, and the files to roll back."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from session import checkpoint, journal
+from session.checkpoint import Run
+from session.journal import Opening, TurnDecision, TurnJournal
+from zorkgpt.encoding import as_json
+from zorkgpt.errors import CheckpointError, FileError, ZorkGPTError
+from zorkgpt.files import write_file
+from zorkgpt.log import get_logger
+from zorkgpt.memory.storage.restore_point import Restorer
+
+log = get_logger(__name__)
+
+_ROLLBACK = "files"
+"""The entry of a checkpoint that holds the restore points of the files."""
+
+
+class ResumeFiles:
+    """Writes the files from which one episode is resumed.
+
+    Errors in writing are logged once and counted. They never end the episode.
+
+    Args:
+        directory: The directory of the episode, named after its number.
+        log_name: The name of the episode's log.
+        restorers: They return the files that several episodes share to the last checkpoint.
+    """
+
+    def __init__(self, directory: Path, log_name: str, restorers: Sequence[Restorer]) -> None:
+        self.directory = directory
+        self.last_turn = -1
+        """The turn of the last checkpoint on disk; -1 if there is none."""
+        self._written = self._failures = 0
+        self._restorers = restorers
+        self._episode = int(directory.name)
+        self._log = directory / log_name
+        self._checkpoint = directory / checkpoint.FILE_NAME
+        self._undo = directory / "undo"
+        self._journal: TurnJournal | None = None
+        self._ephemeral = b""
+        """The ephemeral memories as they were last written to their own file."""
+
+    def open_journal(self) -> None:
+        """Open the journal, at its end."""
+        try:
+            self._journal = TurnJournal(self.directory / journal.FILE_NAME)
+        except OSError as error:
+            self._note_failure(error)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the journal takes entries. Without it, a checkpoint is of no use."""
+        return self._journal is not None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many checkpoints were written, and how many writes failed."""
+        return {"checkpoints": self._written, "failed_checkpoints": self._failures}
+
+    def append(self, entry: Opening | TurnDecision) -> None:
+        """Append an entry to the journal, if it is open."""
+        if self._journal is None:
+            return
+        try:
+            self._journal.write(entry)
+        except OSError as error:
+            # With a gap in the journal no later checkpoint could be resumed from; the last one stays good.
+            self._note_failure(error)
+            self.close()
+
+    def write_checkpoint(self, turn: int, *, run: Run, game: bytes, snapshots: dict[str, dict[str, Any]]) -> None:
+        """Replace the checkpoint by one after this turn.
+
+        Args:
+            game: The interpreter's saved state.
+            snapshots: The states of everything else, by name.
+        """
+        points = {restorer.name: restorer.restore_point(turn) for restorer in self._restorers}
+        content = {
+            "episode": self._episode,
+            "turn": turn,
+            "run": run.model_dump(),
+            "game": checkpoint.as_text(game),
+            "log_bytes": _size(self._log),
+            "snapshots": snapshots | {_ROLLBACK: points},
+        }
+        try:
+            self._write_ephemeral(snapshots.get("memory"))
+            checkpoint.write_checkpoint(self._checkpoint, content)
+            self._complete(turn)
+        except (OSError, FileError) as error:
+            self._note_failure(error)
+
+    def complete_checkpoint(self, turn: int) -> None:
+        """Complete the checkpoint of this turn if it is on disk and an interrupt came before the files followed it.
+
+        Otherwise later writes would be kept for a return to the checkpoint before.
+        """
+        try:
+            if checkpoint.read_checkpoint(self._checkpoint).turn == turn != self.last_turn:
+                self._complete(turn)
+        except CheckpointError:
+            # The interrupt came before there was one.
+            return
+        except OSError as error:
+            self._note_failure(error)
+
+    def roll_back(self, snapshots: dict[str, dict[str, Any]], turn: int) -> None:
+        """Return the shared files to the checkpoint of this turn, and follow their changes from there.
+
+        Raises:
+            CheckpointError: A file can't be restored; another call goes on from there.
+        """
+        points = snapshots.get(_ROLLBACK, {})
+        for restorer in self._restorers:
+            point = points.get(restorer.name)
+            try:
+                if point is not None and not restorer.restore(self._undo, point):
+                    log.warning(
+                        "others have written since; what the interrupted turn wrote stays",
+                        extra={"file": restorer.name},
+                    )
+            except (OSError, ZorkGPTError) as error:
+                raise CheckpointError(f"{restorer.name} can't be put back to the checkpoint: {error}") from None
+        self._follow(turn)
+
+    def end(self, *, remove: bool) -> None:
+        """Stop following the shared files.
+
+        Args:
+            remove: Whether to remove everything that was written, because the episode can't be resumed.
+        """
+        for restorer in self._restorers:
+            restorer.end(remove=remove)
+        if remove:
+            for path in self._undo.glob("*"):
+                path.unlink(missing_ok=True)
+            if self._undo.is_dir():
+                self._undo.rmdir()
+            checkpoint.remove_checkpoint(self._checkpoint)
+            (self.directory / journal.FILE_NAME).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self._journal:
+            self._journal.close()
+        self._journal = None
+
+    def _complete(self, turn: int) -> None:
+        self._follow(turn)
+        self._written += 1
+        self.last_turn = turn
+
+    def _follow(self, turn: int) -> None:
+        for restorer in self._restorers:
+            restorer.begin(self._undo, turn)
+
+    def _write_ephemeral(self, memory: dict[str, Any] | None) -> None:
+        """Write the memory's snapshot to a file of its own too, where people and tools look for ephemeral memories."""
+        if memory is None:
+            return
+        ephemeral = as_json(memory["memories"])
+        if ephemeral != self._ephemeral:
+            write_file(self.directory / "ephemeral_session.json", as_json(memory), durable=False)
+            self._ephemeral = ephemeral
+
+    def _note_failure(self, error: OSError | FileError) -> None:
+        if not self._failures:
+            log.warning("no checkpoint could be written", extra={"reason": str(error)})
+        self._failures += 1
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
