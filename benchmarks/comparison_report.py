@@ -22,7 +22,7 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.planning import plan
+from zorkgpt.evals.generations import plan
 from zorkgpt.evals.protocols import protocol_named
 from zorkgpt.evals.results import escaped, markdown_table, results_of, tables
 

@@ -23,7 +23,7 @@ from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
-from zorkgpt.evals.statistics import interval
+from zorkgpt.evals.results import interval
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.runlog.events import Returned

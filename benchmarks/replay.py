@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.language import Scene
-from game_interface.models import Transition
+from game_interface.models import Scene, Transition
 from session.history import TurnRecord
 from session.outcome import affected_objects
 from zorkgpt.action_check import check_action

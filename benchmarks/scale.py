@@ -33,10 +33,9 @@ from tests.fixtures.walkthrough import bundled_story_path, get_bundled_walkthrou
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
 from zorkgpt.evals.executor import Executor, ProcessExecutor
-from zorkgpt.evals.generations import GenerationRun
+from zorkgpt.evals.generations import GenerationRun, merge_snapshot
 from zorkgpt.evals.protocols import protocol_named
 from zorkgpt.evals.ray_executor import RayExecutor, packed, unpack
-from zorkgpt.evals.snapshot import merge_snapshot
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import estimated_tokens

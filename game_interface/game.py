@@ -7,8 +7,7 @@
 from pathlib import Path
 from typing import Any, Protocol
 
-from game_interface.language import Language, Scene
-from game_interface.models import Observation, Transition
+from game_interface.models import Language, Observation, Scene, Transition
 from zorkgpt.memory.objects import PlacedObject, ThingState
 
 

@@ -7,10 +7,17 @@ from typing import Any
 
 from game_interface.models import Observation, Transition
 from managers.base import BaseManager
-from session.extraction import NOTHING, Extraction, GameText, has_nothing_to_extract, text_of_opening, text_of_turn
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnRecord
+from session.history import (
+    NOTHING,
+    Extraction,
+    GameText,
+    TurnRecord,
+    has_nothing_to_extract,
+    text_of_opening,
+    text_of_turn,
+)
 from zorkgpt.extractor import Extractor
 
 _PrintedText = tuple[int | None, str]

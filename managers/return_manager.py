@@ -12,10 +12,9 @@ from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.explore.archive import most_promising
+from zorkgpt.explore.archive import ArchiveReader, most_promising
 from zorkgpt.explore.replay import FindWay, Journey, ReplayRoute
 from zorkgpt.explore.trail import observed_state
-from zorkgpt.explore.trail_file import ArchiveReader
 from zorkgpt.runlog.events import Returned
 
 _WAY = TypeAdapter(ReplayRoute)

@@ -27,15 +27,15 @@ from zorkgpt import telemetry
 from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
+from zorkgpt.delegating_players import ReturningPlayer
 from zorkgpt.extractor import Extractor, ModelExtractor
-from zorkgpt.knowledge.model_synthesizer import ModelKnowledgeSynthesizer
+from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
-from zorkgpt.objectives.model_finder import ModelObjectiveFinder
+from zorkgpt.objectives.finder import ModelObjectiveFinder
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.offline.extractor import RuleExtractor
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder
-from zorkgpt.returning import ReturningPlayer
 
 __all__ = ["RunOptions", "assemble", "claim_workdir", "prepare_workdir"]
 

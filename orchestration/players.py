@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from session.game_configuration import GameConfiguration
-from session.model_settings import model_settings
+from session.game_configuration import GameConfiguration, model_settings
 from zorkgpt.agent import Agent
+from zorkgpt.delegating_players import StandIn
 from zorkgpt.errors import ConfigurationError
-from zorkgpt.explore.trail_file import TrailReader
+from zorkgpt.explore.archive import TrailReader
 from zorkgpt.llm.client import ModelStatus
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
@@ -19,7 +19,6 @@ from zorkgpt.offline.outcomes import remembered_outcome
 from zorkgpt.offline.scoring_plan import ScoringStep
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
-from zorkgpt.stand_in import StandIn
 
 if TYPE_CHECKING:
     from orchestration.services import Services

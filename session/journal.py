@@ -13,8 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from game_interface.models import Observation
-from session.extraction import Extraction
-from session.history import Rejection
+from session.history import Extraction, Rejection
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError
 

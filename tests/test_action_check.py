@@ -11,7 +11,7 @@ from benchmarks.critic import Tally, sort_out, trials
 from game_interface.core.grammar import read_language
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.zmachine import ZMachine
-from game_interface.language import GrammarLine, GrammarToken, Language, Scene, TokenKind
+from game_interface.models import GrammarLine, GrammarToken, Language, Scene, TokenKind
 from tests.fixtures.scenes import HELD, LANGUAGE, NOUN, SCENE
 from tests.fixtures.stories import LIBRARY_STORY, bare_story, build
 from tests.fixtures.walkthrough import (

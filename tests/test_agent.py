@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from game_interface.models import Item, Location, Observation
 from tests.fixtures.chat_server import Answer, ChatServer, Status
 from zorkgpt.agent import Agent, AgentAnswer, parse_action, prompt_for
+from zorkgpt.delegating_players import StandIn
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -16,7 +17,6 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import AgentDecision, Danger, Exit, NoRoute, Player, PlayerContext, Route, UntriedWays
-from zorkgpt.stand_in import StandIn
 
 NOTHING_KNOWN = Observation(None, None, None, None, None, None)
 HALL = Observation(

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from game_interface.models import Location
-from session.extraction import Extraction, GameText
+from session.history import Extraction, GameText
 from tests.fixtures.chat_server import ChatServer
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.extractor import ModelExtractor, prompt_for

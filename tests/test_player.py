@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from game_interface.models import Observation
+from zorkgpt.delegating_players import ReturningPlayer
 from zorkgpt.player import AgentDecision, Player, PlayerContext
-from zorkgpt.returning import ReturningPlayer
 
 CONTEXT = PlayerContext(Observation(None, None, None, None, 0, 0), "A hall.")
 

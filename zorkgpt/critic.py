@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from game_interface.language import Language, Scene
+from game_interface.models import Language, Scene
 from session.sections import ContextSection
 from zorkgpt.action_check import check_action
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, critic_sections

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, Field, field_validator
 
-from session.extraction import Extraction, GameText
+from session.history import Extraction, GameText
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role

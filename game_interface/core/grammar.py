@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from game_interface.core.sanitize import is_meta
 from game_interface.core.zmachine import DictionaryEntry, View, ZMachine, word_at
-from game_interface.language import GrammarLine, GrammarToken, ImpliedObject, Language, TokenKind
+from game_interface.models import GrammarLine, GrammarToken, ImpliedObject, Language, TokenKind
 
 # Part-of-speech flags, in a dictionary entry's first data byte: Infocom's and Inform's (Technical Manual, section 5).
 _VERB, _ADJECTIVE, _DIRECTION, _BUZZWORD = 0x40, 0x20, 0x10, 0x04

@@ -10,9 +10,8 @@ from pathlib import Path
 from types import TracebackType
 
 from game_interface.core import discovery, grammar
-from game_interface.core.counterfactual import Bookkeeping, Counterfactual, learn_bookkeeping
+from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short, learn_bookkeeping
 from game_interface.core.coverage import StoryFact, story_facts
-from game_interface.core.intent import fell_short
 from game_interface.core.light import Light
 from game_interface.core.names import Names
 from game_interface.core.observe import ViewReader
@@ -23,8 +22,7 @@ from game_interface.core.scene import SceneReader
 from game_interface.core.transcript import read_ending, without_status_line
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
-from game_interface.language import Language, Scene, spelled_direction
-from game_interface.models import Item, Location, Observation, Transition
+from game_interface.models import Item, Language, Location, Observation, Scene, Transition, spelled_direction
 from game_interface.story import Story, find_story
 from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError, StateError
 from zorkgpt.extras import require

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Literal
 
-from game_interface.language import Language
+from game_interface.models import Language
 from zorkgpt.errors import CommandRefused
 
 MAX_LENGTH = 80

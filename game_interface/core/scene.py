@@ -7,8 +7,7 @@ from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.grammar import property_words, word_addresses
 from game_interface.core.observe import ViewReader
 from game_interface.core.zmachine import View
-from game_interface.language import Language, Scene
-from game_interface.models import Item, Observation
+from game_interface.models import Item, Language, Observation, Scene
 from zorkgpt.memory.claims import STATES, Relation
 from zorkgpt.memory.objects import PlacedObject, ThingState
 

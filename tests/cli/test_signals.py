@@ -71,7 +71,7 @@ def test_a_stop_comes_wherever_the_interrupt_goes(tmp_path, how):
 
 IN_A_DEL = """
 import os, signal, time
-from zorkgpt.cli.signals import STOP
+from zorkgpt.cli.process import STOP
 
 class Gone:
     def __del__(self):
@@ -99,7 +99,7 @@ def test_a_stop_that_python_ignores_is_not_waited_for_until_a_turn_ends():
 WHILE_A_FORM_IS_BUILT = """
 import os, signal
 from pydantic import GetCoreSchemaHandler, TypeAdapter
-from zorkgpt.cli.signals import STOP
+from zorkgpt.cli.process import STOP
 
 class Slow:
     @classmethod

@@ -14,12 +14,11 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
 from zorkgpt.evals.executor import ProcessExecutor, Task
-from zorkgpt.evals.generations import EpisodeTask, GenerationRun
+from zorkgpt.evals.generations import EpisodeTask, GenerationRun, undone_before
 from zorkgpt.evals.metrics import figures_of
 from zorkgpt.evals.ray_executor import RayExecutor, packed, play_on_worker, unpack
 from zorkgpt.evals.report import report
 from zorkgpt.evals.results import results_of
-from zorkgpt.evals.snapshot import undone_before
 from zorkgpt.evals.truth import read_shown
 from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.claims import Claim, Relation

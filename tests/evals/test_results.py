@@ -16,12 +16,10 @@ from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run, renamed
 from tests.fixtures.own_stories import compiled, names
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.costs import ms_by_part
 from zorkgpt.evals.metrics import METRICS, Group, figures_of
-from zorkgpt.evals.plots import plots
 from zorkgpt.evals.protocols import EvaluationProtocol
-from zorkgpt.evals.report import report
-from zorkgpt.evals.results import Sample, as_csv, as_json_text, results_of, tables
+from zorkgpt.evals.report import plots, report
+from zorkgpt.evals.results import Sample, as_csv, as_json_text, ms_by_part, results_of, tables
 
 HOSTILE = "=1+1|<img src=x onerror=alert(1)>`[a](b)$x_$\"'&"
 """The name of a file: no slash can be in it."""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zorkgpt.evals.statistics import Interval, interval
+from zorkgpt.evals.results import Interval, interval
 
 VALUES = st.lists(st.floats(-1000, 1000), min_size=1, max_size=12)
 

@@ -5,7 +5,7 @@ import pytest
 from game_interface.core.grammar import word_addresses
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.zmachine import ZMachine
-from game_interface.language import spelled_direction
+from game_interface.models import spelled_direction
 from tests.fixtures import own_stories
 from zorkgpt.action_check import check_action
 from zorkgpt.offline.candidates import Nouns, exit_candidates

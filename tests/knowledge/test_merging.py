@@ -2,7 +2,7 @@
 
 from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns, parse, render
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
-from zorkgpt.knowledge.merging import merge_knowledge
+from zorkgpt.knowledge.revision import merge_knowledge
 
 PUZZLES = KnowledgeSection.PUZZLES
 

@@ -3,8 +3,13 @@
 from game_interface.models import Location
 from tests.fixtures.knowledge import a_line
 from tests.fixtures.turns import a_turn
-from zorkgpt.knowledge.model_synthesizer import ModelKnowledgeSynthesizer, most_informative
-from zorkgpt.knowledge.synthesis import EpisodeReview, TurnReview, mean_critic_score
+from zorkgpt.knowledge.synthesis import (
+    EpisodeReview,
+    ModelKnowledgeSynthesizer,
+    TurnReview,
+    mean_critic_score,
+    most_informative,
+)
 from zorkgpt.knowledge.updater import best_supported
 from zorkgpt.llm.scripted import ScriptedLLM
 

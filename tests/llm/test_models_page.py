@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from session.game_configuration import GameConfiguration
-from session.model_settings import model_settings
+from session.game_configuration import GameConfiguration, model_settings
 from tests.fixtures.chat_server import ChatServer, Reply, Request
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Message

@@ -5,8 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from session.game_configuration import GameConfiguration
-from session.model_settings import model_settings
+from session.game_configuration import GameConfiguration, model_settings
 from session.sections import SECTIONS, LLMSection, SamplingSection
 from zorkgpt.llm.roles import Role
 

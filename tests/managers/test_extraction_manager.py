@@ -10,10 +10,9 @@ from game_interface.story import find_story
 from managers.extraction_manager import ExtractionManager
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
-from session.extraction import NOTHING, Extraction, GameText
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnRecord
+from session.history import NOTHING, Extraction, GameText, TurnRecord
 from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM

@@ -5,9 +5,8 @@ import logging
 import pytest
 
 from managers.model_calls import ModelCalls
-from session.game_configuration import GameConfiguration
+from session.game_configuration import GameConfiguration, model_settings
 from session.game_state import GameState
-from session.model_settings import model_settings
 from tests.fixtures.chat_server import Answer, ChatServer
 from zorkgpt.errors import BudgetExceeded
 from zorkgpt.llm.messages import Message

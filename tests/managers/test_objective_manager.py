@@ -7,7 +7,7 @@ import pytest
 from tests.fixtures.objectives import LAMP, Played, at, turn
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.objectives.model_finder import ModelObjectiveFinder
+from zorkgpt.objectives.finder import ModelObjectiveFinder
 from zorkgpt.objectives.models import ObjectiveStatus
 
 LAMP_WANTED = {"new": [{"text": "Take the lamp", "kind": "holds", "thing": 10, "places": [1], "scope": "world"}]}

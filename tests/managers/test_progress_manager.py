@@ -7,10 +7,9 @@ import pytest
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.progress_manager import ProgressManager
 from orchestration.assembly import RunOptions, assemble
-from session.extraction import Extraction
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnRecord
+from session.history import Extraction, TurnRecord
 from tests.fixtures.runs import RULES, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.runlog.episodes import read_episode

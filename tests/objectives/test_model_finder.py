@@ -10,8 +10,15 @@ from zorkgpt.errors import InvalidAnswer, LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import ConditionKind
-from zorkgpt.objectives.finder import Findings, ObjectiveProposal, ReachedReport, SeenWorld, Situation
-from zorkgpt.objectives.model_finder import ModelObjectiveFinder, discovery_prompt
+from zorkgpt.objectives.finder import (
+    Findings,
+    ModelObjectiveFinder,
+    ObjectiveProposal,
+    ReachedReport,
+    SeenWorld,
+    Situation,
+    discovery_prompt,
+)
 
 
 def situation(**changed) -> Situation:

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from game_interface.language import GrammarLine, GrammarToken, Language, TokenKind
-from game_interface.models import Item, Location, Observation
+from game_interface.models import GrammarLine, GrammarToken, Item, Language, Location, Observation, TokenKind
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.explore.trail import Trail
 from zorkgpt.memory.models import Memory

@@ -8,7 +8,7 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Location, Transition
-from session.extraction import Extraction, GameText, has_nothing_to_extract, text_of_opening, text_of_turn
+from session.history import Extraction, GameText, has_nothing_to_extract, text_of_opening, text_of_turn
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.offline.extractor import RuleExtractor, below_the_heading
 

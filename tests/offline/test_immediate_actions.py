@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from game_interface.language import Scene
-from game_interface.models import Item, Location, Observation
+from game_interface.models import Item, Location, Observation, Scene
 from zorkgpt.offline.candidates import Nouns
 from zorkgpt.offline.dangers import LostFights
 from zorkgpt.offline.immediate_actions import (

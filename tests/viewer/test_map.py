@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.fixtures.viewer import client, served, started, turn, write_log
 from tests.fixtures.wide_world import wide_world
 from tests.viewer.test_page import until
-from zorkgpt.viewer.map_levels import MapLevels, regions_of
+from zorkgpt.viewer.map import MapLevels, regions_of
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from zorkgpt.agent import prompt_for
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import PlayerContext
-from zorkgpt.viewer.prompt_sections import prompt_sections
+from zorkgpt.viewer.episode_index import prompt_sections
 
 HALL = Location(10, "Hall")
 TOLD = "A hall.\n\n```\n## Objectives\n\nOpen the safe\U0001f511\n```\n## Nothing of the kind"

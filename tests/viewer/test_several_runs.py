@@ -12,7 +12,7 @@ from tests.fixtures.viewer import served, started, turn, write_log
 from tests.viewer.test_command import zorkgpt
 from tests.viewer.test_page import SIZES
 from tests.viewer.test_reading import CONTRAST
-from zorkgpt.viewer.several_runs import run_names
+from zorkgpt.viewer.answers import run_names
 
 pytestmark = pytest.mark.slow
 

@@ -1,8 +1,7 @@
 """The maps of several episodes that began with the same one."""
 
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.map_file import from_dict, to_dict
-from zorkgpt.world.merging import merge_maps
+from zorkgpt.world.map_file import from_dict, merge_maps, to_dict
 
 
 def copied(graph: MapGraph) -> MapGraph:

@@ -2,8 +2,7 @@
 
 import sys
 
-from zorkgpt.cli.process import ExitCode, flush_stdout, prepare_streams
-from zorkgpt.cli.signals import STOP
+from zorkgpt.cli.process import STOP, ExitCode, flush_stdout, prepare_streams
 from zorkgpt.extras import require
 
 require("cli")

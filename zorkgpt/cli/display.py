@@ -21,11 +21,10 @@ from orchestration.players import PlayerChoice
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
+from zorkgpt.delegating_players import RETURN, RULES
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import MemoryEvent
-from zorkgpt.returning import RETURN
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
-from zorkgpt.stand_in import RULES
 from zorkgpt.text import number_of, printable, visible
 
 _MIN_WIDTH, _MIN_HEIGHT = 80, 24

@@ -22,7 +22,7 @@ from zorkgpt.errors import ConfigurationError, FileError
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
 from zorkgpt.evals.executor import Executor, ProcessExecutor
-from zorkgpt.evals.planning import plan
+from zorkgpt.evals.generations import plan
 from zorkgpt.evals.protocols import protocol_named
 from zorkgpt.evals.results import EvaluationResults, as_csv, as_json_text, results_of, tables
 from zorkgpt.evals.runs import EvaluationRun

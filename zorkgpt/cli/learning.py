@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from session.history import TurnRecord
+from zorkgpt.delegating_players import RULES
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, PlaceKey
@@ -17,7 +18,6 @@ from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event
-from zorkgpt.stand_in import RULES
 
 TitleKey = tuple[PlaceKey, str]
 """The location and the title of a memory."""

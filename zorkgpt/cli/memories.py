@@ -366,8 +366,7 @@ def _comparison(provider: str | None, world: "World") -> dict[str, Any]:
     """Return the manager's arguments for comparing memories; a configured model judges pairs that are unsure."""
     if provider is None:
         return {}
-    from session.game_configuration import GameConfiguration
-    from session.model_settings import model_settings
+    from session.game_configuration import GameConfiguration, model_settings
     from zorkgpt.llm.client import LLMClient
     from zorkgpt.memory.dedup.judge import ModelJudge
 

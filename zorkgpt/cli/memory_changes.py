@@ -336,8 +336,7 @@ def _classifier(rules: bool, file: str | None) -> "Classifier":
 
     if rules:
         return RuleClassifier()
-    from session.game_configuration import GameConfiguration
-    from session.model_settings import model_settings
+    from session.game_configuration import GameConfiguration, model_settings
     from zorkgpt.llm.client import LLMClient
 
     models = model_settings(GameConfiguration.load())

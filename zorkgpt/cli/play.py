@@ -28,9 +28,8 @@ from zorkgpt.cli.display import LINGER_S, BarDisplay, LineDisplay, ScreenDisplay
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.learning import learning_of
 from zorkgpt.cli.paths import run_paths, story_folder
-from zorkgpt.cli.process import ExitCode
+from zorkgpt.cli.process import STOP, ExitCode
 from zorkgpt.cli.progress import RunProgress
-from zorkgpt.cli.signals import STOP
 from zorkgpt.cli.status import Status, StatusLine, told_if_silent
 from zorkgpt.cli.summary import COMMAND, damage_lines, summary_of, write_summary
 from zorkgpt.cli.view import page_during_run

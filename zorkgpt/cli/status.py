@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from zorkgpt.cli.signals import STOP
+from zorkgpt.cli.process import STOP
 from zorkgpt.llm.roles import Role
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
 from zorkgpt.cli.display import score_line
 from zorkgpt.cli.learning import Learning, PlayedEpisode
+from zorkgpt.delegating_players import RULES
 from zorkgpt.extras import IS_CHECKOUT
 from zorkgpt.llm.roles import Role
 from zorkgpt.runlog.episodes import FailureCount
 from zorkgpt.runlog.events import EpisodeEnded
-from zorkgpt.stand_in import RULES
 from zorkgpt.text import number_of, printable
 
 COMMAND = "uv run python main.py" if IS_CHECKOUT else "zorkgpt"

@@ -1,9 +1,9 @@
 """Evaluation: fixed protocols with and without parts of the memory, and the figures of both.
 
-- What is played: `protocols.py`, `ablations.py`; `planning.py` lists the runs.
+- What is played: `protocols.py`, `ablations.py`.
 - Playing: `campaign.py` plays all runs with an executor (`executor.py`, or `ray_executor.py` on a cluster). `runs.py`
-  plays one run, `generations.py` one with parallel episodes, whose results `snapshot.py` merges.
+  plays one run, `generations.py` one with parallel episodes, whose results it merges.
 - Measuring: `truth.py` compares memories with the object tree during play. Everything else reads the files of a run:
-  `metrics.py`, `costs.py`, `statistics.py`, `results.py`.
-- Reporting: `report.py`, `plots.py`; `storage.py` copies results to a remote store.
+  `metrics.py` and `results.py`.
+- Reporting: `report.py`; `storage.py` copies results to a remote store.
 """

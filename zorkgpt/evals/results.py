@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -12,11 +12,39 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import reason_of
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
-from zorkgpt.evals.costs import ms_by_part, usage_by_role
 from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Group, Metric, RoleUsage, RunFigures, TruthCounts, figures_of
 from zorkgpt.evals.protocols import Headline
-from zorkgpt.evals.statistics import Interval, interval
+from zorkgpt.llm.roles import Role
 from zorkgpt.text import number_of, printable
+
+_DRAWS = 10_000
+_LEVEL = 95
+_SEED = 0
+"""Of the draws: the same values have the same interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its 95 % percentile bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+    """The number of values; of a single one there is no interval, and `low` and `high` are the mean."""
+
+
+def interval(values: Sequence[float]) -> Interval | None:
+    """Return the mean of the values and how sure it is (Efron and Tibshirani, 1993); None: there are none."""
+    import numpy as np
+
+    if not values:
+        return None
+    given = np.array(values, dtype=float)
+    draws = np.random.default_rng(_SEED).choice(given, (_DRAWS, len(given))).mean(axis=1)
+    low, high = np.percentile(draws, ((100 - _LEVEL) / 2, (100 + _LEVEL) / 2))
+    return Interval(float(given.mean()), float(low), float(high), len(given))
+
 
 _MOST_ROWS = 12
 """Episodes in the table of the learning curve; of more, as many are shown, evenly spread."""
@@ -415,3 +443,60 @@ def _used(episode: EpisodeFigures) -> list[Any]:
 
 def _value(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+OUTSIDE = "before the first turn, after the last, and pauses"
+"""The time of an episode that lies outside its turns."""
+_ASKED_IN: dict[str, Part] = {
+    Role.AGENT: Part.PLAYER,
+    Role.CRITIC: Part.PLAYER,
+    Role.EXTRACTOR: Part.EXTRACTION,
+    Role.MEMORY: Part.MEMORY,
+    Role.OBJECTIVES: Part.MANAGERS,
+    Role.KNOWLEDGE: Part.MANAGERS,
+    Role.SUMMARY: Part.MANAGERS,
+}
+"""The part that waits for the model of a role."""
+
+
+def usage_by_role(runs: Iterable[RunFigures]) -> dict[tuple[Ablation, str], RoleUsage]:
+    """Return what each role has used, in all runs of an ablation together."""
+    total: dict[tuple[Ablation, str], RoleUsage] = {}
+    for run in runs:
+        for one in run.episodes:
+            for role, usage in one.usage.items():
+                key = run.run.ablation, role
+                total[key] = total.get(key, RoleUsage()).plus(usage)
+    return total
+
+
+def ms_by_part(runs: Iterable[RunFigures]) -> dict[Ablation, dict[str, float]]:
+    """Return the milliseconds a turn of each part, without the models that it asked, and of the models by role.
+
+    They add up to the whole time of the episodes. Ablations whose logs do not tell are left out.
+    """
+    seconds: dict[Ablation, Counter[str]] = {}
+    turns: Counter[Ablation] = Counter()
+    for run in runs:
+        for one in run.episodes:
+            if one.parts_s:
+                waited = {role: usage.seconds for role, usage in one.usage.items()}
+                seconds.setdefault(run.run.ablation, Counter()).update(_apart(one.parts_s, waited, one.seconds))
+                turns[run.run.ablation] += one.turns
+    return {
+        ablation: {name: 1000 * found / turns[ablation] for name, found in parts.items()}
+        for ablation, parts in seconds.items()
+        if turns[ablation]
+    }
+
+
+def _apart(parts_s: Mapping[str, float], waited_s: Mapping[str, float], whole_s: float) -> dict[str, float]:
+    """Take the waiting for models out of the parts that waited, and add what lies outside the turns."""
+    apart = {part.value: parts_s.get(part, 0.0) for part in Part}
+    for role, seconds in waited_s.items():
+        part = _ASKED_IN.get(role, Part.MANAGERS)
+        # Some is asked before the first turn and after the last, which belong to no part.
+        apart[part] = max(0.0, apart[part] - seconds)
+    models = {f"model, {role}": seconds for role, seconds in waited_s.items()}
+    known = sum(apart.values()) + sum(models.values())
+    return apart | models | {OUTSIDE: max(0.0, whole_s - known)}

@@ -1,5 +1,5 @@
 """Returning to states of earlier episodes by replaying their commands.
 
-`archive.py` groups the states of all episodes into cells and chooses one, `replay.py` replays the commands that lead
-to it, and `trail.py` and `trail_file.py` read episodes from their logs.
+`trail.py` describes an episode as commands and states. `archive.py` reads the trails of all episodes from their logs,
+groups their states into cells and chooses one. `replay.py` replays the commands that lead to it.
 """

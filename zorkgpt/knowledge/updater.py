@@ -10,7 +10,7 @@ from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.claims import TurnsOf
 from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns
 from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.revision import LineUpdates, Revision
+from zorkgpt.knowledge.revision import TRIES_TO_STRIKE, LineUpdates, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, TurnReview, no_turns, updates_from
 from zorkgpt.log import get_logger
@@ -19,9 +19,6 @@ log = get_logger(__name__)
 
 _MAX_KNOWN = 120
 """The most lines that a synthesizer is shown."""
-TRIES_TO_STRIKE = 3
-"""The number of contradictions after which rules strike a line that never held again: fights and the like are decided
-by chance."""
 
 
 class KnowledgeUpdater:

@@ -1,13 +1,20 @@
-"""What is asked about objectives, who answers, and how a proposal becomes an objective."""
+"""Find objectives: what is asked, how a model answers, and how a proposal becomes an objective."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Literal, Protocol, cast, get_args
+
+from pydantic import BaseModel, Field, field_validator
 
 from game_interface.models import Observation
 from session.history import TurnRecord
+from session.outcome import told_outcome
+from zorkgpt.llm.messages import LLM, Message
+from zorkgpt.llm.roles import Role
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.objectives.conditions import Condition, ConditionKind, describe, is_met, normalized_text
-from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope
+from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope, prompt_line
+from zorkgpt.prompts.render import one_line, render
 
 SCORE_BY = "score_by"
 """A kind of proposal beside the kinds of conditions: so many points more than now."""
@@ -169,3 +176,182 @@ class ObjectiveFinder(Protocol):
             LLMError: a model was asked and gave no answer.
         """
         ...
+
+
+_POINTS = frozenset({"point", "points", "score"})
+"""The words of which an objective has one that wants points: any other is not reached by them."""
+_MAX_NEW = 5
+_MAX_PURSUED = 30
+_MAX_SETTLED = 12
+_MAX_WAYS = 12
+_MAX_RESPONSE_CHARS = 400
+_TOKENS = {"turns": 1800, "memories": 400, "knowledge": 300, "places": 400, "things": 400}
+
+KindName = Literal["score", "holds", "at", "visited", "thing_at", "opened", "way_tried", "text"]
+"""Without those that any score makes true: an objective is done when what it means is so."""
+
+
+class NewObjective(BaseModel):
+    """An objective that the model proposes."""
+
+    text: str = Field(max_length=300, description="what is wanted, in one short sentence")
+    kind: KindName = Field("text", description="which condition tells that it is done")
+    thing: int | str | None = Field(None, description="number of the thing of the condition")
+    place: int | str | None = Field(None, description="number of its place; for thing_at of a place or a thing")
+    points: int | None = Field(None, description="for score")
+    way: str = Field("", description="for way_tried")
+    done_when: str = Field("", max_length=300, description="for text: what the game will say or show")
+    places: list[int | str] = Field(default_factory=list, description="numbers of the places involved")
+    scope: Literal["world", "episode"] = "episode"
+
+    @field_validator("kind", mode="before")
+    @classmethod
+    def _known_kind(cls, given: Any) -> Any:
+        # A condition of an unknown kind must not cost the rest of the answer.
+        name = given.strip().lower() if isinstance(given, str) else given
+        return name if name in get_args(KindName) else ConditionKind.TEXT.value
+
+    @field_validator("scope", mode="before")
+    @classmethod
+    def _known_scope(cls, given: Any) -> Any:
+        return Scope.WORLD.value if given == Scope.WORLD else Scope.EPISODE.value
+
+    @field_validator("way", "done_when", mode="before")
+    @classmethod
+    def _nothing_is_empty(cls, given: Any) -> Any:
+        return "" if given is None else given
+
+
+class ReachedObjective(BaseModel):
+    """A numbered objective that the turns show to be reached."""
+
+    number: int
+    turn: int = Field(description="the turn that shows it")
+    quote: str = Field(description="what the game said on that turn, word for word")
+
+
+class ObjectivesAnswer(BaseModel):
+    """The form of the answer to a discovery prompt."""
+
+    new: list[NewObjective] = Field(default_factory=list, description=f"at most {_MAX_NEW}")
+    reached: list[ReachedObjective] = Field(default_factory=list)
+
+
+class RefinementAnswer(BaseModel):
+    """The form of the answer to a refinement prompt."""
+
+    keep: list[int]
+
+
+class ModelObjectiveFinder:
+    """An `ObjectiveFinder` that asks the model of the role `objectives`."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def discover(self, situation: Situation) -> Findings:
+        """Return what the model finds in the last turns.
+
+        Raises:
+            LLMError: the model gave no usable answer.
+        """
+        messages = discovery_prompt(situation)
+        completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=ObjectivesAnswer)
+        answer, listed = cast(ObjectivesAnswer, completion.parsed), _listed(situation)
+        return Findings(
+            proposals=tuple(_proposal(one) for one in answer.new[:_MAX_NEW]),
+            reached=tuple(
+                ReachedReport(listed[one.number - 1].key, one.turn, one.quote)
+                for one in answer.reached
+                if 1 <= one.number <= len(listed)
+            ),
+        )
+
+    def refine(self, situation: Situation, most: int) -> Sequence[str]:
+        """Return the keys of what the model would keep; unknown numbers are ignored.
+
+        Raises:
+            LLMError: the model gave no usable answer.
+        """
+        prompt = render(
+            "objectives_refine",
+            situation=situation,
+            listed=_lines(_listed(situation), situation),
+            most=most,
+        )
+        messages = [Message("system", prompt.system), Message("user", prompt.user)]
+        completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=RefinementAnswer)
+        answer, listed = cast(RefinementAnswer, completion.parsed), _listed(situation)
+        numbers = [number for number in dict.fromkeys(answer.keep) if 1 <= number <= len(listed)]
+        return [listed[number - 1].key for number in numbers[:most]]
+
+
+def discovery_prompt(situation: Situation) -> list[Message]:
+    """Return the discovery prompt, each part within its token budget."""
+    known = situation.known
+    recent = set(_places_of(situation.turns))
+    rooms = sorted(known.rooms.items(), key=lambda room: room[0] not in recent)
+    ways = [(known.rooms.get(room, str(room)), room, ways) for room, ways in situation.untried.items()]
+    turns = _newest_that_fit(situation.turns)
+    prompt = render(
+        "objectives",
+        situation=situation,
+        seen=known.now,
+        known=known,
+        listed=_lines(_listed(situation), situation),
+        done=_lines(situation.settled[-_MAX_SETTLED:], situation),
+        turns=turns,
+        told_outcome=told_outcome,
+        rooms=_that_fit([_numbered(*room) for room in rooms], "places"),
+        things=_that_fit([_numbered(*thing) for thing in reversed(list(known.things.items()))], "things"),
+        ways=ways[:_MAX_WAYS],
+        memories=_that_fit(situation.memories, "memories"),
+        knowledge=_that_fit(situation.knowledge, "knowledge"),
+        longest=_MAX_RESPONSE_CHARS,
+        most=_MAX_NEW,
+    )
+    return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def _numbered(number: int, name: str) -> str:
+    return f"{one_line(name)} ({number})"
+
+
+def _listed(situation: Situation) -> tuple[Objective, ...]:
+    return situation.objectives[:_MAX_PURSUED]
+
+
+def _lines(objectives: Iterable[Objective], situation: Situation) -> list[str]:
+    return [prompt_line(one, situation.known.rooms) for one in objectives]
+
+
+def _proposal(one: NewObjective) -> ObjectiveProposal:
+    values = one.model_dump() | {"places": tuple(one.places)}
+    if ConditionKind(one.kind) is ConditionKind.SCORE and _POINTS.isdisjoint(normalized_text(one.text).split()):
+        values["kind"] = ConditionKind.TEXT.value
+    return ObjectiveProposal(**values)
+
+
+def _places_of(turns: Iterable[TurnRecord]) -> list[int]:
+    return [turn.transition.after.location.num for turn in turns if turn.transition.after.location]
+
+
+def _newest_that_fit(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
+    """Return the latest turns that fit into the budget, oldest first."""
+    left, kept = _TOKENS["turns"], []
+    for turn in reversed(turns):
+        left -= estimated_tokens(turn.transition.response[:_MAX_RESPONSE_CHARS]) + 30
+        if left < 0:
+            break
+        kept.append(turn)
+    return kept[::-1]
+
+
+def _that_fit(lines: Iterable[str], name: str) -> list[str]:
+    left, kept = _TOKENS[name], []
+    for line in lines:
+        left -= estimated_tokens(line) + 2
+        if left < 0:
+            break
+        kept.append(line)
+    return kept

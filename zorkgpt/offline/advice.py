@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from game_interface.language import Language, Scene
+from game_interface.models import Language, Scene
 from zorkgpt.action_check import check_action
 
 _OPENS_A_MENU = frozenset({"help", "hint", "hints", "info", "about"})

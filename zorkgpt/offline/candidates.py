@@ -6,8 +6,7 @@ from enum import IntEnum
 from itertools import islice
 from typing import NamedTuple
 
-from game_interface.language import Language, Scene, spelled_direction
-from game_interface.models import Item, Observation
+from game_interface.models import Item, Language, Observation, Scene, spelled_direction
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 

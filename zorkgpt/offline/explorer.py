@@ -11,8 +11,7 @@ from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any, Protocol
 
-from game_interface.language import Language, Scene
-from game_interface.models import Item, Observation
+from game_interface.models import Item, Language, Observation, Scene
 from zorkgpt.action_check import check_action
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.offline import dangers

@@ -3,9 +3,9 @@
 import re
 from itertools import pairwise
 
-from session.extraction import Extraction, GameText
+from session.history import Extraction, GameText
 from zorkgpt.text import normalized_action
-from zorkgpt.world.exits_in_text import exits_in, exits_opened
+from zorkgpt.world.directions import exits_in, exits_opened
 
 # Stories print the place's name on a line of its own above its description, sometimes with the vehicle that the player
 # is in: "Frigid River, in the magic boat", "The Mere (in the punt)".

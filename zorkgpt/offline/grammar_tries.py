@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
 from game_interface.core.sanitize import is_meta
-from game_interface.language import GrammarLine, GrammarToken, Language, TokenKind
+from game_interface.models import GrammarLine, GrammarToken, Language, TokenKind
 
 _USUAL = {"take": 1, "open": 1, "read": 1, "examine": 1, "enter": 1, "push": 1, "climb": 1, "pull": 1, "turn": 1} | {
     "drop": 1,

@@ -4,8 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import chain
 
-from game_interface.language import Scene
-from game_interface.models import Observation
+from game_interface.models import Observation, Scene
 from zorkgpt.offline.candidates import Nouns, words_of
 from zorkgpt.offline.dangers import LostFights
 from zorkgpt.offline.phrases import is_hostile, is_laden

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from game_interface.language import Language, Scene
-from game_interface.models import Observation
+from game_interface.models import Language, Observation, Scene
 from zorkgpt.offline.advice import advice_in
 from zorkgpt.offline.candidates import Nouns
 from zorkgpt.player import PlayerContext

@@ -1,7 +1,8 @@
 """Answers to the requests of the page, as plain values for JSON. The exported file contains the same answers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from session.history import TurnRecord
@@ -9,7 +10,6 @@ from session.outcome import failed
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
-from zorkgpt.viewer.heat import heat
 from zorkgpt.viewer.json_lines import (
     SHOWN_CHARACTERS,
     cut,
@@ -21,7 +21,7 @@ from zorkgpt.viewer.json_lines import (
 )
 from zorkgpt.viewer.map import map_picture
 from zorkgpt.viewer.memory_list import memory_list
-from zorkgpt.viewer.overview import overview
+from zorkgpt.viewer.overview import heat, overview
 from zorkgpt.viewer.run_files import RunFiles
 from zorkgpt.viewer.search import Search
 
@@ -244,3 +244,32 @@ def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:
             continue
         row[cut(name, 80)] = json_safe(value, _NOTE_CHARACTERS)
     return row
+
+
+def several_runs(runs: Sequence[RunFiles]) -> dict[str, Any]:
+    """Return each run with the results of its episodes."""
+    names = run_names([files.workdir for files in runs])
+    return {
+        "runs": [_run(number, name, files) for number, (name, files) in enumerate(zip(names, runs, strict=True), 1)]
+    }
+
+
+def _run(number: int, name: str, files: RunFiles) -> dict[str, Any]:
+    answers = Answers(files)
+    with files.lock:
+        brief, figures = answers.run(), answers.overview()
+    episodes = [row | more for row, more in zip(brief["episodes"], figures["episodes"], strict=True)]
+    shown = name if files.only is None else f"{name}, episode {files.only}"
+    return {"number": number, "name": shown, "names": brief["names"], "episodes": episodes}
+
+
+def run_names(folders: Sequence[Path]) -> list[str]:
+    """Return the shortest ends of the paths that are unique."""
+    names = []
+    for folder in folders:
+        parts, others = folder.parts, {other for other in folders if other != folder}
+        length = 1
+        while length < len(parts) and any(other.parts[-length:] == parts[-length:] for other in others):
+            length += 1
+        names.append("/".join(parts[-length:]))
+    return names

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,13 +13,12 @@ from typing import Any
 from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.runlog.episodes import is_played
 from zorkgpt.runlog.events import SCHEMA_VERSION, from_record
-from zorkgpt.viewer.journal_rows import JournalRows
-from zorkgpt.viewer.json_lines import JsonLines, cut, number, objects, place_key, text, whole_number
-from zorkgpt.viewer.prompt_sections import prompt_sections
+from zorkgpt.viewer.json_lines import JournalRows, JsonLines, cut, number, objects, place_key, text, whole_number
 from zorkgpt.world.directions import exit_name
 
 _CHARACTERS = 400_000
@@ -368,3 +368,44 @@ def _marks(turn: TurnRecord) -> int:
         (SCORED, step.points),
     )
     return sum(mark for mark, holds in marks if holds)
+
+
+_HEADING = re.compile(r"#{1,2} \S")
+_FENCE = re.compile(r"`{3,}")
+
+
+def prompt_sections(messages: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """Return the sections of all messages, in order.
+
+    The instructions of a system message are one section; other messages begin a new one with each heading.
+
+    Returns:
+        `message`: its index; `heading`: "" where none stands above the text; `tokens`; `length`: in UTF-16 units, as
+        JavaScript counts.
+    """
+    return [
+        {
+            "message": index,
+            "heading": heading,
+            "tokens": estimated_tokens(text),
+            "length": len(text.encode("utf-16-le", "surrogatepass")) // 2,
+        }
+        for index, message in enumerate(messages)
+        for heading, text in _parts(message["content"], whole=message["speaker"] == "system")
+    ]
+
+
+def _parts(content: str, *, whole: bool) -> Iterator[tuple[str, str]]:
+    heading, lines, fence = "", list[str](), ""
+    # Only line feeds end a line here: what else Python takes for an end may stand in a text of the game.
+    for line in content.split("\n"):
+        if not (whole or fence) and _HEADING.match(line):
+            if lines:
+                yield heading, "".join(lines)
+            heading, lines = cut(line.lstrip("# ").rstrip(), 120), []
+        lines.append(f"{line}\n")
+        if fence:
+            fence = "" if line.strip() == fence else fence
+        elif opening := _FENCE.match(line):
+            fence = opening[0]
+    yield heading, "".join(lines)[:-1]

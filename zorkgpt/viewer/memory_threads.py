@@ -13,8 +13,7 @@ from zorkgpt.memory.storage.history import HistoryRecord, differences, row_of
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.viewer.journal_rows import JournalRows
-from zorkgpt.viewer.json_lines import cut, episode_of, json_safe, place_key, text, turn_key, whole_number
+from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, place_key, text, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 
 _END = 999_999
