@@ -24,8 +24,7 @@ def ground_truth(
 
     Args:
         turn: The number of the turn in the episode.
-        first_visit: Whether this is the first visit to the location where the memory will be stored, see
-            `SimpleMemoryManager.is_first_visit`.
+        first_visit: Whether the location where the memory will be stored was never visited before.
         before: The things at hand before the action.
         after: The things at hand now.
         known_way: The action is a walk, and the map or the text of the place showed this exit.

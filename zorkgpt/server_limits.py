@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from typing import ClassVar
 
 from zorkgpt.extras import importing
 
@@ -24,64 +25,69 @@ _REPEAT_S = 60.0
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
-def limited_protocol(most: int) -> type[H11Protocol]:
+class _LimitedProtocol(H11Protocol):
+    """uvicorn's protocol with limits; each server has a subclass of its own."""
+
+    max_connections: ClassVar[int]
+    waiting: "ClassVar[dict[_LimitedProtocol, asyncio.TimerHandle]]"
+    """The connections that wait for a request, the longest waiting first, each with its timeout."""
+    _received = 0
+    """The bytes of the current request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.max_connections and self.waiting:
+            oldest = next(iter(self.waiting))
+            # At once, so that the next connection in this pass of the loop closes another one.
+            oldest._stop_waiting()
+            oldest.transport.abort()
+        elif len(self.connections) > self.max_connections:
+            transport.write(_FULL)
+            transport.close()
+            return
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        if self.conn.their_state is h11.IDLE and self not in self.waiting:
+            self._received = 0
+        self._received += len(data)
+        if self._received > MAX_REQUEST_BYTES:
+            self.transport.abort()
+            return
+        super().data_received(data)
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self._wait()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self not in self.waiting:
+            self.waiting[self] = self.loop.call_later(REQUEST_TIME_S, self._expire)
+
+    def _stop_waiting(self) -> None:
+        if timer := self.waiting.pop(self, None):
+            timer.cancel()
+
+    def _expire(self) -> None:
+        del self.waiting[self]
+        self.transport.abort()
+
+
+def limited_protocol(max_connections: int) -> type[H11Protocol]:
     """Return uvicorn's protocol with limits on connections and on the time and size of a request.
 
-    Of more than `most` connections, the one that has waited longest for its request is closed; if none is waiting, the
-    new one is.
+    Beyond the limit, the connection that has waited longest for its request is closed; if none is waiting, the new one
+    is.
     """
-
-    class LimitedProtocol(H11Protocol):
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            if len(self.connections) > most and waiting:
-                oldest = next(iter(waiting))
-                # At once, so that the next connection in this pass of the loop closes another one.
-                oldest._stop_waiting()
-                oldest.transport.abort()
-            elif len(self.connections) > most:
-                transport.write(_FULL)
-                transport.close()
-                return
-            self._wait()
-
-        _received = 0
-
-        def data_received(self, data: bytes) -> None:
-            if self.conn.their_state is h11.IDLE and self not in waiting:
-                self._received = 0
-            self._received += len(data)
-            if self._received > MAX_REQUEST_BYTES:
-                self.transport.abort()
-                return
-            super().data_received(data)
-            if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
-                self._wait()
-            else:
-                self._stop_waiting()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_waiting()
-            super().connection_lost(exc)
-
-        def _wait(self) -> None:
-            if self not in waiting:
-                waiting[self] = self.loop.call_later(REQUEST_TIME_S, self._expire)
-
-        def _stop_waiting(self) -> None:
-            if timer := waiting.pop(self, None):
-                timer.cancel()
-
-        def _expire(self) -> None:
-            del waiting[self]
-            self.transport.abort()
-
-    waiting: dict[LimitedProtocol, asyncio.TimerHandle] = {}
-    return LimitedProtocol
+    return type("LimitedProtocol", (_LimitedProtocol,), {"max_connections": max_connections, "waiting": {}})
 
 
 def connection_bound() -> int:
-    """Return how many connections are served at most: fewer where the system allows few open files."""
+    """Return the maximum number of connections, which is lower if the system allows few open files."""
     try:
         import resource
     except ImportError:
@@ -93,7 +99,7 @@ def connection_bound() -> int:
 
 
 class Throttle(logging.Filter):
-    """Lets a message of a log through once a minute, with the number of those that were left out."""
+    """Passes each log message at most once a minute, with the number of repetitions that were left out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

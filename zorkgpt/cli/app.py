@@ -1,11 +1,13 @@
 """The commands and their options; the code behind a command is imported when it runs."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from zorkgpt.cli.options import EvalOptions, GameOption, PlayOptions, takes_options
 from zorkgpt.cli.paths import WorkdirOption
 from zorkgpt.cli.process import ExitCode, announce_start
 from zorkgpt.errors import LLMUnreachable, ZorkGPTError
@@ -57,12 +59,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-GameOption = Annotated[str | None, typer.Option("--game", help="Story file, or a name listed by `games`.")]
 PLAY_WORDS = ("-h", "--help", "--version")
-
-
-def _player_kind(name: str | None) -> str | None:
-    return "rules" if name == "offline" else name
 
 
 @app.callback()
@@ -75,78 +72,12 @@ def options(
 
 
 @app.command()
-def play(
-    episodes: Annotated[
-        int | None,
-        typer.Option(
-            "--episodes",
-            min=1,
-            help="Number of episodes. [default: 5 for rules, 1 for human and --resume, otherwise 2]",
-        ),
-    ] = None,
-    max_turns: Annotated[int | None, typer.Option("--max-turns", help="Maximum turns per episode.")] = None,
-    game: GameOption = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=1, help="Random seed for the interpreter. [default: 1]")
-    ] = None,
-    player: Annotated[
-        str | None,
-        typer.Option(
-            "--player",
-            callback=_player_kind,
-            help="auto, model, rules (no model), walkthrough or human. [default: auto]",
-        ),
-    ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Model name on the server.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option("--base-url", help="OpenAI-compatible server, such as http://localhost:11434/v1")
-    ] = None,
-    walkthrough: Annotated[
-        Path | None, typer.Option("--walkthrough", help="File with one command per line, for --player walkthrough.")
-    ] = None,
-    workdir: WorkdirOption = None,
-    explore: Annotated[
-        str | None, typer.Option("--explore", help="none, or return: start from a state reached in an earlier episode.")
-    ] = None,
-    no_memory: Annotated[bool, typer.Option("--no-memory", help="Disable memory and knowledge.")] = False,
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", help="Maximum cost of all model calls in this run.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Maximum tokens of all model calls in this run.")
-    ] = None,
-    delay: Annotated[float | None, typer.Option("--delay", help="Pause after each turn, in seconds.")] = None,
-    view: Annotated[bool, typer.Option("--view", help="Open a live view in the browser.")] = False,
-    resume: Annotated[
-        str | None,
-        typer.Option("--resume", metavar="[N]", help="Resume the last interrupted episode, or episode N."),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the summary.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False,
-) -> None:
+@takes_options(PlayOptions)
+def play(options: PlayOptions) -> None:
     """Play episodes and learn from them."""
     require("game")
-    from zorkgpt.cli.play import PlayOptions, play_episodes
+    from zorkgpt.cli.play import play_episodes
 
-    options = PlayOptions(
-        episodes=episodes,
-        max_turns=max_turns,
-        game=game,
-        seed=seed,
-        player=player,
-        model=model,
-        base_url=base_url,
-        walkthrough=walkthrough,
-        workdir=workdir,
-        explore=explore,
-        remember=not no_memory,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        delay_s=delay,
-        view=view,
-        resume=resume,
-        display="json" if json_ else "quiet" if quiet else "live",
-    )
     raise typer.Exit(play_episodes(options))
 
 
@@ -183,80 +114,12 @@ def show_page(
 
 
 @app.command("eval")
-def evaluation(
-    protocol: Annotated[
-        str,
-        typer.Argument(
-            help="tales-100, textquests-500, jericho-1000, jttl-50, learning-K or learning-KxT (T turns), "
-            "generations-GxE or generations-GxExT."
-        ),
-    ],
-    games: Annotated[list[str] | None, typer.Option("--games", help="Story file or name. Can be repeated.")] = None,
-    seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Random seeds, such as 1-10 or 1,2,7. [default: set by the protocol]")
-    ] = None,
-    ablate: Annotated[
-        str | None,
-        typer.Option(
-            "--ablate", help="Ablations to add: off, shuffled, frozen, no-classes, no-audit (comma-separated), or all."
-        ),
-    ] = None,
-    player: Annotated[
-        str | None,
-        typer.Option("--player", callback=_player_kind, help="auto, model, rules or walkthrough. [default: auto]"),
-    ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Model name on the server.")] = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible server.")] = None,
-    walkthrough: Annotated[
-        Path | None, typer.Option("--walkthrough", help="File with one command per line, for --player walkthrough.")
-    ] = None,
-    explore: Annotated[str | None, typer.Option("--explore", help="none, or return.")] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            min=1,
-            help="Number of parallel runs, or of parallel episodes per generation. [default: number of CPUs]",
-        ),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option("--ray", help="Address of a Ray cluster; `local` starts one on this machine."),
-    ] = None,
-    limit: Annotated[
-        float | None,
-        typer.Option("--limit", min=1, help="Timeout of a run, or of an episode of a generation, in seconds."),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", help="Folder or object store URL for runs and results. [default: game_files/evaluations/…]"
-        ),
-    ] = None,
-    no_pages: Annotated[bool, typer.Option("--no-pages", help="Skip the HTML page of each run.")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
-) -> None:
+@takes_options(EvalOptions)
+def evaluation(options: EvalOptions) -> None:
     """Measure the effect of memory with a fixed protocol and ablations."""
     require("game")
-    from zorkgpt.cli.evaluate import EvalOptions, evaluate
+    from zorkgpt.cli.evaluate import evaluate
 
-    options = EvalOptions(
-        protocol=protocol,
-        games=tuple(games or ()),
-        seeds=seeds,
-        ablations=ablate,
-        player=player,
-        model=model,
-        base_url=base_url,
-        walkthrough=walkthrough,
-        explore=explore,
-        jobs=jobs,
-        ray=ray,
-        limit_s=limit,
-        out=out,
-        pages=not no_pages,
-        json=json_,
-    )
     raise typer.Exit(evaluate(options))
 
 
@@ -295,9 +158,13 @@ def serve_memories(
     read_only: Annotated[bool, typer.Option("--read-only", help="Reject all changes.")] = False,
 ) -> None:
     """Serve memories to agents over the Model Context Protocol (MCP)."""
-    from zorkgpt.cli.mcp import serve_memory
+    from zorkgpt.adapters.mcp import serve
+    from zorkgpt.memory.agent_memory import AgentMemory
 
-    serve_memory(memories, host=host, port=port, token=token, read_only=read_only)
+    with AgentMemory.open(memories) as memory:
+        # Standard output belongs to the protocol.
+        report = partial(typer.echo, err=True)
+        serve(memory, host=host, port=port, token=token, read_only=read_only, ready=report)
 
 
 def run(arguments: list[str]) -> int:

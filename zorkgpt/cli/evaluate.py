@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from game_interface.story import find_story
 from orchestration.players import PLAYERS, PlayerChoice, choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import console_for
+from zorkgpt.cli.options import EvalOptions
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import ConfigurationError, FileError
 from zorkgpt.evals.ablations import Ablation
@@ -41,28 +42,6 @@ _UNFIT = ("human",)
 """Players that play no evaluation."""
 
 
-@dataclass(frozen=True)
-class EvalOptions:
-    """The options of `eval`; None where the protocol or the configuration decides."""
-
-    protocol: str
-    games: tuple[str, ...] = ()
-    seeds: str | None = None
-    ablations: str | None = None
-    player: str | None = None
-    model: str | None = None
-    base_url: str | None = None
-    walkthrough: Path | None = None
-    explore: str | None = None
-    jobs: int | None = None
-    ray: str | None = None
-    limit_s: float | None = None
-    out: str | None = None
-    """A folder, or the URL of a store."""
-    pages: bool = True
-    json: bool = False
-
-
 def evaluate(options: EvalOptions) -> int:
     """Play the remaining runs of an evaluation and print the results. Returns the exit code.
 
@@ -85,14 +64,14 @@ def evaluate(options: EvalOptions) -> int:
     executor = _executor(options)
     try:
         with _shown(runs, store) as display:
-            outcomes = play_all(runs, executor=executor, watcher=display, limit_s=options.limit_s)
+            outcomes = play_all(runs, executor=executor, watcher=display, limit_s=options.limit)
     except KeyboardInterrupt:
         typer.echo(
             f"zorkgpt: Interrupted. Finished runs are kept in {root}. Run the same command to continue.", err=True
         )
         return ExitCode.INTERRUPTED
     results = results_of(outcomes)
-    _write(results, root, pages=options.pages)
+    _write(results, root, pages=not options.no_pages)
     if options.json:
         sys.stdout.write(as_json_text(results).decode("utf-8", "replace"))
     else:
@@ -133,7 +112,7 @@ def _planned(options: EvalOptions) -> list[EvaluationRun]:
     seeds = list(protocol.seeds) if options.seeds is None else _seeds(options.seeds)
     choice = _choice(options, config)
     root = _root(options.out, Path(config.zork_game_workdir) / _FOLDER, protocol.name)
-    ablations = _ablations(options.ablations)
+    ablations = _ablations(options.ablate)
     return list(plan(protocol, stories, seeds, ablations, choice, config, root.absolute(), options.walkthrough))
 
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import typer
 from rich.console import Console
@@ -27,6 +26,7 @@ from zorkgpt.cli.control import ControlEpisode
 from zorkgpt.cli.display import LINGER_S, BarDisplay, LineDisplay, ScreenDisplay, console_for, display_for
 from zorkgpt.cli.human import HumanPlayer
 from zorkgpt.cli.learning import learning_of
+from zorkgpt.cli.options import PlayOptions
 from zorkgpt.cli.paths import run_paths, story_folder
 from zorkgpt.cli.process import STOP, ExitCode
 from zorkgpt.cli.progress import RunProgress
@@ -59,35 +59,11 @@ _RESUMABLE_REASONS = (*_FINAL_REASONS, "interrupted")
 _NO_LOCATION = "The player's location is unknown. Until the story shows it, " + CONSEQUENCES["location"] + "."
 
 
-@dataclass(frozen=True)
-class PlayOptions:
-    """The options of `play`; None where the configuration decides."""
-
-    episodes: int | None = None
-    max_turns: int | None = None
-    game: str | None = None
-    seed: int | None = None
-    player: str | None = None
-    model: str | None = None
-    base_url: str | None = None
-    walkthrough: Path | None = None
-    workdir: Path | None = None
-    explore: str | None = None
-    remember: bool = True
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    delay_s: float | None = None
-    view: bool = False
-    resume: str | None = None
-    """The number of an episode, or "last"; None: begin a new one."""
-    display: Literal["live", "quiet", "json"] = "live"
-
-
 def play_episodes(options: PlayOptions) -> int:
-    """Play, show and sum up episodes. Returns the exit code.
+    """Play, show and sum up episodes. Return the exit code.
 
     Raises:
-        ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
+        ZorkGPTError: The input can't be used, or the configured model can't be reached; nothing was played.
     """
     status = Status(CurrentCall())
     status.begin("loading the story")
@@ -101,9 +77,31 @@ def play_episodes(options: PlayOptions) -> int:
         return ExitCode.INTERRUPTED
 
 
-def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher") -> int:
-    status = line.status
-    original = options
+@dataclass(frozen=True)
+class _Plan:
+    """What will be played."""
+
+    options: PlayOptions
+    """With the values of the resumed episode filled in."""
+    config: GameConfiguration
+    story: Story
+    choice: PlayerChoice
+    resumed: int | None
+    """The episode to resume; None if a new one begins."""
+
+    @property
+    def episodes(self) -> int:
+        """The number of episodes."""
+        return self.options.episodes or _USUAL_EPISODES.get(self.choice.kind, _EPISODES)
+
+    @property
+    def needs_control(self) -> bool:
+        """Whether the run is compared with a control episode."""
+        is_new = self.resumed is None and self.episodes > 1
+        return self.choice.kind == "rules" and not self.options.no_memory and is_new
+
+
+def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
     saved, options = _resumed(options)
     if saved is not None:
         options = resumed_options(options, saved.checkpoint.run)
@@ -112,44 +110,44 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
     choice = _choose(options, config, line)
     if options.workdir is None:
         config = config.with_workdir(story_folder(config, StoryMark.of(story.summary())))
-    claim_workdir(config, story)
-    status.begin("starting the game")
-    person = HumanPlayer(line) if choice.kind == "human" else None
+    return _Plan(options, config, story, choice, saved.checkpoint.episode if saved else None)
+
+
+def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher") -> int:
+    plan = _plan(options, line)
+    claim_workdir(plan.config, plan.story)
+    line.status.begin("starting the game")
+    person = HumanPlayer(line) if plan.choice.kind == "human" else None
     run_options = RunOptions(
-        choice,
-        story,
-        options.seed or 1,
-        options.remember,
-        options.walkthrough,
+        plan.choice,
+        plan.story,
+        plan.options.seed or 1,
+        not plan.options.no_memory,
+        plan.options.walkthrough,
         person=(lambda: person) if person else None,
-        observer=status.calls,
+        observer=line.status.calls,
     )
-    display, followers = _display(options, config, story, choice, line, person)
-    # The run watcher is last, so that a turn is shown before the run is interrupted after it.
-    watchers = (*followers, watcher)
-    log = Path(config.zork_game_workdir) / LOG_FILE
+    display, followers = _display(plan, line, person)
     line.hide()
-    with logging_to(log) as damaged, page_during_run(config, enabled=options.view) as keep_serving:
+    log_file = Path(plan.config.zork_game_workdir) / LOG_FILE
+    with logging_to(log_file) as damaged, page_during_run(plan.config, enabled=options.view) as keep_serving:
         line.show()
         if options.display == "live":
             damaged.tell = partial(_print_damage, line.console)
-        resumed = saved.checkpoint.episode if saved else None
-        episodes = _episodes(options, choice)
-        is_compared = choice.kind == "rules" and options.remember and episodes > 1 and saved is None
-        with _control_episode(config, run_options, enabled=is_compared) as control:
+        with _control_episode(plan, run_options) as control:
             try:
-                interrupted = _play(config, run_options, watchers, episodes, resumed, line)
+                # The run watcher is last, so that a turn is shown before the run is interrupted after it.
+                interrupted = _play(plan, run_options, (*followers, watcher), line)
             finally:
                 if display is not None:
                     display.close()
             line.show()
-            status.begin("finishing the control episode")
+            line.status.begin("finishing the control episode")
             control_events = control.events() if control is not None and not interrupted else ()
         line.hide()
-        _sum_up(options, config, story, choice, watcher.endings, damaged.found, control_events)
-        cut_short = interrupted or (watcher.endings and watcher.endings[-1].reason in _RESUMABLE_REASONS)
-        if cut_short and options.display != "json":
-            typer.echo(_how_to_go_on(original, watcher))
+        _sum_up(plan, watcher.endings, damaged.found, control_events)
+        if (interrupted or watcher.is_cut_short) and options.display != "json":
+            typer.echo(_how_to_go_on(options, watcher))
         if not interrupted:
             keep_serving()
     if interrupted:
@@ -179,7 +177,7 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
 
 
 def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
-    """Return the checkpoint of the episode to resume, and the options with its folder; None: a new one begins."""
+    """Return the checkpoint of the episode to resume, None for a new episode, and the options with its folder."""
     if options.resume is None:
         return None, options
     if options.resume != "last" and not (options.resume.isdecimal() and len(options.resume) <= _MOST_DIGITS):
@@ -202,7 +200,7 @@ def resumed_options(options: PlayOptions, run: Run) -> PlayOptions:
         seed=options.seed or run.seed,
         player=asked or run.player,
         explore=options.explore or run.explore,
-        remember=options.remember and run.remember,
+        no_memory=options.no_memory or not run.remember,
         walkthrough=options.walkthrough or (Path(run.walkthrough) if run.walkthrough else None),
     )
 
@@ -215,16 +213,11 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
             "agent_model": options.model,
             "explore": options.explore,
             "client_base_url": options.base_url,
-            "turn_delay_seconds": options.delay_s,
+            "turn_delay_seconds": options.delay,
             "max_cost": options.max_cost,
             "max_tokens": options.max_tokens,
         }
     )
-
-
-def _episodes(options: PlayOptions, choice: PlayerChoice) -> int:
-    """Return how many episodes to play."""
-    return options.episodes or _USUAL_EPISODES.get(choice.kind, _EPISODES)
 
 
 def _choose(options: PlayOptions, config: GameConfiguration, line: StatusLine) -> PlayerChoice:
@@ -249,14 +242,19 @@ def _check_models(models: LLMSettings, line: StatusLine) -> tuple[ModelStatus, .
 
 
 class _RunWatcher:
-    """Keeps what was played and how it ended, and interrupts the run after a turn if a signal asked for that."""
+    """Records the episodes and their endings, and interrupts the run after a turn if a signal requested it."""
 
     def __init__(self, status: Status) -> None:
         self.begun: int | None = None
-        """The last episode that was begun; None: none was."""
+        """The last episode that was begun; None if none was."""
         self.endings: list[EpisodeEnded] = []
         self.console: Console | None = None
         self._status = status
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the last episode ended so that it can be resumed."""
+        return bool(self.endings) and self.endings[-1].reason in _RESUMABLE_REASONS
 
     def episode_started(self, event: EpisodeStarted) -> None:
         if self.begun is None and event.location_id is None and self.console is not None:
@@ -277,32 +275,28 @@ class _RunWatcher:
 
 
 def _display(
-    options: PlayOptions,
-    config: GameConfiguration,
-    story: Story,
-    choice: PlayerChoice,
-    line: StatusLine,
-    person: HumanPlayer | None,
+    plan: _Plan, line: StatusLine, person: HumanPlayer | None
 ) -> tuple[LineDisplay | ScreenDisplay | None, tuple[Watcher, ...]]:
     """Return the display of the turns, None if only the summary is printed, and all watchers that show the run."""
-    progress = RunProgress(_episodes(options, choice), config.max_turns_per_episode)
+    progress = RunProgress(plan.episodes, plan.config.max_turns_per_episode)
     if person is not None:
         return None, (person,)
-    if options.display != "live":
+    if plan.options.display != "live":
         return None, ((progress, BarDisplay(line, progress)) if line.console.is_terminal else ())
-    title = story.title or story.path.stem
-    linger_s = LINGER_S if options.delay_s is None else 0.0
-    display = display_for(line, title, choice, progress, linger_s=linger_s)
+    title = plan.story.title or plan.story.path.stem
+    linger_s = LINGER_S if plan.options.delay is None else 0.0
+    display = display_for(line, title, plan.choice, progress, linger_s=linger_s)
     return display, (progress, display)
 
 
 @contextmanager
-def _control_episode(config: GameConfiguration, run: RunOptions, *, enabled: bool) -> Iterator[ControlEpisode | None]:
-    if not enabled or run.story is None:
+def _control_episode(plan: _Plan, run: RunOptions) -> Iterator[ControlEpisode | None]:
+    if not plan.needs_control:
         yield None
         return
+    config = plan.config
     try:
-        control = ControlEpisode(run.story.path, run.seed, config.max_turns_per_episode, config.episode_log_file)
+        control = ControlEpisode(plan.story.path, run.seed, config.max_turns_per_episode, config.episode_log_file)
     except OSError as error:
         log.warning("control episode failed", extra={"problem": str(error)})
         yield None
@@ -316,21 +310,14 @@ def _print_damage(console: Console, damaged: dict[str, str]) -> None:
         console.print(Text(printable(line), "yellow"), soft_wrap=True)
 
 
-def _play(
-    config: GameConfiguration,
-    run_options: RunOptions,
-    watchers: tuple[Watcher, ...],
-    episodes: int,
-    resumed: int | None,
-    line: StatusLine,
-) -> bool:
-    """Play episodes, the first of which may be a resumed one. Returns whether a signal interrupted them."""
+def _play(plan: _Plan, run_options: RunOptions, watchers: tuple[Watcher, ...], line: StatusLine) -> bool:
+    """Play episodes, the first of which may be a resumed one. Return whether a signal interrupted them."""
     try:
-        with assemble(config, run_options, watchers) as orchestrator:
-            if run_options.choice.models and (missing := _missing_embeddings(config, orchestrator.simple_memory)):
+        with assemble(plan.config, run_options, watchers) as orchestrator:
+            if plan.choice.models and (missing := _missing_embeddings(plan.config, orchestrator.simple_memory)):
                 line.say(f"zorkgpt: {missing}")
-            for number in range(episodes):
-                ended = orchestrator.play_episode(resume=None if number else resumed)
+            for number in range(plan.episodes):
+                ended = orchestrator.play_episode(resume=None if number else plan.resumed)
                 if ended.reason in _FINAL_REASONS or STOP.requested:
                     break
     except KeyboardInterrupt:
@@ -346,20 +333,15 @@ def _missing_embeddings(config: GameConfiguration, memory: SimpleMemoryManager |
     return without_embeddings(wanted.provider, wanted.sentence_transformer_model)
 
 
-def _sum_up(
-    options: PlayOptions,
-    config: GameConfiguration,
-    story: Story,
-    choice: PlayerChoice,
-    ended: list[EpisodeEnded],
-    damaged: list[dict[str, str]],
-    control: Sequence[Event],
-) -> None:
+def _sum_up(plan: _Plan, ended: list[EpisodeEnded], damaged: list[dict[str, str]], control: Sequence[Event]) -> None:
+    config, remember = plan.config, not plan.options.no_memory
     workdir = Path(config.zork_game_workdir)
-    memories = config.memory_address if options.remember else None
-    learning = learning_of(workdir, config.episode_log_file, memories or workdir / config.memory_file, control)
-    summary = summary_of(config, story, choice, ended, remembered=options.remember, damaged=damaged, learning=learning)
-    if options.display == "json":
+    memories = (config.memory_address if remember else None) or workdir / config.memory_file
+    learning = learning_of(workdir, config.episode_log_file, memories, control)
+    summary = summary_of(
+        config, plan.story, plan.choice, ended, remembered=remember, damaged=damaged, learning=learning
+    )
+    if plan.options.display == "json":
         sys.stdout.write(json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
     else:
         write_summary(console_for(sys.stdout), summary)

@@ -85,21 +85,15 @@ class PlayerView:
         changed: tuple[Item, ...],
         refused: str | None,
     ) -> PlayerContext:
-        """Return what the player knows before the turn that is about to be played.
+        """Return what the player knows before the next turn.
 
         Args:
-            now: The current state of the game.
-            memories: The memories of this place, as they are shown.
             recent: The turns that are shown, oldest first.
-            response: The game's last response.
             changed: The objects that the last action changed.
-            refused: The reason why the last proposal for this turn was rejected; None if it was not.
+            refused: Why the last proposal for this turn was rejected; None if none was.
         """
-        graph = self._graph
-        here = now.location_id
-        age = state.room_description_age(here)
-        if age is not None and age > config.room_description_age_window:
-            age = None
+        graph, here = self._graph, now.location_id
+        age = _shown_age(state.room_description_age(here), config.room_description_age_window)
         route = self._route(here, recent)
         exits = exits_of(graph, here)
         return PlayerContext(
@@ -150,3 +144,8 @@ class PlayerView:
         return tuple(
             replace(danger, now=memory.contradicting_state(danger.location_id, danger.memory)) for danger in dangers
         )
+
+
+def _shown_age(age: int | None, window_turns: int) -> int | None:
+    """Return the age of a room description; None if it is too old to be shown."""
+    return None if age is None or age > window_turns else age

@@ -11,10 +11,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from zorkgpt.errors import ViewerError
 from zorkgpt.extras import require
 from zorkgpt.viewer.run_files import RunFileNames, open_run
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.applications import Starlette
 
 PORT = 8765
 
@@ -32,35 +37,30 @@ def serve(
     """Serve one run, or several side by side; `ready` is called with the address once the page can be opened.
 
     Args:
-        host: The address to listen at; None: this machine only. Beyond that a token is needed.
-        port: None: the default port, or a free one if that is taken.
+        host: The address to listen on; None for this machine only. Other machines need a token.
+        port: None for the default port, or a free one if that is taken.
 
     Raises:
-        ZorkGPTError: there is no run to show, the port is taken, or a package is missing.
+        ZorkGPTError: If there is no run to show, the port is taken, or a package is missing.
     """
     require("viewer")
-    import uvicorn
-
-    from zorkgpt.server_limits import BACKLOG, Throttle, connection_bound, limited_protocol
+    from zorkgpt.server_limits import BACKLOG
     from zorkgpt.viewer.app import make_app
     from zorkgpt.viewer.guard import AccessRules
 
     opened = [open_run(run, may_be_empty=may_be_empty, names=names) for run in runs]
     rules = AccessRules.of(host, edit=edit)
     listening = _listen(host or "127.0.0.1", port, BACKLOG)
-    config = uvicorn.Config(
-        make_app(opened, rules),
-        http=limited_protocol(connection_bound()),
-        backlog=BACKLOG,
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=1,
-    )
-    for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(Throttle())
+    server = _server(make_app(opened, rules))
     ready(_address(listening, rules.edit_token or rules.token))
+    with listening, suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+
+
+def _server(app: "Starlette") -> "uvicorn.Server":
+    import uvicorn
+
+    from zorkgpt.server_limits import BACKLOG, Throttle, connection_bound, limited_protocol
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -68,9 +68,20 @@ def serve(
             logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
             super().handle_exit(sig, frame)
 
-    server = Server(config)
-    with listening, suppress(KeyboardInterrupt):
-        server.run(sockets=[listening])
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(Throttle())
+    return Server(
+        uvicorn.Config(
+            app,
+            http=limited_protocol(connection_bound()),
+            backlog=BACKLOG,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
+    )
 
 
 def _listen(host: str, port: int | None, backlog: int) -> socket.socket:

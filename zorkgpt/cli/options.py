@@ -1,0 +1,160 @@
+"""The options of `play` and `eval`, as dataclasses whose fields say how the command line shows them."""
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar, get_type_hints
+
+import typer
+
+from zorkgpt.cli.paths import WorkdirOption
+
+Options = TypeVar("Options")
+
+GameOption = Annotated[str | None, typer.Option("--game", help="Story file, or a name listed by `games`.")]
+_ModelOption = Annotated[str | None, typer.Option("--model", help="Model name on the server.")]
+_WalkthroughOption = Annotated[
+    Path | None, typer.Option("--walkthrough", help="File with one command per line, for --player walkthrough.")
+]
+
+
+def _player_kind(name: str | None) -> str | None:
+    return "rules" if name == "offline" else name
+
+
+def takes_options(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
+    """Return a decorator that turns the fields of a dataclass into the parameters of a Typer command."""
+
+    def decorate(command: Callable[[Options], None]) -> Callable[..., None]:
+        def run(**values: object) -> None:
+            command(kind(**values))
+
+        hints = get_type_hints(kind, include_extras=True)
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__annotations__ = hints
+        run.__signature__ = Signature(  # type: ignore[attr-defined]
+            [
+                Parameter(
+                    field.name,
+                    Parameter.KEYWORD_ONLY,
+                    default=Parameter.empty if field.default is MISSING else field.default,
+                    annotation=hints[field.name],
+                )
+                for field in fields(kind)  # type: ignore[arg-type]
+            ]
+        )
+        return run
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class PlayOptions:
+    """The options of `play`; None where the configuration decides."""
+
+    episodes: Annotated[
+        int | None,
+        typer.Option(
+            "--episodes",
+            min=1,
+            help="Number of episodes. [default: 5 for rules, 1 for human and --resume, otherwise 2]",
+        ),
+    ] = None
+    max_turns: Annotated[int | None, typer.Option("--max-turns", help="Maximum turns per episode.")] = None
+    game: GameOption = None
+    seed: Annotated[int | None, typer.Option("--seed", min=1, help="Random seed for the interpreter. [default: 1]")] = (
+        None
+    )
+    player: Annotated[
+        str | None,
+        typer.Option(
+            "--player",
+            callback=_player_kind,
+            help="auto, model, rules (no model), walkthrough or human. [default: auto]",
+        ),
+    ] = None
+    model: _ModelOption = None
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="OpenAI-compatible server, such as http://localhost:11434/v1")
+    ] = None
+    walkthrough: _WalkthroughOption = None
+    workdir: WorkdirOption = None
+    explore: Annotated[
+        str | None, typer.Option("--explore", help="none, or return: start from a state reached in an earlier episode.")
+    ] = None
+    no_memory: Annotated[bool, typer.Option("--no-memory", help="Disable memory and knowledge.")] = False
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", help="Maximum cost of all model calls in this run.")
+    ] = None
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Maximum tokens of all model calls in this run.")
+    ] = None
+    delay: Annotated[float | None, typer.Option("--delay", help="Pause after each turn, in seconds.")] = None
+    view: Annotated[bool, typer.Option("--view", help="Open a live view in the browser.")] = False
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="[N]", help="Resume the last interrupted episode, or episode N."),
+    ] = None
+    """The number of an episode, or "last"; None begins a new one."""
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the summary.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False
+
+    @property
+    def display(self) -> Literal["live", "quiet", "json"]:
+        """What is printed: every turn, the summary, or the summary as JSON."""
+        return "json" if self.json else "quiet" if self.quiet else "live"
+
+
+@dataclass(frozen=True)
+class EvalOptions:
+    """The options of `eval`; None where the protocol or the configuration decides."""
+
+    protocol: Annotated[
+        str,
+        typer.Argument(
+            help="tales-100, textquests-500, jericho-1000, jttl-50, learning-K or learning-KxT (T turns), "
+            "generations-GxE or generations-GxExT."
+        ),
+    ]
+    games: Annotated[list[str] | None, typer.Option("--games", help="Story file or name. Can be repeated.")] = None
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="Random seeds, such as 1-10 or 1,2,7. [default: set by the protocol]")
+    ] = None
+    ablate: Annotated[
+        str | None,
+        typer.Option(
+            "--ablate", help="Ablations to add: off, shuffled, frozen, no-classes, no-audit (comma-separated), or all."
+        ),
+    ] = None
+    player: Annotated[
+        str | None,
+        typer.Option("--player", callback=_player_kind, help="auto, model, rules or walkthrough. [default: auto]"),
+    ] = None
+    model: _ModelOption = None
+    base_url: Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible server.")] = None
+    walkthrough: _WalkthroughOption = None
+    explore: Annotated[str | None, typer.Option("--explore", help="none, or return.")] = None
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            min=1,
+            help="Number of parallel runs, or of parallel episodes per generation. [default: number of CPUs]",
+        ),
+    ] = None
+    ray: Annotated[
+        str | None, typer.Option("--ray", help="Address of a Ray cluster; `local` starts one on this machine.")
+    ] = None
+    limit: Annotated[
+        float | None,
+        typer.Option("--limit", min=1, help="Timeout of a run, or of an episode of a generation, in seconds."),
+    ] = None
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", help="Folder or object store URL for runs and results. [default: game_files/evaluations/…]"
+        ),
+    ] = None
+    no_pages: Annotated[bool, typer.Option("--no-pages", help="Skip the HTML page of each run.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False
