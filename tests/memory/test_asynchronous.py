@@ -82,7 +82,7 @@ def test_many_at_once_are_all_kept(tmp_path):
 def test_calls_that_wait_for_the_lock_leave_the_threads_of_the_program_alone(tmp_path):
     async def use() -> None:
         memories = AsyncMemory(AgentMemory.open(tmp_path))
-        with AgentMemory.open(tmp_path).store.locked():
+        with AgentMemory.open(tmp_path).store.transaction():
             waiting = [asyncio.create_task(memories.remember(5, f"Lever {number} is stuck.")) for number in range(50)]
             assert await asyncio.to_thread(lambda: "done") == "done"
             assert not any(task.done() for task in waiting)

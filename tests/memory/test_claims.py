@@ -61,7 +61,7 @@ def test_a_claim_is_read_back_with_its_names(claim):
 def test_what_a_memory_is_about_survives_the_file_and_json(action, outcome, said, when):
     made = memory("Rug", action=action, outcome=outcome, claims=tuple(said), when=tuple(when))
     kept = as_read(made)
-    assert parse_entry(render_entry(made).raw.splitlines(keepends=True)).memory == kept
+    assert parse_entry(render_entry(kept).raw.splitlines(keepends=True)).memory == kept
     assert memory_of(fields_of(kept)) == kept
     assert [one.short for one in kept.claims] == [one.short for one in made.claims]
     assert kept.when == made.when

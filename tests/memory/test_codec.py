@@ -5,10 +5,23 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
-from zorkgpt.memory.storage import changes
+from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.section import Problem
+
+
+def added(document, location_id, name, *new, visits=()):
+    draft = Draft(MemoryBook(document))
+    draft.add(location_id, name, *new, visits=visits)
+    return draft.document
+
+
+def invalidated(document, location_id, old, reason, turn):
+    draft = Draft(MemoryBook(document))
+    draft.invalidate(location_id, old, reason, turn)
+    return draft.document
+
 
 HAND_WRITTEN = """\
 My notes on the game, not for the machine.
@@ -46,7 +59,7 @@ Its number is no number.
 def document_of(*located) -> Document:
     document = Document()
     for location_id, name, kept in located:
-        document = changes.added(document, location_id, name, kept).document
+        document = added(document, location_id, name, kept)
     return document
 
 
@@ -67,7 +80,7 @@ def test_what_is_written_is_read_back(located):
 
 @given(st.integers(1, 9), texts, st.lists(episodes, min_size=1, max_size=4))
 def test_names_visits_and_episodes_are_read_back(location_id, name, seen):
-    document = changes.added(Document(), location_id, name, memory(), visits=tuple(seen)).document
+    document = added(Document(), location_id, name, memory(), visits=tuple(seen))
     section = parse(render(document)).sections_of(location_id)[0]
     assert section.name == one_line(name)
     assert section.visits >= len(seen)
@@ -111,7 +124,7 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=25).map(b"\n".join), memories(plain_texts), st.sampled_from([5, 6, 7]))
 def test_a_new_memory_changes_no_byte_of_what_was_there(data, new, location_id):
     before = parse(data)
-    after = changes.added(before, location_id, "Hall", new).document
+    after = added(before, location_id, "Hall", new)
     read = parse(render(after))
     assert read.all_memories() == after.all_memories()
     assert read.memories(location_id) == expected_with(before.memories(location_id), read, location_id, new)
@@ -126,7 +139,7 @@ def test_a_memory_that_changes_changes_no_other_byte(data, choice):
     if not places:
         return
     place, chosen = choice.draw(st.sampled_from(places))
-    after = changes.invalidated(before, place, chosen, "wrong", 9).document
+    after = invalidated(before, place, chosen, "wrong", 9)
     raw = next(entry.raw for entry in entries(before) if entry.memory is chosen)
     new = next(one.raw for one, old in zip(entries(after), entries(before), strict=True) if old.memory is chosen)
     at = sum(map(len, raw_before(before, chosen)))
@@ -179,7 +192,7 @@ def is_subsequence(parts, data) -> bool:
 def test_an_entry_that_changes_leaves_all_others_as_their_owner_wrote_them():
     document = parse(HAND_WRITTEN)
     rug = document.memories(5)[1]
-    after = changes.invalidated(document, 5, rug, "It was nailed down", 50).document
+    after = invalidated(document, 5, rug, "It was nailed down", 50)
     expected = HAND_WRITTEN.replace(
         "**[NOTE - PERMANENT] Rug** *(Ep1, T10→T48, +5, seen 3x, worked 5/9, pinned)*\n"
         "Moving the rug reveals a trap door.\n".encode(),
@@ -202,7 +215,7 @@ def test_what_is_not_understood_is_told_with_its_line():
 
 def test_a_file_with_the_line_ends_of_windows_keeps_them():
     data = render(document_of((5, "Hall", memory()))).replace(b"\n", b"\r\n")
-    after = render(changes.added(parse(data), 5, "Hall", memory("Another")).document)
+    after = render(added(parse(data), 5, "Hall", memory("Another")))
     assert after.count(b"\n") == after.count(b"\r\n")
     assert [kept.title for kept in parse(after).memories(5)] == ["Rug hides a trap door", "Another"]
 
@@ -225,7 +238,7 @@ def test_locations_stand_in_the_order_of_their_numbers_and_those_that_are_there_
     data = b"# Location Memories\n\n## Location 9: Nine\n\n## Location 4: Four\n\n## Mine\n"
     document = parse(data)
     for location_id in (3, 5, 12, 4):
-        document = changes.added(document, location_id, "Room", memory()).document
+        document = added(document, location_id, "Room", memory())
     assert [section.location_id for section in document.sections] == [None, 3, 5, 9, 4, None, 12]
 
 

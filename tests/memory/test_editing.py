@@ -193,7 +193,7 @@ def test_a_person_and_a_player_change_the_same_file_and_lose_nothing(store, home
     assert kept["Sword"].vetoed
     assert {f"Memory {number}" for number in range(40)} <= set(kept)
     assert {place: list(map(str, kept)) for place, kept in replayed(store.journal.records()).items()} == {
-        5: list(map(str, home.open().store.cache[5]))
+        5: list(map(str, home.open().memory_cache[5]))
     }
 
 
@@ -211,4 +211,4 @@ def test_any_text_is_kept_as_it_was_given(tmp_path_factory, text, title, pinned,
         made = manager.edit_memory(5, title, wanted)
     expected = in_one_line(replace(memory(title), text=text, pinned=pinned, vetoed=vetoed))
     assert made == expected
-    assert MarkdownStore(path).cache == {5: [expected]}
+    assert MarkdownStore(path).document.all_memories() == {5: [expected]}

@@ -11,9 +11,9 @@ from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.upkeep.exchange import read_memories, rows, with_memories
+from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.document import parse, render
+from zorkgpt.memory.upkeep.exchange import add_missing, read_memories, rows
 
 CART = "https://shop/cart"
 
@@ -74,7 +74,8 @@ def test_an_id_stays_when_title_text_and_place_change(manager, home):
     found = manager.remember(5, "The rug hides a trap door.", title="Rug")
     assert manager.update(found, title="Carpet", text="The carpet hides a trap door.").id == found
     assert manager.update("Carpet", pinned=True, category="PRICE").memory.title == "Carpet"
-    manager.store.apply(lambda document: changes.moved(document, 5, CART))
+    with manager.store.transaction() as draft:
+        draft.move(5, CART)
     again = home.open().get(found)
     assert (again.location_id, again.memory.text) == (CART, "The carpet hides a trap door.")
     assert manager.remember(CART, "Another rug.", title="Carpet") == id_of_title(CART, "Carpet", 1)
@@ -91,11 +92,11 @@ def test_a_changed_title_given_back_leaves_no_trace_in_the_file(manager, home):
 
 @given(st.lists(st.tuples(st.sampled_from([5, "5", CART]), st.sampled_from(["A", "B"]), plain_texts), max_size=8))
 def test_ids_differ_and_are_read_as_they_were_written(located):
-    document = Document()
+    draft = Draft(MemoryBook())
     for place, title, text in located:
-        document = changes.added(document, place, "", memory(title, text=text)).document
-    written = {place: [memory_id(place, one) for one in kept] for place, kept in document.all_memories().items()}
-    read = parse(render(document)).all_memories()
+        draft.add(place, "", memory(title, text=text))
+    written = {place: [memory_id(place, one) for one in kept] for place, kept in draft.document.all_memories().items()}
+    read = parse(render(draft.document)).all_memories()
     assert {place: [memory_id(place, one) for one in kept] for place, kept in read.items()} == written
     every = [one for ids in written.values() for one in ids]
     assert len(every) == len(set(every)) == len(located)
@@ -162,7 +163,8 @@ def test_ids_survive_an_export(manager, tmp_path):
     (tmp_path / "all.json").write_text(json.dumps(rows(manager.all_memories())))
     other = SimpleMemoryManager.open(tmp_path / "Other.md")
     read = read_memories(tmp_path / "all.json")
-    other.store.apply(lambda document: with_memories(document, read))
+    with other.store.transaction() as draft:
+        add_missing(draft, read)
     assert other.get(found).memory.title == "Door"
 
 

@@ -9,7 +9,6 @@ from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage import changes
 
 GATE = "The lever opens the gate."
 MINE = "Pull the lever twice to open the gate."
@@ -134,7 +133,8 @@ def test_a_program_s_own_update_is_no_edit_of_a_person(open_):
 def test_an_edited_memory_stays_protected_when_it_is_seen_again_and_moved(edited):
     manager = edited()
     assert manager.add_memory(5, "Hall", lever(MINE, turns="30"))
-    manager.store.apply(lambda document: changes.moved(document, 5, 6), source="person")
+    with manager.store.transaction(source="person") as draft:
+        draft.move(5, 6)
     assert not manager.invalidate_memory(6, "Lever", "wrong")
     with pytest.raises(MemoryEditError, match="edited by a person"):
         manager.delete("Lever", 6)

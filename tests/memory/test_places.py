@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.fixtures.memory import FORGERIES, in_one_line, memories, memory, texts
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.places import LIMIT, checked_place, parse_place, place_order, render_place
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.upkeep.exchange import read_memories, rows
 
 CART = "https://shop/cart"
@@ -43,12 +43,12 @@ def test_a_key_is_read_as_it_was_written(key):
 @given(st.lists(st.tuples(places, texts, memories()), max_size=4))
 @example([(5, "a", memory("One")), ("5", "b", memory("Two"))])
 def test_a_file_of_places_is_read_as_it_was_written(located):
-    document = Document()
+    draft = Draft(MemoryBook())
     expected: dict = {}
     for place, name, kept in located:
-        document = changes.added(document, place, name, kept).document
+        draft.add(place, name, kept)
         expected.setdefault(place, []).append(in_one_line(kept))
-    read = parse(render(document))
+    read = parse(render(draft.document))
     assert read.all_memories() == expected
     assert list(read.problems()) == []
     order = [section.location_id for section in read.sections if section.location_id is not None]

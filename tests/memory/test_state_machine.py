@@ -140,7 +140,9 @@ class MemoryMachine(RuleBasedStateMachine):
     def the_journal_replayed_is_what_is_believed(self):
         store = self.manager.store
         if store.journal.size() > 0:
-            store.reconcile()
+            with store.transaction():
+                # Adds what was edited by hand to the journal.
+                pass
             assert _sorted(store.journal.replayed()) == _sorted(self.lasting)
             own = replayed(one for one in store.journal.records() if one.episode == self.state.episode_id)
             assert _sorted(own) == _sorted(self.passing)

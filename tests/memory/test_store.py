@@ -217,7 +217,7 @@ def test_a_lock_that_is_held_is_a_clear_error_after_the_limit(path, caplog):
     with FileLock(f"{path}.lock"), caplog.at_level(logging.ERROR):
         assert manager.add_memory(5, "Hall", memory("Second")) is False
         with pytest.raises(MemoryStoreError, match=r"has been held by another process for 0\.05 s"):
-            manager.store.apply(lambda document: None)
+            manager.invalidate("First", "It is wrong.")
     assert titles(path) == ["First"]
     assert manager.add_memory(5, "Hall", memory("Second"))
 
@@ -384,13 +384,3 @@ def test_two_managers_of_one_process_lose_nothing(path):
         thread.join()
     assert [manager.get_persistent_count() for manager in managers] == [100] * 4
     assert len(journal_rows(path)) == 100
-
-
-def test_an_ephemeral_memory_is_refused_by_the_writer_itself(path, caplog):
-    from zorkgpt.memory.storage import changes
-    from zorkgpt.memory.storage.document import Document
-
-    with caplog.at_level(logging.ERROR):
-        outcome = changes.added(Document(), 5, "Hall", memory(persistence="ephemeral"))
-    assert outcome.document == Document()
-    assert "ephemeral memory kept out of the file" in caplog.text

@@ -99,18 +99,13 @@ def test_a_fact_that_goes_on_flipping_stays_open_and_every_observation_counts(op
 def test_all_memories_of_the_place_are_compared_not_only_the_nearest(open_):
     with open_() as manager:
         for text in ("The grating does not open with the key.", "The grating opens with the key."):
-            manager.store.apply(lambda document, text=text: added(document, text))
+            with manager.store.transaction() as draft:
+                draft.add(1, "Grating", fact(text))
         manager.add_memory(1, "Grating", fact("The grating opened with the key.", turns="40"))
         assert [(text, count) for text, _, _, count in lines(manager)] == [
             ("The grating does not open with the key.", 1),
             ("The grating opens with the key.", 2),
         ]
-
-
-def added(document, text):
-    from zorkgpt.memory.storage import changes
-
-    return changes.added(document, 1, "Grating", fact(text))
 
 
 def test_the_judge_is_asked_once_about_all_that_is_unsure_and_may_merge(open_):

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,11 +13,10 @@ from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey
 from zorkgpt.memory.places import checked_place, place_order
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument, is_current, titled
-from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.person_edits import JournalFollower
+from zorkgpt.memory.versions import is_current, titled
 
 with importing("langgraph"):
     from langgraph.store.base import (
@@ -80,7 +79,9 @@ class MemoryBaseStore(BaseStore):
             self._memory.store.refresh()
             results = [self._read(op, puts) for op in wanted]
             if puts:
-                self._memory.store.apply(_Puts(puts))
+                with self._memory.store.transaction() as draft:
+                    for put in puts:
+                        _put(draft, put)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -92,7 +93,7 @@ class MemoryBaseStore(BaseStore):
             puts.append(op)
             return None
         if isinstance(op, GetOp):
-            memory = titled(self._memory.store.cache.get(_place(op.namespace), []), _title(op.key))
+            memory = titled(self._memory.store.document.memories(_place(op.namespace)), _title(op.key))
             return None if memory is None else self._item(_place(op.namespace), memory)
         if isinstance(op, SearchOp):
             return self._found(op)
@@ -129,9 +130,9 @@ class MemoryBaseStore(BaseStore):
 
     def _items(self) -> Iterator[tuple[PlaceKey, Memory]]:
         """Yield the memories that are items: of several with one title at a place, the first that is believed."""
-        for place in sorted(self._memory.store.cache, key=place_order):
+        for place in sorted(self._memory.store.document.section_indexes, key=place_order):
             by_title: dict[str, Memory] = {}
-            for memory in self._memory.store.cache[place]:
+            for memory in self._memory.store.document.memories(place):
                 if is_current(memory):
                     by_title.setdefault(one_line(memory.title), memory)
             yield from ((place, memory) for memory in by_title.values())
@@ -141,37 +142,21 @@ class MemoryBaseStore(BaseStore):
         return SearchItem(_namespace(place), _key(memory.title), _value(memory.text), created, updated)
 
 
-@dataclass(frozen=True, slots=True)
-class _Puts:
-    """The change that puts and deletes items."""
-
-    ops: list[PutOp]
-
-    def __call__(self, document: Document) -> ChangedDocument:
-        made: list[changes.Change] = []
-        for op in self.ops:
-            outcome = _put(document, op)
-            document = outcome.document
-            made += outcome.changes
-        return ChangedDocument(document, tuple(made))
-
-
-def _put(document: Document, op: PutOp) -> ChangedDocument:
+def _put(draft: Draft, op: PutOp) -> None:
     place, title = _place(op.namespace), _title(op.key)
-    old = titled(document.memories(place), title)
+    old = titled(draft.memories(place), title)
     if old is not None and old.is_settled_by_person:
         raise MemoryEditError(f"{title!r} at {place!r} was pinned or edited by a person. Unpin it first.")
     if op.value is None:
-        return ChangedDocument(document) if old is None else changes.removed(document, place, old)
+        if old is not None:
+            draft.remove(place, old)
+        return
     text = _text(op.value)
     if old is None:
-        new = Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT)
-        return changes.added(document, place, " / ".join(op.namespace), new)
-    if old.text == text:
-        return ChangedDocument(document)
-    # What was noted of the old text need not be so of the new one.
-    new = replace(old, text=text, claims=(), when=(), outcome="")
-    return changes.changed(document, place, old, new, "edited")
+        draft.add(place, " / ".join(op.namespace), Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT))
+    elif old.text != text:
+        # Facts noted about the old text may not be true of the new one.
+        draft.replace(place, old, replace(old, text=text, claims=(), when=(), outcome=""), "edited")
 
 
 class _Times:

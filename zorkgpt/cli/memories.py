@@ -4,7 +4,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -108,8 +108,6 @@ def explain(
 ) -> None:
     """Show where a memory comes from, when it was shown, its results, and its changes."""
     with opened(workdir, file, game) as manager:
-        with suppress(MemoryStoreError):
-            manager.store.reconcile()
         place = None if location is None else place_given(manager, location)
         found = find_memories(manager, memory, place, also_removed=True)
         if len({one.title.casefold() for one in found}) > 1:
@@ -134,9 +132,6 @@ app.command("why", hidden=True)(explain)
 def history(memory: Title, workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
     """List every change of a memory, also those that replaced it."""
     with opened(workdir, file, game) as manager:
-        # A read-only folder has a history too.
-        with suppress(MemoryStoreError):
-            manager.store.reconcile()
         found = find_memories(manager, memory, also_removed=True)
         titles = {one.title.casefold() for one in found}
         if len(titles) > 1:
@@ -248,8 +243,6 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_AS_OF:
         fail(f"--as-of {given} is not EPISODE:TURN, such as 3:120.")
-    with suppress(MemoryStoreError):
-        manager.store.reconcile()
     names = {section.location_id: section.name for section in manager.store.document.sections}
     which = int(episode) if episode.isdecimal() else episode
     past = AsOf(manager.store.journal, manager.store.path.parent / RUNS)
@@ -393,7 +386,7 @@ def _seen(memory: "Memory") -> str:
     """Return the episode and turn when it was learned, and when it was last confirmed if that was later."""
     if memory.first_episode is None:
         return f"episode {memory.episode}, turn {memory.turns}"
-    from zorkgpt.memory.storage.changes import seen_first, seen_last
+    from zorkgpt.memory.versions import seen_first, seen_last
 
     first, last = seen_first(memory), seen_last(memory)
     return f"episode {first.episode}, turn {first.turn} → episode {last.episode}, turn {last.turn}"

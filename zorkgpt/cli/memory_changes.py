@@ -119,7 +119,6 @@ def undo(
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.dedup.consolidation import undo, undoable
 
-        manager.store.reconcile()
         found = undoable(manager.store.journal)
         if title is not None:
             found = [one for one in found if any(contains(each, title) for each in one.titles())]
@@ -144,15 +143,13 @@ def move(
 ) -> None:
     """Move all memories of a location to another number or key."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage import changes
-
         place, wanted = place_given(manager, old), place_key(new)
         if not manager.store.document.sections_of(place):
             fail(f"There is no location {old} in {manager.store.name}.")
         if place == wanted:
             fail(f"Location {old} already has this number.")
-        outcome = manager.store.apply(lambda document: changes.moved(document, place, wanted), source="person")
-        moved = len(outcome.changes) // 2 if outcome else 0
+        with manager.store.transaction(source="person") as draft:
+            moved = draft.move(place, wanted)
         say(f"{number_of(moved, 'memory', 'memories')} moved from location {old} to {new}.")
 
 
@@ -226,7 +223,7 @@ def classify(
 ) -> None:
     """Propose core or permanent for each memory without a class, and write them after confirmation."""
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.upkeep.classification import proposals, with_marks
+        from zorkgpt.memory.upkeep.classification import mark, proposals
 
         proposed = list(proposals(manager.store.document, _classifier(rules, file)))
         if not proposed:
@@ -242,8 +239,8 @@ def classify(
             return
         backup = Path(f"{manager.store.path}{BACKUP_SUFFIX}")
         _copy(manager.store, backup)
-        outcome = manager.store.apply(lambda document: with_marks(document, proposed))
-        marked = len(outcome.changes) if outcome else 0
+        with manager.store.transaction() as draft:
+            marked = mark(draft, proposed)
         say(f"{number_of(marked, 'memory', 'memories')} classified. Backup: {backup}")
 
 

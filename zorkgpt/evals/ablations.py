@@ -15,10 +15,8 @@ from zorkgpt.files import write_file
 from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, fields_of, memory_of
 from zorkgpt.memory.places import parse_place, place_order, render_place
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument, is_current, same_words
-from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.markdown import MarkdownStore
+from zorkgpt.memory.versions import is_current, known_again, same_words
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episodes import read_episode
 
@@ -84,23 +82,16 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
         if isinstance(turn, TurnRecord) and turn.before.location is not None
     }
 
-    def change(document: Document) -> ChangedDocument:
-        made: tuple[changes.Change, ...] = ()
-        for place, memories in document.all_memories().items():
+    with MarkdownStore(_memory_path(config)).transaction(source=_SOURCE) as draft:
+        for place, memories in draft.document.all_memories().items():
             for memory in memories:
                 if memory.persistence is Persistence.CORE:
-                    lasting = replace(memory, persistence=Persistence.PERMANENT)
-                    outcome = changes.changed(document, place, memory, lasting, "edited")
-                    document, made = outcome.document, made + outcome.changes
+                    draft.replace(place, memory, replace(memory, persistence=Persistence.PERMANENT), "edited")
         for place, memories in ephemeral.items():
             for memory in filter(is_current, memories):
-                if changes.known_again(document.memories(place), memory) is None:
+                if known_again(draft.memories(place), memory) is None:
                     lasting = replace(memory, persistence=Persistence.PERMANENT)
-                    outcome = changes.added(document, place, names.get(place, ""), lasting)
-                    document, made = outcome.document, made + outcome.changes
-        return ChangedDocument(document, made)
-
-    MarkdownStore(_memory_path(config)).apply(change, source=_SOURCE)
+                    draft.add(place, names.get(place, ""), lasting)
 
 
 def _shuffle(path: Path, dice: random.Random) -> None:
@@ -122,22 +113,11 @@ def _shuffle(path: Path, dice: random.Random) -> None:
     rows = [[render_place(target[origin]), fields_of(memory), render_place(origin)] for _, memory, origin in origins]
     write_file(origins_path, as_json(rows))
 
-    def change(document: Document) -> ChangedDocument:
-        made: tuple[changes.Change, ...] = ()
+    with store.transaction(source=_SOURCE) as draft:
         for place, memory, origin in origins:
-            if place == target[origin]:
-                continue
-            standing = next(one for one in document.memories(place) if one == memory)
-            taken = changes.removed(document, place, standing)
-            put = changes.added(taken.document, target[origin], _name(taken.document, target[origin]), memory)
-            document, made = put.document, (*made, *taken.changes, *put.changes)
-        return ChangedDocument(document, made)
-
-    store.apply(change, source=_SOURCE)
-
-
-def _name(document: Document, place: PlaceKey) -> str:
-    return next((section.name for section in document.sections_of(place)), "")
+            if place != target[origin]:
+                draft.remove(place, next(stored for stored in draft.memories(place) if stored == memory))
+                draft.add(target[origin], draft.name(target[origin]), memory)
 
 
 def _read_origins(path: Path) -> list[tuple[PlaceKey, Memory, PlaceKey]]:

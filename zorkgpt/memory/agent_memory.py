@@ -35,10 +35,10 @@ from zorkgpt.memory.places import checked_place, place_order, render_place
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import setting, settings_of
-from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.postgres import is_postgres
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.synthesis import MemorySynthesizer
+from zorkgpt.memory.versions import is_current, same_words
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, World, context_of
 from zorkgpt.memory.writer import MemoryWriter
@@ -124,7 +124,7 @@ class AgentMemory:
             triggers=settings.triggers,
         )
         index = None if self._deduplicator is None else self._deduplicator.index
-        self._searcher = Searcher(self.store, self._writer.ephemeral, index, self._writer.name_of)
+        self._searcher = Searcher(self._writer, index)
 
     @classmethod
     def open(
@@ -470,7 +470,7 @@ class AgentMemory:
             else:
                 check_wanted("text", text)
                 self._writer.refresh()
-                traces = traces_of_text(str(text), (self.store.cache, self._writer.ephemeral))
+                traces = traces_of_text(str(text), self._writer.book)
             self._writer.forget(traces.removed, traces.are_in)
             self._learner.forget()
             forget(self.store, traces, self._runs)
@@ -513,7 +513,9 @@ class AgentMemory:
         """Forget ephemeral memories, because the environment starts over. Lasting memories stay."""
         with self.store.guard:
             self._writer.count_all()
-            cleared, stay = (sum(map(len, cache.values())) for cache in (self._writer.ephemeral, self.store.cache))
+            book = self._writer.book
+            cleared = sum(map(len, book.ephemeral.values()))
+            stay = sum(map(len, book.document.all_memories().values()))
             self._writer.forget_episode()
             self._learner.reset()
         self._log.info("episode reset: %d ephemeral memories cleared, %d persistent memories stay", cleared, stay)
@@ -525,7 +527,7 @@ class AgentMemory:
         self._writer.refresh()
         with self.store.guard:
             location_id = None if place is None else checked_place(place)
-            return explain(self.store, title, self._writer.ephemeral, location_id=location_id, runs=self._runs)
+            return explain(self.store, title, self._writer.book, location_id=location_id, runs=self._runs)
 
     def as_of(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of each place at the end of a turn, including superseded ones."""
@@ -563,7 +565,7 @@ class AgentMemory:
         with self.store.guard:
             sections = self.store.document.sections_of(place)
             found = shown(
-                self.store.cache.get(place, ()),
+                self.store.document.memories(place),
                 self._writer.ephemeral.get(place, ()),
                 episodes=sections[0].episodes if sections else (),
                 budget=self._settings.budget,
@@ -573,13 +575,13 @@ class AgentMemory:
             return Recalled(place, self._writer.name_of(place), found.text, found.memories)
 
     def _located(self, places: Iterable[PlaceKey] | None = None) -> list[LocatedMemory]:
+        book = self._writer.book
         if places is None:
-            places = sorted({*self.store.cache, *self._writer.ephemeral}, key=place_order)
+            places = sorted(book.all_memories(), key=place_order)
         return [
             LocatedMemory(place, self._writer.name_of(place), memory)
             for place in places
-            for cache in (self.store.cache, self._writer.ephemeral)
-            for memory in cache.get(place, ())
+            for memory in book.memories(place)
         ]
 
     def _found(self, memory: str, place: PlaceKey | None) -> LocatedMemory:
@@ -590,7 +592,7 @@ class AgentMemory:
         return found
 
     def _newest(self, place: PlaceKey, memory: Memory) -> Memory:
-        kept = (*self.store.cache.get(place, ()), *self._writer.ephemeral.get(place, ()))
+        kept = self._writer.book.memories(place)
         return next((one for one in reversed(kept) if is_current(one) and same_words(one, memory)), memory)
 
     def _refusal(self, message: str) -> MemoryEditError | MemoryStoreError:

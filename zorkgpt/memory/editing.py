@@ -7,12 +7,11 @@ from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.checks import check_category
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument, is_current
-from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.history import kind_of
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.versions import is_current, proven_wrong
 
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
 BY_A_PERSON = "by a person"
@@ -97,23 +96,17 @@ def edit(
         MemoryStoreError: the file can't be read, locked or written.
     """
     wanted.check()
-    done: list[Memory] = []
-
-    def change(document: Document) -> ChangedDocument:
-        old = _find(document, location_id, title, expected)
+    with store.transaction(source=source) as draft:
+        old = _find(draft, location_id, title, expected)
         new = replace(edited(old, wanted), id=memory_id(location_id, old))
-        done[:] = [new]
-        if new == old:
-            return ChangedDocument(document)
-        return changes.changed(document, location_id, old, new, kind_of(old, new), wanted.reason)
-
-    store.apply(change, source=source)
-    return done[0]
+        if new != old:
+            draft.replace(location_id, old, new, kind_of(old, new), wanted.reason)
+    return new
 
 
-def _find(document: Document, location_id: PlaceKey, title: str, expected: str | None) -> Memory:
+def _find(draft: Draft, location_id: PlaceKey, title: str, expected: str | None) -> Memory:
     name = one_line(title)
-    memories = document.memories(location_id)
+    memories = draft.memories(location_id)
     if isinstance(title, MemoryId):
         found = [one for one in memories if memory_id(location_id, one) == title]
     else:
@@ -167,7 +160,7 @@ def edited(old: Memory, wanted: Edit) -> Memory:
 
 def _with_status(memory: Memory, status: str, reason: str | None) -> Memory:
     if status == MemoryStatus.SUPERSEDED:
-        return changes.proven_wrong(replace(memory, pinned=False), reason or BY_A_PERSON, None)
+        return proven_wrong(replace(memory, pinned=False), reason or BY_A_PERSON, None)
     return replace(
         memory, status=MemoryStatus(status), superseded_by=None, superseded_at_turn=None, invalidation_reason=None
     )

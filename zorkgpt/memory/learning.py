@@ -26,10 +26,10 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.object_locations import HandledThings
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW
-from zorkgpt.memory.storage.changes import is_current, same_words
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
+from zorkgpt.memory.versions import is_current, same_words
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.text import with_article
@@ -283,19 +283,16 @@ class Learner:
         handled |= {change.number for change in context.changed if not change.by_itself}
         if turn.arrival or not handled:
             return ()
-        found, store = [], self._writer.store
-        with store.guard:
-            for kept in (store.cache, self._writer.ephemeral):
-                for place, memories in kept.items():
-                    if place == turn.location_id:
-                        continue
-                    found += [
-                        LocatedMemory(place, self._writer.name_of(place), memory)
-                        for memory in memories
-                        if memory.status == MemoryStatus.TENTATIVE
-                        and is_current(memory)
-                        and not handled.isdisjoint(claim.number for claim in memory.claims)
-                    ]
+        with self._writer.store.guard:
+            found = [
+                LocatedMemory(place, self._writer.name_of(place), memory)
+                for place, memories in self._writer.book.all_memories().items()
+                if place != turn.location_id
+                for memory in memories
+                if memory.status == MemoryStatus.TENTATIVE
+                and is_current(memory)
+                and not handled.isdisjoint(claim.number for claim in memory.claims)
+            ]
         return tuple(found[:_MOST_UNCONFIRMED])
 
     def _visits_of(self, location_id: PlaceKey) -> tuple[int, int]:

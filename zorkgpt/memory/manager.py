@@ -53,12 +53,12 @@ class SimpleMemoryManager(AgentMemory):
     @property
     def memory_cache(self) -> dict[PlaceKey, list[Memory]]:
         """The core and permanent memories by location, as in the file."""
-        return self.store.cache
+        return self.store.document.all_memories()
 
     @property
     def ephemeral_cache(self) -> dict[PlaceKey, list[Memory]]:
         """The ephemeral memories of this episode by location."""
-        return self._writer.ephemeral
+        return {place: list(memories) for place, memories in self._writer.ephemeral.items()}
 
     # Memories
 
@@ -126,13 +126,13 @@ class SimpleMemoryManager(AgentMemory):
 
     def get_ephemeral_count(self, location_id: PlaceKey | None = None) -> int:
         """Return the number of ephemeral memories, including superseded ones."""
-        return _count(self._writer.ephemeral, location_id)
+        return _count(self.ephemeral_cache, location_id)
 
     def get_persistent_count(self, location_id: PlaceKey | None = None) -> int:
         """Return the number of lasting memories, including superseded ones."""
         self._writer.refresh()
         with self.store.guard:
-            return _count(self.store.cache, location_id)
+            return _count(self.memory_cache, location_id)
 
     def get_memory_breakdown(self, location_id: PlaceKey) -> dict[str, int]:
         """Return the number of current memories by persistence."""
@@ -214,11 +214,12 @@ class SimpleMemoryManager(AgentMemory):
         """Return the number of memories and the metrics of this episode."""
         self._writer.refresh()
         with self.store.guard:
+            places = self._writer.book.all_memories()
             ephemeral = [memory for kept in self._writer.ephemeral.values() for memory in kept]
-            lasting = [memory for kept in self.store.cache.values() for memory in kept]
+            lasting = [memory for kept in self.memory_cache.values() for memory in kept]
             tentative = sum(memory.status == MemoryStatus.TENTATIVE for memory in (*lasting, *ephemeral))
             metrics = {
-                "locations": len({*self.store.cache, *self._writer.ephemeral}),
+                "locations": len(places),
                 "persistent_memories": len(lasting),
                 "ephemeral_memories": len(ephemeral),
                 "open_tentative": tentative,
@@ -318,9 +319,7 @@ class SimpleMemoryManager(AgentMemory):
 
     def merge(self, merges: "list[Merge]") -> int:
         """Apply the merges of `consolidate(apply=False)`, and return how many were made."""
-        from zorkgpt.memory.dedup.consolidation import merge
-
-        made = merge(merges, self._writer.apply)
+        made = self._writer.merge(merges)
         if merges and self._deduplicator is not None:
             self._deduplicator.save_vectors()
         return made
@@ -372,7 +371,7 @@ class SimpleMemoryManager(AgentMemory):
 
     def _episode_snapshot(self) -> EpisodeSnapshot:
         under_way = {"recorder": self._learner.snapshot(), "keeper": self._writer.snapshot()}
-        return EpisodeSnapshot(self._state.episode, dict(self._writer.ephemeral), self._visits.first_turns(), under_way)
+        return EpisodeSnapshot(self._state.episode, self.ephemeral_cache, self._visits.first_turns(), under_way)
 
     def _resume(self, saved: EpisodeSnapshot) -> None:
         with self.store.guard:

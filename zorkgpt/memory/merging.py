@@ -5,7 +5,8 @@ it says the same in the same bytes whenever and wherever it is made.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.claims import differing
-from zorkgpt.memory.credit.assignment import counted, has_always_failed
+from zorkgpt.memory.credit.assignment import counted, failure_reason, has_always_failed
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
@@ -24,16 +25,15 @@ from zorkgpt.memory.learning import is_opposed, named_apart
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.settings import settings_of
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import Change, ChangedDocument, DocumentChange, is_current, known_again
+from zorkgpt.memory.storage.book import Change, Draft, MemoryBook, with_replaced
 from zorkgpt.memory.storage.document import Document, render
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, kind_of
 from zorkgpt.memory.storage.markdown import MarkdownStore, digest_of, read_document, sidecar
 from zorkgpt.memory.storage.tables import Journal, Trials
 from zorkgpt.memory.storage.trials import Trial
-from zorkgpt.memory.storage.word_index import changed_places
 from zorkgpt.memory.turn_span import TurnSpan
+from zorkgpt.memory.versions import is_current, known_again, same_words, seen_first, seen_last, taking_over
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
 
@@ -96,17 +96,13 @@ class _Draft(MarkdownStore):
     def refresh(self) -> None:
         """Do nothing: nobody else changes it."""
 
-    def apply(
-        self, change: DocumentChange, *, source: str = "agent", turn_stamp: TurnStamp | None = None
-    ) -> ChangedDocument | None:
-        """Change the document, here only."""
-        outcome = change(self._document)
-        if outcome is None or outcome.document is self._document:
-            return outcome
-        before, self._document = self._document, outcome.document
-        self.note(outcome.changes, turn_stamp)
-        self._refresh_cache(changed_places(before, self._document))
-        return outcome
+    @contextmanager
+    def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
+        """Change the document in this process only."""
+        draft = Draft(MemoryBook(self._document))
+        yield draft
+        self._document = draft.document
+        self.note(draft.changes, turn_stamp)
 
     def note(self, made: Iterable[Change], turn_stamp: TurnStamp | None) -> None:
         """Keep changes for the journal."""
@@ -191,15 +187,16 @@ class _Place:
         for stem in {stem for stems in words for stem in stems} if len(words) > 1 else {""}:
             self._saying.setdefault(stem, []).append(at)
 
-    def changed(self, document: Document, place: PlaceKey, name: str) -> ChangedDocument:
-        """Return the document with all that it does not have yet."""
+    def changed(self, document: Document, place: PlaceKey, name: str) -> Document:
+        """Return the document with everything that it does not have yet."""
         count = len(self._originals)
         pairs = zip(self._originals, self.memories, strict=False)
-        document = changes.visited(document, place, tuple(self.visits)).document
-        document = changes.all_replaced(document, place, [(old, new) for old, new in pairs if old is not new])
-        visits = tuple(self.visits) if place not in document.section_indexes else ()
-        added = changes.all_added(document, place, name, self.memories[count:], visits=visits)
-        return ChangedDocument(added.document)
+        draft = Draft(MemoryBook(document))
+        draft.count_visits(place, tuple(self.visits))
+        draft.rewrite(with_replaced(draft.document, place, [(old, new) for old, new in pairs if old is not new]))
+        if new := self.memories[count:]:
+            draft.add(place, name, *new, visits=tuple(self.visits))
+        return draft.document
 
 
 class _Merger:
@@ -285,17 +282,19 @@ class _Merger:
 
     def _place(self, place: PlaceKey) -> _Place:
         if place not in self._places:
-            self._places[place] = _Place(self._draft.cache.setdefault(place, []))
+            self._places[place] = _Place(self._draft.document.memories(place))
         return self._places[place]
 
     def _settle(self, place: PlaceKey) -> None:
         """Bring the document up to what is kept at a place, before anything is done that goes by the document."""
         state = self._places.pop(place, None)
         if state is not None:
-            self._draft.apply(lambda document: state.changed(document, place, self._names[place]))
+            with self._draft.transaction() as draft:
+                draft.rewrite(state.changed(draft.document, place, self._names[place]))
 
     def _by_id(self, place: PlaceKey, key: str) -> Memory | None:
-        kept = self._draft.cache.get(place, ())
+        state = self._places.get(place)
+        kept = self._draft.document.memories(place) if state is None else state.memories
         return next((one for one in kept if memory_id(place, one) == key), None)
 
     def _remove(self, place: PlaceKey, key: str, old: Memory) -> None:
@@ -303,7 +302,8 @@ class _Merger:
         self._settle(place)
         kept = self._by_id(place, key)
         if kept is not None and kept == old:
-            self._draft.apply(lambda document: changes.removed(document, place, kept))
+            with self._draft.transaction() as draft:
+                draft.remove(place, kept)
 
     def _carry_over(self, place: PlaceKey, key: str, old: Memory, new: Memory) -> None:
         """Do to a memory that was there before the episode what was done to it there."""
@@ -331,21 +331,21 @@ class _Merger:
     def _change(self, place: PlaceKey, kept: Memory, after: Memory) -> None:
         """Change a memory of the place, and mark it as wrong if it has failed each time that it was tried."""
         kind = kind_of(kept, after)
-        if changes.same_words(kept, after) and is_current(after):
+        if same_words(kept, after) and is_current(after):
             self._place(place).replace(kept, after)
             self._note(Change(kind, place, self._names[place], kept, after))
         else:
             self._settle(place)
-            standing = known_again(self._draft.cache[place], kept)
-            assert standing is not None
-            reason = after.invalidation_reason
-            self._draft.apply(lambda document: changes.changed(document, place, standing, after, kind, reason))
+            with self._draft.transaction() as draft:
+                stored = known_again(draft.memories(place), kept)
+                assert stored is not None
+                draft.replace(place, stored, after, kind, after.invalidation_reason)
         if is_current(after) and has_always_failed(after) and not after.is_settled_by_person:
             self._settle(place)
-            wrong = f"It came out otherwise each of the {after.tried} times that it was tried"
-            failed = known_again(self._draft.cache[place], after)
-            if failed is not None:
-                self._draft.apply(lambda document: changes.invalidated(document, place, failed, wrong, None))
+            with self._draft.transaction() as draft:
+                failed = known_again(draft.memories(place), after)
+                if failed is not None:
+                    draft.invalidate(place, failed, failure_reason(after), None)
 
     def _note(self, change: Change) -> None:
         self._draft.note((change,), self._stamp)
@@ -357,7 +357,7 @@ class _Merger:
         state = self._place(place)
         if not is_current(memory):
             others = state.titled(memory)
-            if not any(one.status == memory.status and changes.same_words(one, memory) for one in others):
+            if not any(one.status == memory.status and same_words(one, memory) for one in others):
                 self._put(place, memory)
             return
         known = state.known(memory)
@@ -376,8 +376,8 @@ class _Merger:
         if any(one_line(one.title) == one_line(memory.title) for one in self._place(place).titled(memory)):
             # It needs an id of its own.
             self._settle(place)
-            name, stamp = self._names[place], self._stamp
-            self._draft.apply(lambda document: changes.added(document, place, name, memory), turn_stamp=stamp)
+            with self._draft.transaction(turn_stamp=self._stamp) as draft:
+                draft.add(place, self._names[place], memory)
             return
         self._place(place).add(memory)
         self._note(Change("added", place, self._names[place], None, memory))
@@ -418,9 +418,9 @@ class _Merger:
                 reason = f"in another state it comes out otherwise: “{memory.title}”"
                 self._writer.qualify(place, rival, when, reason)
                 continue
-            standing = known_again(self._draft.cache[place], rival)
-            if standing is not None:
-                self._oppose(place, standing, memory)
+            stored = known_again(self._draft.document.memories(place), rival)
+            if stored is not None:
+                self._oppose(place, stored, memory)
                 return None
         return memory
 
@@ -429,10 +429,8 @@ class _Merger:
         belief = decisions.believed(rival, memory)
         reason = f"in the same state “{memory.action}” came out otherwise: {memory.outcome}"
         turn, name = TurnSpan.parse(memory.turns).last_number, self._names[place]
-        self._draft.apply(
-            lambda document: decisions.opposed(document, place, name, rival, memory, belief, turn, reason),
-            turn_stamp=self._stamp,
-        )
+        with self._draft.transaction(turn_stamp=self._stamp) as draft:
+            decisions.oppose(draft, place, name, rival, memory, belief, turn, reason)
 
     # Trials
 
@@ -458,8 +456,8 @@ def _differences(old: Memory, new: Memory) -> dict[str, Any]:
 
 def _counting(known: Memory, later: Memory) -> Memory:
     """Return a memory with the observations and trials of one of a later episode."""
-    seen = [when(one).episode for one in (known, later) for when in (changes.seen_first, changes.seen_last)]
-    return changes.taking_over(known, later, tuple(dict.fromkeys(seen)))
+    seen = [when(one).episode for one in (known, later) for when in (seen_first, seen_last)]
+    return taking_over(known, later, tuple(dict.fromkeys(seen)))
 
 
 def _is_plain_repeat(known: Memory, memory: Memory) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,13 +15,14 @@ from zorkgpt.memory.models import (
     fields_of,
 )
 from zorkgpt.memory.places import place_order
-from zorkgpt.memory.storage.changes import Change, is_current
+from zorkgpt.memory.storage.book import Change, MemoryBook
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.person_edits import JournalFollower
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.trials import Trial
+from zorkgpt.memory.versions import is_current
 from zorkgpt.run_folder import EPISODE_LOG, RUNS, episodes_in
 
 
@@ -71,7 +72,7 @@ class Provenance:
 def explain(
     store: Store,
     title: str,
-    ephemeral: Mapping[PlaceKey, Sequence[Memory]],
+    book: MemoryBook,
     *,
     location_id: PlaceKey | None = None,
     runs: Path | None = None,
@@ -79,7 +80,7 @@ def explain(
     """Return the story of each memory with this title, whatever its case, by location.
 
     Args:
-        ephemeral: The memories of the running episode.
+        book: All memories as they are now.
         location_id: of this location only.
         runs: the folder with a folder for each episode; `runs/` beside the memory file by default.
     """
@@ -89,30 +90,29 @@ def explain(
         place = record.change.location_id
         if location_id in (None, place) and wanted in map(str.casefold, _titles(record.change)):
             found.setdefault(place, []).append(record)
-    for place, memories in (*store.cache.items(), *ephemeral.items()):
+    for place, memories in book.all_memories().items():
         if location_id in (None, place) and any(one.title.casefold() == wanted for one in memories):
             found.setdefault(place, [])
     trials = list(store.trials.trials()) if found else []
     folder = store.path.parent / RUNS if runs is None else runs
     return [
-        _provenance(store, place, wanted, ephemeral.get(place, ()), tuple(found[place]), trials, folder)
+        _provenance(book, place, wanted, tuple(found[place]), trials, folder)
         for place in sorted(found, key=place_order)
     ]
 
 
 def _provenance(
-    store: Store,
+    book: MemoryBook,
     place: PlaceKey,
     wanted: str,
-    ephemeral: Sequence[Memory],
     records: tuple[HistoryRecord, ...],
     trials: Iterable[Trial],
     runs: Path,
 ) -> Provenance:
-    kept = [one for one in (*store.cache.get(place, ()), *ephemeral) if one.title.casefold() == wanted]
+    kept = [one for one in book.memories(place) if one.title.casefold() == wanted]
     memory = next((one for one in kept if is_current(one)), kept[-1] if kept else None)
     title = memory.title if memory else _last_title(records, wanted)
-    names = [section.name for section in store.document.sections_of(place)] + [
+    names = [section.name for section in book.document.sections_of(place)] + [
         one.change.location_name for one in records
     ]
     its = tuple(one for one in trials if one.location_id == place and one.title.casefold() == wanted)

@@ -1,14 +1,12 @@
 """Search over all places: by words and by meaning, and the two together."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning, Wanted
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, episode_key
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
-from zorkgpt.memory.storage.changes import is_current
-from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.word_index import (
     CURRENT,
     IndexUnavailable,
@@ -17,6 +15,8 @@ from zorkgpt.memory.storage.word_index import (
     words,
     words_of,
 )
+from zorkgpt.memory.versions import is_current
+from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.text import quoted
 
 _POOL = 30
@@ -83,17 +83,11 @@ class Searcher:
         name_of: returns what a location is called.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        ephemeral: Mapping[PlaceKey, Sequence[Memory]],
-        vectors: EmbeddingIndex | None,
-        name_of: Callable[[PlaceKey], str],
-    ) -> None:
-        self._store = store
-        self._ephemeral = ephemeral
+    def __init__(self, writer: MemoryWriter, vectors: EmbeddingIndex | None) -> None:
+        self._writer = writer
+        self._store = writer.store
+        self._name_of = writer.name_of
         self._vectors = vectors
-        self._name_of = name_of
         self._meaning = Meaning()
 
     def search(self, query: str, k: int, filters: Filters) -> list[SearchResult]:
@@ -146,7 +140,7 @@ class Searcher:
     def _passing(self, filters: Filters) -> list[LocatedMemory]:
         return [
             LocatedMemory(place, self._name_of(place), memory)
-            for place, memories in self._ephemeral.items()
+            for place, memories in self._writer.ephemeral.items()
             if filters.location_id in (None, place)
             for memory in memories
             if filters.allow(memory)
@@ -156,14 +150,14 @@ class Searcher:
         place = filters.location_id
         assert place is not None
         name = self._name_of(place)
-        return [LocatedMemory(place, name, one) for one in self._store.cache.get(place, ()) if filters.allow(one)]
+        return [LocatedMemory(place, name, one) for one in self._store.document.memories(place) if filters.allow(one)]
 
     def _all(self, filters: Filters) -> list[LocatedMemory]:
-        places = list(self._store.cache) if filters.location_id is None else [filters.location_id]
+        places = list(self._store.document.section_indexes) if filters.location_id is None else [filters.location_id]
         return [one for place in places for one in self._of_place(replace(filters, location_id=place))]
 
     def _one(self, place: PlaceKey, number: int) -> LocatedMemory:
-        return LocatedMemory(place, self._name_of(place), self._store.cache[place][number])
+        return LocatedMemory(place, self._name_of(place), self._store.document.memories(place)[number])
 
 
 _NOWHERE = -1

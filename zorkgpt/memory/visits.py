@@ -1,11 +1,9 @@
 """Tracks where the player has been: first visits of the episode, and one count for every visit."""
 
-from collections.abc import Callable
 from typing import Any
 
 from zorkgpt.memory.models import PlaceKey
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 
 
@@ -20,8 +18,6 @@ class Visits:
         self._just_reached: PlaceKey | None = None
         """Where the player has come to and had no turn yet."""
         self._uncounted: dict[PlaceKey, list[int | str]] = {}
-        self._counted_by_write: list[PlaceKey] = []
-        """The places whose visits the change that is being written takes along."""
 
     def is_first(self, location_id: PlaceKey, turn: int) -> bool:
         """Return True until a turn *at* the location has been processed; the same all through that turn."""
@@ -70,35 +66,15 @@ class Visits:
         """Return whether there are any to be counted at the places that the file has, of a turn at least."""
         return any(place in document.section_indexes for place in self._uncounted if place != self._just_reached)
 
-    def along_with(
-        self, change: Callable[[Document], ChangedDocument | None], *, always: bool = False
-    ) -> Callable[[Document], ChangedDocument | None]:
-        """Return the change with the visits that the file does not count yet; `written` is to be called after it.
+    def count_in(self, draft: Draft) -> None:
+        """Count the visits of all places that the draft has. Call `written` once it is stored."""
+        for place in self._uncounted:
+            draft.count_visits(place, self.uncounted(place))
 
-        A place that the change itself puts into the file begins with its visits.
-
-        Args:
-            always: also count them if the change itself changes nothing.
-        """
-
-        def with_visits(document: Document) -> ChangedDocument | None:
-            self._counted_by_write, visited = [], document
-            for place in self._uncounted:
-                # First: a change of an episode that the place does not list yet counts a visit of it.
-                visited = changes.visited(visited, place, self.uncounted(place)).document
-            outcome = change(visited)
-            if outcome is None or (outcome.document is visited and not always):
-                return outcome and ChangedDocument(document)
-            self._counted_by_write = [place for place in self._uncounted if place in outcome.document.section_indexes]
-            return outcome
-
-        return with_visits
-
-    def written(self) -> None:
-        """Note that the last change is on disk."""
-        for place in self._counted_by_write:
-            self._uncounted.pop(place, None)
-        self._counted_by_write = []
+    def written(self, document: Document) -> None:
+        """Drop the visits of the places in a document that was stored: it counts them."""
+        for place in [place for place in self._uncounted if place in document.section_indexes]:
+            del self._uncounted[place]
 
     def reset(self) -> None:
         """Begin a new episode."""

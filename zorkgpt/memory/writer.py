@@ -1,27 +1,32 @@
-"""Writes memories where they belong: the lasting into the file, those of the episode into a cache."""
+"""Writes memories: lasting ones into the store, those of the episode into the memory book of this process."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Claim
 from zorkgpt.memory.credit.assignment import CreditLedger
+from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
-from zorkgpt.memory.ids import MemoryId, memory_id, with_id
+from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.places import checked_place, render_place
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange, is_current, known_again, same_words, titled
-from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.entry import as_read
+from zorkgpt.memory.storage.book import Change, Draft, MemoryBook
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.turn_span import TurnSpan
+from zorkgpt.memory.versions import is_current, known_again, same_words, taking_over, titled
 from zorkgpt.memory.visits import Visits
+
+if TYPE_CHECKING:
+    from zorkgpt.memory.dedup.consolidation import Merge
 
 
 class MemoryWriter:
@@ -45,7 +50,7 @@ class MemoryWriter:
     ) -> None:
         self.store = store
         self.deduplicator = deduplicator
-        self.ephemeral: dict[PlaceKey, list[Memory]] = {}
+        self.ephemeral: dict[PlaceKey, tuple[Memory, ...]] = {}
         self.names: dict[PlaceKey, str] = {}
         """The locations' names, as they were given first."""
         self._other_names: set[tuple[PlaceKey, str]] = set()
@@ -67,17 +72,19 @@ class MemoryWriter:
         self._debug = debug
         self._is_note_lost = False
         """Whether a change of an ephemeral memory could not be journaled."""
-        self._made: tuple[changes.Change, ...] = ()
-        """What the last change of the file changed."""
         self.last_error: MemoryStoreError | None = None
         """Why the last change could not be written; None: it was."""
         self._learned_in: dict[tuple[PlaceKey, str, str], TurnStamp | None] = {}
 
+    @property
+    def book(self) -> MemoryBook:
+        """All memories as last read."""
+        return MemoryBook(self.store.document, self.ephemeral)
+
     def current(self, location_id: PlaceKey) -> list[Memory]:
-        """Return what is believed at the location, persistent first."""
+        """Return the current memories of a location, lasting ones first."""
         with self.store.guard:
-            both = (*self.store.cache.get(location_id, ()), *self.ephemeral.get(location_id, ()))
-        return [memory for memory in both if is_current(memory)]
+            return [memory for memory in self.book.memories(location_id) if is_current(memory)]
 
     def refresh(self) -> bool:
         """See what others wrote. False: the file can't be read, and the caches are as they were."""
@@ -89,81 +96,85 @@ class MemoryWriter:
         return True
 
     def keep(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> str:
-        """Keep it, or count it as one more observation of what says the same; return the id of what is kept.
+        """Keep a memory, or count it as one more observation of one that says the same. Return the id of that one.
 
-        "" if nothing was, since it could not be written or a person forbids it.
+        Returns "" if nothing was kept, because it could not be written or a person has hidden it.
 
         Args:
-            is_judged: whoever worded it has seen what is kept at the place, and said what it replaces.
+            is_judged: Whoever worded it has seen the memories of the place, and said which ones it replaces.
 
         Raises:
-            TypeError, ValueError: the location is no key of a place.
+            TypeError, ValueError: If the location is not a valid place.
         """
         location_id = checked_place(location_id)
-        # Before the guard is taken: a judge may have to be asked.
+        # A judge may be asked, so this comes before anything is locked.
         decision = self._decision(location_id, name, memory, is_judged=is_judged)
-        with self.store.guard:
-            self.note_name(location_id, name)
-            joining = self._joining(location_id, name, memory, decision)
-            if joining is not None and not self.apply(joining):
-                decision = self._decision_after_failure(location_id, name, memory, decision)
-                joining = self._joining(location_id, name, memory, decision)
-                if joining is not None and not self.apply(joining):
-                    decision, joining = NEW, None
-            if joining is None:
-                if self._is_forbidden_in_words(location_id, memory):
-                    return ""
-                if not memory.persistence.outlives_episode:
-                    return memory_id(location_id, self._add_ephemeral(location_id, memory))
-                if self.apply(self._addition(location_id, name, memory, [], None)):
-                    self._supersede_ephemeral_repeats(location_id, memory, None)
-                else:
-                    # What can't be written now; or what it was to be joined with is gone, and it too.
-                    return ""
-            kept = self._id_of_what_was_kept(location_id, memory, decision)
-            self._conclude(location_id, memory, decision, was_joined=joining is not None)
-            return kept
+        kept = self._keep(location_id, name, memory, decision)
+        if kept is None:
+            # Another process has changed what was compared.
+            decision = self._decision_after_conflict(location_id, name, memory, decision)
+            kept = self._keep(location_id, name, memory, decision)
+        if kept is None:
+            kept = self._keep(location_id, name, memory, NEW)
+        return kept or ""
 
-    def _id_of_what_was_kept(self, location_id: PlaceKey, memory: Memory, decision: Decision) -> str:
-        """Return the id of the memory that the last change added, or that now counts one more observation."""
-        made = [change for change in self._made if change.after is not None and change.location_id == location_id]
-        made.sort(key=lambda change: change.kind != "added")
-        # Without a change, this very observation was counted before.
-        told = decision.about.known if decision.about is not None and decision.kind != "new" else None
-        known = known_again(self.store.cache.get(location_id, []), told or memory)
-        kept = next((change.after for change in made), None) or known or memory
-        return memory_id(location_id, kept)
+    def _keep(self, location_id: PlaceKey, name: str, memory: Memory, decision: Decision) -> str | None:
+        """Keep a memory as decided, and return the id of what is kept. None if the decision no longer applies."""
+        is_lasting = memory.persistence.outlives_episode
+        joins = self.deduplicator is not None and self.deduplicator.joins(location_id, memory, decision)
+        if not joins and self._is_forbidden_in_words(location_id, memory):
+            return ""
+        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+            self.note_name(location_id, name)
+            if joins:
+                turn = TurnSpan.parse(memory.turns).last_number
+                if not decisions.apply(draft, location_id, name, memory, decision, turn):
+                    draft.discard()
+                    return None
+            elif is_lasting:
+                self._add(draft, location_id, name, memory, [], None)
+                self._supersede_ephemeral_repeats(draft, location_id, memory, None)
+            else:
+                self._add_ephemeral(draft, location_id, memory)
+            kept = _id_of_kept(draft, location_id, memory, decision)
+            if joins and decision.kind == "repeats" and decision.about is not None:
+                seen, turn = decision.about.known, TurnSpan.parse(memory.turns).last_number
+                if seen.status == MemoryStatus.TENTATIVE:
+                    decisions.settle(draft, location_id, seen, turn)
+        if self.last_error is not None:
+            return ""
+        if self.deduplicator is not None:
+            self.deduplicator.note(location_id, memory, decision, was_joined=joins)
+        return kept
 
     def supersede(self, location_id: PlaceKey, name: str, titles: Sequence[str], new: Memory, turn: int | None) -> bool:
-        """Keep the new one in the place of those of these titles. False: nothing was changed."""
+        """Keep a memory in place of those with these titles. False if nothing was changed."""
         location_id = checked_place(location_id)
-        with self.store.guard:
-            if not self.refresh():
-                return False
+        if not self.refresh() or self._is_forbidden_in_words(location_id, new):
+            return False
+        is_lasting = new.persistence.outlives_episode
+        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
             self.note_name(location_id, name)
-            if self._is_forbidden_in_words(location_id, new):
-                return False
-            olds = [old for title in titles if (old := self._titled(location_id, title, new.persistence))]
+            olds = [old for title in titles if (old := _titled(draft, location_id, title, new.persistence))]
             if self._is_settled_by_person(location_id, olds):
                 return False
             if not olds:
                 self._log.warning("nothing to supersede", extra={"location_id": location_id, "titles": list(titles)})
                 return False
             lasting = [old for old in olds if old.persistence.outlives_episode]
-            if not new.persistence.outlives_episode:
-                if lasting:
-                    self._refuse(location_id, lasting[0], new)
-                    return False
-                self._add_ephemeral(location_id, new, replacing=olds)
-            elif self.apply(self._addition(location_id, name, new, self._ids(location_id, lasting), turn)):
-                self._supersede_ephemeral_repeats(location_id, new, turn)
-            else:
+            if is_lasting:
+                self._add(draft, location_id, name, new, lasting, turn)
+                self._supersede_ephemeral_repeats(draft, location_id, new, turn)
+            elif lasting:
+                self._refuse(location_id, lasting[0], new)
                 return False
+            else:
+                draft.add(location_id, self.name_of(location_id), new)
             for old in olds:
-                if not old.persistence.outlives_episode:
-                    became = new.persistence
-                    self._mark(location_id, old, _superseded(old, new.title, turn), "superseded", became=became)
+                if not old.persistence.outlives_episode and old in draft.book.ephemeral.get(location_id, ()):
+                    draft.supersede(location_id, old, new.title, turn, name=self.name_of(location_id))
             return True
+        return False
 
     def name_of(self, location_id: PlaceKey) -> str:
         """Return what a location is called in the file, or was called first; "" where nobody knows."""
@@ -188,75 +199,56 @@ class MemoryWriter:
             )
 
     def invalidate(self, location_id: PlaceKey, title: str, reason: str, turn: int | None) -> bool:
-        """Mark a memory as wrong; not without a reason, and not what a person has pinned or edited."""
-        with self.store.guard:
-            if not reason.strip():
-                self._log.warning(
-                    "not invalidated: no reason given", extra={"location_id": location_id, "title": title}
-                )
+        """Mark a memory as wrong. False without a reason, or if a person has pinned or edited it."""
+        if not reason.strip():
+            self._log.warning("not invalidated: no reason given", extra={"location_id": location_id, "title": title})
+            return False
+        if not self.refresh():
+            return False
+        found = _titled(Draft(self.book), location_id, title, Persistence.PERMANENT)
+        if found is None:
+            self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
+            return False
+        is_lasting = found.persistence.outlives_episode
+        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+            old = _titled(draft, location_id, title, Persistence.PERMANENT)
+            if old is None or self._is_settled_by_person(location_id, [old]):
                 return False
-            if not self.refresh():
-                return False
-            old = self._titled(location_id, title, Persistence.PERMANENT)
-            if old is None:
-                self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
-                return False
-            if self._is_settled_by_person(location_id, [old]):
-                return False
-            if not old.persistence.outlives_episode:
-                self._mark(location_id, old, changes.proven_wrong(old, reason, turn), "invalidated")
-                return True
-
-            def change(document: Document) -> ChangedDocument | None:
-                found = titled(document.memories(location_id), title, location_id)
-                if found is None or self._is_settled_by_person(location_id, [found]):
-                    return None
-                return changes.invalidated(document, location_id, found, reason, turn)
-
-            return self.apply(change)
+            draft.invalidate(location_id, old, reason, turn, name=self.name_of(location_id))
+            return True
+        return False
 
     def invalidate_ephemeral(self, location_id: PlaceKey, memory: Memory, reason: str, turn: int | None) -> None:
-        """Mark this very memory of the episode as no longer so."""
-        with self.store.guard:
-            self._mark(location_id, memory, changes.proven_wrong(memory, reason, turn), "invalidated")
+        """Mark this ephemeral memory as no longer true."""
+        with self.store.guard, self._changing(lasting=False) as draft:
+            draft.invalidate(location_id, memory, reason, turn, name=self.name_of(location_id))
 
     def replace_ephemeral(self, location_id: PlaceKey, old: Memory, new: Memory) -> None:
-        """Put another memory in the place of this very one of the episode."""
-        with self.store.guard:
-            self._mark(location_id, old, new, "edited")
+        """Replace this ephemeral memory by another one."""
+        with self.store.guard, self._changing(lasting=False) as draft:
+            draft.replace(location_id, old, new, "edited", name=self.name_of(location_id))
 
     def remove(self, location_id: PlaceKey, wanted: MemoryId, reason: str | None = None) -> bool:
-        """Take a memory out of the file, or of the episode's cache. False: nothing was changed."""
-        with self.store.guard:
-            ephemeral = self.ephemeral.get(location_id, [])
-            for index, memory in enumerate(ephemeral):
-                if memory_id(location_id, memory) == wanted:
-                    del ephemeral[index]
-                    self._note("removed", location_id, memory, None, reason)
-                    self._tell("removed", location_id, memory, reason)
-                    return True
-
-            def change(document: Document) -> ChangedDocument | None:
-                for memory in document.memories(location_id):
-                    if memory_id(location_id, memory) == wanted:
-                        if self._is_settled_by_person(location_id, [memory]):
-                            return None
-                        return changes.removed(document, location_id, memory, reason)
-                return None
-
-            return self.apply(change)
+        """Remove a memory. False if nothing was changed."""
+        is_lasting = not any(memory_id(location_id, one) == wanted for one in self.ephemeral.get(location_id, ()))
+        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+            found = [one for one in draft.book.memories(location_id) if memory_id(location_id, one) == wanted]
+            if not found or self._is_settled_by_person(location_id, found[-1:]):
+                return False
+            draft.remove(location_id, found[-1], reason, name=self.name_of(location_id))
+            return True
+        return False
 
     def seen_again(self, location_id: PlaceKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
-        """Count one more observation of a memory that is kept; the same turn of the same episode counts once."""
-        with self.store.guard:
-            if not memory.persistence.outlives_episode:
-                return self._ephemeral_again(location_id, memory, turn, episode)
-
-            def change(document: Document) -> ChangedDocument | None:
-                found = known_again(document.memories(location_id), memory)
-                return None if found is None else changes.seen_again(document, location_id, found, turn, episode)
-
-            return self.apply(change)
+        """Count one more observation of a stored memory. The same turn of the same episode counts once."""
+        is_lasting = memory.persistence.outlives_episode
+        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+            known = known_again(draft.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
+            if known is None:
+                return False
+            draft.see_again(location_id, known, turn, episode, name=self.name_of(location_id))
+            return True
+        return False
 
     def replaceable(self, location_id: PlaceKey, titles: Sequence[str], new: Memory) -> list[str]:
         """Return those of the titles that this memory may supersede.
@@ -280,39 +272,37 @@ class MemoryWriter:
         return self.deduplicator is not None and self.deduplicator.is_about_something_else(location_id, old, new)
 
     def resolve_conflict(self, location_id: PlaceKey, old: Memory, new: Memory, reason: str, turn: int | None) -> bool:
-        """Supersede one of two contradicting memories by the other. Return False if nothing was changed."""
-        with self.store.guard:
-            if not old.persistence.outlives_episode:
-                self._mark(
-                    location_id,
-                    old,
-                    replace(_superseded(old, new.title, turn), invalidation_reason=reason),
-                    "superseded",
-                )
-                return True
-
-            def change(document: Document) -> ChangedDocument | None:
-                found = known_again(document.memories(location_id), old)
-                if found is None or self._is_settled_by_person(location_id, [found]):
-                    return None
-                return changes.superseded(document, location_id, found, new.title, turn, reason)
-
-            return self.apply(change)
+        """Supersede one of two contradicting memories by the other. False if nothing was changed."""
+        is_lasting = old.persistence.outlives_episode
+        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+            known = known_again(draft.memories(location_id), old) if is_lasting else old
+            if known is None or self._is_settled_by_person(location_id, [known]):
+                return False
+            draft.supersede(location_id, known, new.title, turn, reason, name=self.name_of(location_id))
+            return True
+        return False
 
     def qualify(self, location_id: PlaceKey, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
-        """Note in which state a memory holds. False: nothing was changed."""
-        with self.store.guard:
-            if not memory.persistence.outlives_episode:
-                self._mark(location_id, memory, replace(memory, when=when), "qualified")
-                return True
+        """Note in which state a memory holds. False if nothing was changed."""
+        is_lasting = memory.persistence.outlives_episode
+        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+            known = known_again(draft.memories(location_id), memory) if is_lasting else memory
+            if known is None or known.when == when or self._is_settled_by_person(location_id, [known]):
+                return False
+            qualified = replace(known, when=when)
+            draft.replace(location_id, known, qualified, "qualified", reason, name=self.name_of(location_id))
+            return True
+        return False
 
-            def change(document: Document) -> ChangedDocument | None:
-                found = known_again(document.memories(location_id), memory)
-                if found is None or found.when == when or self._is_settled_by_person(location_id, [found]):
-                    return None
-                return changes.changed(document, location_id, found, replace(found, when=when), "qualified", reason)
+    def merge(self, merges: "Sequence[Merge]") -> int:
+        """Merge duplicates, each place in one write, and return how many were merged."""
+        from zorkgpt.memory.dedup.consolidation import merge
 
-            return self.apply(change)
+        made = 0
+        for location_id in dict.fromkeys(each.location_id for each in merges):
+            with self.store.guard, self._failures_reported(), self._changing(lasting=True) as draft:
+                made += merge(draft, [each for each in merges if each.location_id == location_id])
+        return made
 
     def state_when_learned(self, location_id: PlaceKey, memory: Memory) -> tuple[Claim, ...]:
         """Return in which state the action was taken that taught it; () where that is not known."""
@@ -352,62 +342,93 @@ class MemoryWriter:
         """Return the deduplicator's counts, if there is one."""
         return {} if self.deduplicator is None else {"deduplication_metrics": self.deduplicator.metrics()}
 
-    def apply(self, change: DocumentChange, *, always: bool = False) -> bool:
-        """Change the file, and tell of it. False: it could not be written, or there was nothing to do.
+    @contextmanager
+    def _changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
+        """Change the memories. What waits to be counted is written along with any change of a lasting memory.
 
         Args:
-            always: also write what waits to be written along with a change, if it changes nothing.
+            lasting: Whether a lasting memory may be changed. If not, the store need not be writable.
+            counts_only: Write only what waits to be counted.
+
+        Raises:
+            MemoryStoreError: If the store can't be read or written.
         """
-        failing, self.last_error = self.last_error, None
-        self._made = ()
+        if not lasting:
+            draft = Draft(self.book)
+            yield draft
+            self._journal(draft.changes)
+        else:
+            with self.store.transaction(turn_stamp=self._stamp()) as draft:
+                draft.start = draft.book = replace(draft.book, ephemeral=self.ephemeral)
+                # A change in an episode that the place does not list yet would count as a visit of its own.
+                self._visits.count_in(draft)
+                begun = draft.book
+                yield draft
+                trials = 0
+                if draft.book is begun and not counts_only:
+                    draft.discard()
+                else:
+                    trials = self.evidence.count_in(draft)
+            if draft.is_changed or counts_only:
+                self.evidence.written(trials)
+                self._visits.written(draft.document)
+        self.ephemeral = dict(draft.book.ephemeral)
+        for change in draft.changes:
+            if change.kind != "credited":
+                self._tell(change, draft)
+
+    def _failures_reported(self) -> "_FailuresReported":
+        """Suppress and report a `MemoryStoreError`; `last_error` is then not None."""
+        return _FailuresReported(self)
+
+    def report_failure(self, error: MemoryStoreError) -> None:
+        """Count a failed write, and log it unless the last one failed for the same reason."""
+        failing, self.last_error = self.last_error, error
+        self.write_failures += 1
+        if str(error) != str(failing):
+            # The fields with which people are told about a damaged file: see `zorkgpt.log.DamagedFiles`.
+            fields = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
+            self._log.error("memories could not be written", extra=fields)
+
+    def _journal(self, changes: Sequence[Change]) -> None:
+        """Record changes of ephemeral memories, if possible."""
         try:
-            along = self.evidence.along_with(self._visits.along_with(change, always=always), always=always)
-            outcome = self.store.apply(along, turn_stamp=self._stamp())
+            self.store.journal.append(changes, turn_stamp=self._stamp())
         except MemoryStoreError as error:
-            self.write_failures += 1
-            self.last_error = error
-            if str(error) != str(failing):
-                # The fields of a file that people are told of: see `zorkgpt.log.DamagedFiles`.
-                told = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
-                self._log.error("memories could not be written", extra=told)
-            return False
-        if outcome is None:
-            return False
-        self.evidence.written()
-        self._visits.written()
-        self._made = outcome.changes
-        for made in outcome.changes:
-            memory = made.after or made.before
-            if made.kind != "credited" and memory is not None:
-                self._tell(made.kind, made.location_id, memory, made.reason, made.other)
-        return True
+            if not self._is_note_lost:
+                self._log.warning("changes of ephemeral memories are not journaled", extra={"error": str(error)})
+            self._is_note_lost = True
+
+    def _write_counts(self) -> None:
+        with self.store.guard, self._failures_reported(), self._changing(lasting=True, counts_only=True):
+            pass
 
     def count_evidence(self) -> None:
-        """Write the counts of what came of memories, if there are any that no other write has taken along."""
+        """Write the results of memories that no other write has included."""
         if self.evidence.is_pending:
-            self.apply(ChangedDocument, always=True)
+            self._write_counts()
+
+    def count_visits(self) -> None:
+        """Write the visits that no other write has included, of the places in the file."""
+        if self._visits.are_waiting(self.store.document):
+            self._write_counts()
+
+    def count_all(self) -> None:
+        """Write every count that no other write has included, because no turn follows here."""
+        self._visits.settle()
+        self.count_evidence()
+        self.count_visits()
 
     def close(self) -> None:
         """Close the deduplicator, if there is one."""
         if self.deduplicator is not None:
             self.deduplicator.close()
 
-    def count_visits(self) -> None:
-        """Write the visits that no other write has taken along, of the places that the file has."""
-        if self._visits.are_waiting(self.store.document):
-            self.apply(ChangedDocument, always=True)
-
-    def count_all(self) -> None:
-        """Write every count that no other write has taken along, since no turn follows here."""
-        self._visits.settle()
-        self.count_evidence()
-        self.count_visits()
-
     def forget_episode(self) -> None:
         """Forget what was true until the restart, and the episode's counts."""
         if self._debug:
             self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
-        self.ephemeral.clear()
+        self.ephemeral = {}
         self._learned_in.clear()
         self.vetoes_obeyed = self.protected = 0
         if self.deduplicator is not None:
@@ -416,7 +437,7 @@ class MemoryWriter:
     def forget(self, removed: Collection[tuple[PlaceKey, str]], is_trace: Callable[[str], bool]) -> None:
         """Drop these memories of the episode, by place and id, and whatever waits and has a trace of them."""
         for place, kept in self.ephemeral.items():
-            kept[:] = [memory for memory in kept if (place, memory_id(place, memory)) not in removed]
+            self.ephemeral[place] = tuple(one for one in kept if (place, memory_id(place, one)) not in removed)
         self.events[:] = [one for one in self.events if not any(map(is_trace, (one.title, one.text, one.detail)))]
         self.names = {place: name for place, name in self.names.items() if not is_trace(name)}
         self._learned_in.clear()
@@ -438,7 +459,7 @@ class MemoryWriter:
         """Continue an interrupted episode with its memories and what `snapshot` returned."""
         self.forget_episode()
         self.store.journal.discard_ephemeral(episode, int(saved["journal"]))
-        self.ephemeral.update(memories)
+        self.ephemeral = {place: tuple(kept) for place, kept in memories.items()}
         self.names.update((checked_place(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
         self.evidence.restore(saved["evidence"])
@@ -460,111 +481,58 @@ class MemoryWriter:
         self.refresh()
         return self.deduplicator.decide(location_id, name, memory, is_judged=is_judged)
 
-    def _decision_after_failure(self, location_id: PlaceKey, name: str, memory: Memory, decision: Decision) -> Decision:
-        """Decide once more where another process has kept the very same memory meanwhile; else it is new."""
+    def _decision_after_conflict(
+        self, location_id: PlaceKey, name: str, memory: Memory, decision: Decision
+    ) -> Decision:
+        """Decide again if another process has kept the same memory meanwhile. Otherwise the memory is new."""
         if self.deduplicator is None or not self.deduplicator.is_overtaken(location_id, memory, decision):
             return NEW
         return self._decision(location_id, name, memory)
 
-    def _joining(self, location_id: PlaceKey, name: str, memory: Memory, decision: Decision) -> DocumentChange | None:
-        if self.deduplicator is None:
-            return None
-        return self.deduplicator.joining(location_id, name, memory, decision)
+    # Changes
 
-    def _conclude(self, location_id: PlaceKey, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
-        """Count what a decision led to, and settle what was open and is no more."""
-        if self.deduplicator is None:
-            return
-        self.deduplicator.note(location_id, memory, decision, was_joined=was_joined)
-        settling = self.deduplicator.settling(location_id, memory, decision)
-        if settling is not None:
-            self.apply(settling)
-
-    # Changes of the file and of the episode's cache
-
-    def _addition(
-        self, location_id: PlaceKey, name: str, memory: Memory, replaced: Sequence[MemoryId], turn: int | None
-    ) -> DocumentChange:
-        """Return the change that adds a memory in the place of these."""
-        visits = self._visits.uncounted(location_id)
-
-        def change(document: Document) -> ChangedDocument | None:
-            kept = document.memories(location_id)
-            olds = [old for one in replaced if (old := titled(kept, one, location_id))]
-            if len(olds) < len(replaced) or self._is_settled_by_person(location_id, olds):
-                return None
-            others = [other for other in kept if not any(other is old for old in olds)]
-            return _added(document, location_id, name, memory, visits, olds, others, turn)
-
-        return change
-
-    def _supersede_ephemeral_repeats(self, location_id: PlaceKey, memory: Memory, turn: int | None) -> None:
-        for old in [old for old in self.ephemeral.get(location_id, ()) if is_current(old) and same_words(old, memory)]:
-            self._mark(location_id, old, _superseded(old, memory.title, turn), "superseded", became=memory.persistence)
-
-    def _add_ephemeral(self, location_id: PlaceKey, memory: Memory, replacing: Sequence[Memory] = ()) -> Memory:
-        kept = self.ephemeral.setdefault(location_id, [])
-        if is_current(memory) and not replacing:
-            for index, known in enumerate(kept):
-                if is_current(known) and same_words(known, memory):
-                    kept[index] = changes.observed(known, memory.turns, memory.episode, (memory.episode,))
-                    self._note("seen again", location_id, known, kept[index])
-                    self._tell("seen again", location_id, memory)
-                    return kept[index]
-        taken = {memory_id(location_id, one) for one in (*self.store.cache.get(location_id, ()), *kept)}
-        new = as_read(memory)
-        # Never the one that follows from the title: a lasting memory of the same title may be learned later.
-        new.id = with_id(location_id, new, taken, follows=False)
-        kept.append(new)
-        self._note("added", location_id, None, new)
-        self._tell("added", location_id, memory)
-        return new
-
-    def _note(
+    def _add(
         self,
-        kind: changes.Kind,
+        draft: Draft,
         location_id: PlaceKey,
-        before: Memory | None,
-        after: Memory | None,
-        reason: str | None = None,
+        name: str,
+        memory: Memory,
+        olds: Sequence[Memory],
+        turn: int | None,
     ) -> None:
-        """Journal a change of an ephemeral memory."""
-        change = changes.Change(kind, location_id, self.name_of(location_id), before, after, reason)
-        try:
-            self.store.journal.append([change], turn_stamp=self._stamp())
-        except MemoryStoreError as error:
-            if not self._is_note_lost:
-                self._log.warning("changes of ephemeral memories are not journaled", extra={"error": str(error)})
-            self._is_note_lost = True
-
-    def _ephemeral_again(self, location_id: PlaceKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
-        known = known_again(self.ephemeral.get(location_id, []), memory)
+        """Add a lasting memory, or count it as seen again if it is known, and mark those that it replaces."""
+        others = [other for other in draft.memories(location_id) if not any(other is old for old in olds)]
+        known = known_again(others, memory) if is_current(memory) else None
+        confirms = memory.status == MemoryStatus.ACTIVE
+        is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
+        if known is not None and is_open and confirms and not _is_contested(known, others):
+            memory = taking_over(memory, known, draft.episodes(location_id))
+            olds, known = [*olds, known], None
         if known is None:
-            return False
-        self._mark(location_id, known, changes.observed(known, turn, episode, (episode,)), "seen again")
-        return True
+            draft.add(location_id, name, memory, visits=self._visits.uncounted(location_id))
+        else:
+            draft.see_again(location_id, known, memory.turns, memory.episode)
+        for old in olds:
+            draft.supersede(location_id, old, memory.title, turn)
 
-    @staticmethod
-    def _ids(location_id: PlaceKey, memories: Sequence[Memory]) -> list[MemoryId]:
-        return [MemoryId(memory_id(location_id, memory)) for memory in memories]
-
-    def _titled(self, location_id: PlaceKey, title: str, persistence: Persistence) -> Memory | None:
-        """Look a memory up in both caches, first in the one that `persistence` belongs to."""
-        lasting = titled(self.store.cache.get(location_id, []), title, location_id)
-        ephemeral = titled(self.ephemeral.get(location_id, []), title, location_id)
-        return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
-
-    def _mark(
-        self, location_id: PlaceKey, old: Memory, new: Memory, kind: changes.Kind, *, became: Persistence | None = None
+    def _supersede_ephemeral_repeats(
+        self, draft: Draft, location_id: PlaceKey, memory: Memory, turn: int | None
     ) -> None:
-        kept = self.ephemeral[location_id]
-        kept[next(index for index, memory in enumerate(kept) if memory is old)] = new
-        self._note(kind, location_id, old, new, new.invalidation_reason)
-        self._tell(kind, location_id, new, became=became)
+        for old in _ephemeral(draft, location_id):
+            if is_current(old) and same_words(old, memory):
+                draft.supersede(location_id, old, memory.title, turn, name=self.name_of(location_id))
+
+    def _add_ephemeral(self, draft: Draft, location_id: PlaceKey, memory: Memory) -> None:
+        known = known_again(_ephemeral(draft, location_id), memory) if is_current(memory) else None
+        name = self.name_of(location_id)
+        if known is None:
+            draft.add(location_id, name, memory)
+        else:
+            draft.see_again(location_id, known, memory.turns, memory.episode, name=name)
 
     def _vetoed(self, location_id: PlaceKey) -> list[Memory]:
         with self.store.guard:
-            return [memory for memory in self.store.cache.get(location_id, ()) if memory.vetoed]
+            return [memory for memory in self.store.document.memories(location_id) if memory.vetoed]
 
     def _is_forbidden_in_words(self, location_id: PlaceKey, memory: Memory) -> bool:
         vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)
@@ -572,6 +540,7 @@ class MemoryWriter:
 
     def _obey(self, location_id: PlaceKey, memory: Memory, vetoed: Memory) -> bool:
         self.vetoes_obeyed += 1
+        self.last_error = None
         self.ignore(location_id, memory, f"hidden by a person: {vetoed.title}")
         return True
 
@@ -597,39 +566,31 @@ class MemoryWriter:
         if stamp is not None:
             self._learned_in[location_id, folded(memory.title), folded(memory.text)] = stamp
 
-    def _tell(
-        self,
-        kind: changes.Kind,
-        location_id: PlaceKey,
-        memory: Memory,
-        reason: str | None = None,
-        other: Memory | None = None,
-        *,
-        became: Persistence | None = None,
-    ) -> None:
-        detail = reason or memory.invalidation_reason or memory.superseded_by or ""
+    def _tell(self, change: Change, draft: Draft) -> None:
+        """Report a change: as an event, and in the log."""
+        kind, location_id, memory = change.kind, change.location_id, change.memory
+        detail = change.reason or memory.invalidation_reason or memory.superseded_by or ""
         if kind == "added":
             self._note_turn(location_id, memory)
-        self.events.append(_event(kind, location_id, memory, detail, other))
+        self.events.append(_event(kind, location_id, memory, detail, change.other))
         if kind in _LOGGED and self._log.isEnabledFor(logging.INFO):
-            self._log_change(kind, location_id, memory, became)
-        if self._debug and not memory.persistence.outlives_episode:
+            self._log_change(change, draft)
+        if self._debug and not change.is_lasting:
             extra = {"what": kind, "location_id": location_id, "title": memory.title, "text": memory.text}
             self._log.info("ephemeral memory", extra=extra)
 
-    def _log_change(
-        self, kind: changes.Kind, location_id: PlaceKey, memory: Memory, became: Persistence | None
-    ) -> None:
+    def _log_change(self, change: Change, draft: Draft) -> None:
+        kind, location_id, memory = change.kind, change.location_id, change.memory
         what = f"{memory.persistence} memory {kind}"
-        if became not in (None, memory.persistence):
-            what = f"memory upgraded from {memory.persistence} to {became}"
+        new = next((each.memory for each in draft.changes if each.memory.title == memory.superseded_by), memory)
+        if not change.is_lasting and new.persistence is not memory.persistence:
+            what = f"memory upgraded from {memory.persistence} to {new.persistence}"
         how = {
             "added": "" if memory.status == MemoryStatus.ACTIVE else f" ({memory.status.lower()})",
             "superseded": f" by {memory.superseded_by!r}",
             "invalidated": f" because {memory.invalidation_reason!r}",
         }
-        sections = self.store.document.sections_of(location_id)
-        name = sections[0].name if sections else self.names.get(location_id, "")
+        name = self.name_of(location_id)
         # In words and not in fields: a manager's logger is anybody's, and few formats show fields.
         self._log.info(
             "%s: %r%s at location %s%s, which has %d persistent and %d ephemeral now",
@@ -638,42 +599,54 @@ class MemoryWriter:
             how[kind],
             render_place(location_id),
             f" ({name})" if name else "",
-            len(self.store.cache.get(location_id, ())),
-            len(self.ephemeral.get(location_id, ())),
+            len(draft.memories(location_id)),
+            len(_ephemeral(draft, location_id)),
         )
+
+
+class _FailuresReported:
+    """Suppresses a `MemoryStoreError`, and reports it to the writer."""
+
+    def __init__(self, writer: MemoryWriter) -> None:
+        self._writer = writer
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        if isinstance(error, MemoryStoreError):
+            self._writer.report_failure(error)
+            return True
+        if error is None:
+            self._writer.last_error = None
+        return False
 
 
 _LOGGED = ("added", "superseded", "invalidated")
 """What is logged when it happens to a memory; that one was seen again is no news."""
 
 
-def _added(
-    document: Document,
-    location_id: PlaceKey,
-    name: str,
-    memory: Memory,
-    visits: tuple[int | str, ...],
-    olds: Sequence[Memory],
-    others: Sequence[Memory],
-    turn: int | None,
-) -> ChangedDocument:
-    """Add the new one, or count it as seen again if it is known; then mark the old ones."""
-    known = known_again(others, memory) if is_current(memory) else None
-    confirms = memory.status == MemoryStatus.ACTIVE
-    is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
-    if known is not None and is_open and confirms and not _is_contested(known, others):
-        episodes = next((section.episodes for section in document.sections_of(location_id)), ())
-        memory = changes.taking_over(memory, known, episodes)
-        olds, known = [*olds, known], None
-    if known is None:
-        outcome = changes.added(document, location_id, name, memory, visits=visits)
-    else:
-        outcome = changes.seen_again(document, location_id, known, memory.turns, memory.episode)
-    made = outcome.changes
-    for old in olds:
-        outcome = changes.superseded(outcome.document, location_id, old, memory.title, turn)
-        made += outcome.changes
-    return ChangedDocument(outcome.document, made)
+def _ephemeral(draft: Draft, location_id: PlaceKey) -> tuple[Memory, ...]:
+    return draft.book.ephemeral.get(location_id, ())
+
+
+def _titled(draft: Draft, location_id: PlaceKey, title: str, persistence: Persistence) -> Memory | None:
+    """Find a memory by title, first among those of the same kind: lasting or ephemeral."""
+    lasting = titled(draft.memories(location_id), title, location_id)
+    ephemeral = titled(_ephemeral(draft, location_id), title, location_id)
+    return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
+
+
+def _id_of_kept(draft: Draft, location_id: PlaceKey, memory: Memory, decision: Decision) -> str:
+    """Return the id of the memory that was added, or that now counts one more observation."""
+    made = [change for change in draft.changes if change.after is not None and change.location_id == location_id]
+    made.sort(key=lambda change: change.kind != "added")
+    # Without a change, this observation was counted before.
+    expected = decision.about.known if decision.about is not None and decision.kind != "new" else memory
+    known = known_again(draft.book.memories(location_id), expected)
+    return memory_id(location_id, next((change.after for change in made if change.after), None) or known or memory)
 
 
 def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:
@@ -700,7 +673,3 @@ def _event(kind: str, location_id: PlaceKey, memory: Memory, detail: str, other:
         memory.status,
         said,
     )
-
-
-def _superseded(old: Memory, title: str, turn: int | None) -> Memory:
-    return replace(old, status=MemoryStatus.SUPERSEDED, superseded_by=one_line(title), superseded_at_turn=turn)

@@ -9,12 +9,11 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Claim, holds
 from zorkgpt.memory.credit.adherence import GO, PROMISING, ParsedAction, outcome_in_words, outcome_matches, parse_action
 from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext, same_episode
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument, titled
-from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial, trial_of
 from zorkgpt.memory.turn_span import TurnSpan
+from zorkgpt.memory.versions import titled
 
 EVERY_TURNS = 10
 """Turns after which counts are written that no other change has taken along."""
@@ -52,8 +51,6 @@ class CreditLedger:
         self._worked: set[tuple[PlaceKey, str, ParsedAction | None]] = set()
         """Location, title and action of what has worked in this episode: a second time it may well do nothing."""
         self._pending: list[Trial] = []
-        self._includes_pending = False
-        """Whether the change that is being written takes the pending ones along."""
         self.failures = 0
 
     @property
@@ -102,36 +99,18 @@ class CreditLedger:
     def is_due(self, turn: int) -> bool:
         return self.is_pending and abs(turn - self._pending[0].turn) >= EVERY_TURNS
 
-    def along_with(
-        self, change: Callable[[Document], ChangedDocument | None], *, always: bool = False
-    ) -> Callable[[Document], ChangedDocument | None]:
-        """Extend a change by the counts of the pending trials, if it changes anything; then call `written`.
+    def count_in(self, draft: Draft) -> int:
+        """Count the pending trials in a draft, and return how many. Call `written` once it is stored."""
+        if not self._pending:
+            return 0
+        before = {(one.location_id, one.title): _counts(draft, one) for one in self._pending}
+        draft.trials = tuple(counted(self._pending, before))
+        self._credit(draft)
+        return len(self._pending)
 
-        Args:
-            always: also if it changes nothing.
-        """
-
-        def with_counts(document: Document) -> ChangedDocument | None:
-            self._includes_pending = False
-            outcome = change(document)
-            if outcome is None or not self._pending or (outcome.document is document and not always):
-                return outcome
-            return self._counted_in(outcome)
-
-        return with_counts
-
-    def written(self) -> None:
-        """Take the last change as written: its trials are counted."""
-        if self._includes_pending:
-            self._pending.clear()
-            self._includes_pending = False
-
-    def _counted_in(self, outcome: ChangedDocument) -> ChangedDocument:
-        before = {(one.location_id, one.title): _counts(outcome.document, one) for one in self._pending}
-        trials = tuple(counted(self._pending, before))
-        credited = self._credited(outcome, trials)
-        self._includes_pending = True
-        return replace(credited, trials=trials)
+    def written(self, count: int) -> None:
+        """Drop the first pending trials: they are stored."""
+        del self._pending[:count]
 
     def _begin_episode(self, episode: int | str) -> None:
         if episode == self._episode:
@@ -175,24 +154,22 @@ class CreditLedger:
         if trial.worked:
             self._worked.add((trial.location_id, trial.title, parse_action(trial.action)))
 
-    def _credited(self, outcome: ChangedDocument, trials: Sequence[Trial]) -> ChangedDocument:
-        document, made = outcome.document, outcome.changes
-        for location_id, title in dict.fromkeys((trial.location_id, trial.title) for trial in trials):
-            memory = titled(document.memories(location_id), title)
+    def _credit(self, draft: Draft) -> None:
+        for place, title in dict.fromkeys((trial.location_id, trial.title) for trial in draft.trials):
+            memory = titled(draft.memories(place), title)
             if memory is None:
                 continue
-            its = [trial for trial in trials if (trial.location_id, trial.title) == (location_id, title)]
-            worked = memory.worked + sum(trial.worked for trial in its)
-            after = replace(memory, tried=memory.tried + len(its), worked=worked)
-            one = changes.changed(document, location_id, memory, after, "credited", _described(its))
-            document, made = one.document, made + one.changes
-            if has_always_failed(after) and not after.is_settled_by_person:
-                counted = document.memories(location_id)
-                memory = next(kept for kept in counted if kept == after)
-                reason = f"It came out otherwise each of the {after.tried} times that it was tried"
-                one = changes.invalidated(document, location_id, memory, reason, its[-1].turn)
-                document, made = one.document, made + one.changes
-        return ChangedDocument(document, made)
+            trials = [trial for trial in draft.trials if (trial.location_id, trial.title) == (place, title)]
+            worked = memory.worked + sum(trial.worked for trial in trials)
+            after = replace(memory, tried=memory.tried + len(trials), worked=worked)
+            after = draft.replace(place, memory, after, "credited", _described(trials))
+            if has_always_failed(after) and not memory.is_settled_by_person:
+                draft.invalidate(place, after, failure_reason(after), trials[-1].turn)
+
+
+def failure_reason(memory: Memory) -> str:
+    """Return why a memory that always failed is marked as wrong."""
+    return f"It came out otherwise each of the {memory.tried} times that it was tried"
 
 
 def _key(trial: Trial) -> tuple[int, PlaceKey, str]:
@@ -218,8 +195,8 @@ def _is_younger(memory: Memory, turn: int, episode: int | str) -> bool:
     return first is not None and first >= turn
 
 
-def _counts(document: Document, trial: Trial) -> tuple[int, int]:
-    memory = titled(document.memories(trial.location_id), trial.title)
+def _counts(draft: Draft, trial: Trial) -> tuple[int, int]:
+    memory = titled(draft.memories(trial.location_id), trial.title)
     return (0, 0) if memory is None else (memory.worked, memory.tried)
 
 

@@ -1,30 +1,19 @@
 """Merges what says the same in the whole file, place by place, and takes single merges back."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from zorkgpt.memory.dedup.decision import absorbed, decide
+from zorkgpt.memory.dedup.decision import absorb, decide
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.places import place_order
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import (
-    Change,
-    ChangedDocument,
-    DocumentChange,
-    is_current,
-    known_again,
-    same_words,
-    seen_between,
-    seen_first,
-    seen_last,
-)
-from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.book import Change, Draft
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
+from zorkgpt.memory.versions import is_current, known_again, same_words, seen_between, seen_first, seen_last
 
 MOST_QUESTIONS = 20
 """To the judge, in one go."""
@@ -59,23 +48,23 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
     """
     last_question = deduplicator.counts.judge_calls + MOST_QUESTIONS
     found: list[Merge] = []
-    for location_id in sorted(store.cache, key=place_order):
+    for location_id in sorted(store.document.section_indexes, key=place_order):
         sections = store.document.sections_of(location_id)
         name = sections[0].name if sections else ""
         found += _of_place(deduplicator, location_id, name, threshold, last_question)
     return found
 
 
-def merge(merges: Sequence[Merge], apply: Callable[[DocumentChange], bool]) -> int:
-    """Merge them, each place in one write; return how many were. Cut short, the rest is found again the next time.
-
-    Args:
-        apply: makes a change of the file; False: nothing was changed.
-    """
+def merge(draft: Draft, merges: Sequence[Merge]) -> int:
+    """Make the merges whose two memories are still there, and return how many were made."""
     made = 0
-    for location_id in dict.fromkeys(one.location_id for one in merges):
-        here = [one for one in merges if one.location_id == location_id]
-        made += len(here) if apply(_merging(location_id, here)) else 0
+    for each in merges:
+        stored = draft.memories(each.location_id)
+        kept, repeat = _current(stored, each.kept), _current(stored, each.merged)
+        if kept is None or repeat is None or kept is repeat or repeat.is_settled_by_person:
+            continue
+        absorb(draft, each.location_id, kept, repeat, each.comparison.describe())
+        made += 1
     return made
 
 
@@ -103,21 +92,6 @@ def _of_place(
             standing = [one for one in standing if one is not about.known]
         standing.append(memory)
     return merges
-
-
-def _merging(location_id: PlaceKey, merges: Sequence[Merge]) -> DocumentChange:
-    def change(document: Document) -> ChangedDocument | None:
-        made: tuple[Change, ...] = ()
-        for one in merges:
-            kept_here = document.memories(location_id)
-            kept, repeat = _current(kept_here, one.kept), _current(kept_here, one.merged)
-            if kept is None or repeat is None or kept is repeat or repeat.is_settled_by_person:
-                continue
-            outcome = absorbed(document, location_id, kept, repeat, None, one.comparison.describe())
-            document, made = outcome.document, made + outcome.changes
-        return ChangedDocument(document, made) if made else None
-
-    return change
 
 
 def _current(memories: Sequence[Memory], wanted: Memory) -> Memory | None:
@@ -176,37 +150,30 @@ def _pair(change: Change) -> tuple[PlaceKey, frozenset[tuple[str, str]]]:
 
 
 def undo(store: Store, what: Undoable) -> bool:
-    """Take it back. False: the memory is not in the file any more, or has been changed since in another way.
+    """Undo it. False if the memory is gone or was changed since in another way.
 
     Raises:
-        MemoryStoreError: the file can't be written.
+        MemoryStoreError: If the memories can't be written.
     """
-    outcome = store.apply(lambda document: _all_undone(document, what.changes))
-    return outcome is not None
+    with store.transaction() as draft:
+        for change in what.changes:
+            if not _undo(draft, change):
+                draft.discard()
+                return False
+            if change.kind == "superseded" and not any(other.kind == "merged" for other in what.changes):
+                _return_observations(draft, change)
+    return True
 
 
-def _all_undone(document: Document, made: Sequence[Change]) -> ChangedDocument | None:
-    outcome = ChangedDocument(document)
-    for change in made:
-        next_one = _undone(outcome.document, change)
-        if next_one is None:
-            return None
-        outcome = ChangedDocument(next_one.document, outcome.changes + next_one.changes)
-        if change.kind == "superseded" and not any(other.kind == "merged" for other in made):
-            given_back = _given_back(outcome.document, change)
-            outcome = ChangedDocument(given_back.document, outcome.changes + given_back.changes)
-    return outcome
-
-
-def _given_back(document: Document, change: Change) -> ChangedDocument:
-    """Take from a refinement the observations of what it refined; those that it made itself stay."""
+def _return_observations(draft: Draft, change: Change) -> None:
+    """Take from a refinement the observations of the memory that it refined; its own stay."""
     refined, alone = change.before, change.other
-    now = _same(document.memories(change.location_id), alone)
+    now = _same(draft.memories(change.location_id), alone)
     if now is None or refined is None or alone is None:
-        return ChangedDocument(document)
+        return
     took_over = seen_first(now).is_at(seen_first(refined))
     if not took_over or seen_first(now).is_at(seen_first(alone)):
-        return ChangedDocument(document)
+        return
     own = seen_between(now, seen_first(alone), seen_last(now))
     after = replace(
         own,
@@ -215,16 +182,15 @@ def _given_back(document: Document, change: Change) -> ChangedDocument:
         tried=max(0, now.tried - refined.tried),
         worked=max(0, now.worked - refined.worked),
     )
-    return changes.changed(document, change.location_id, now, after, "undone", change.reason)
+    draft.replace(change.location_id, now, after, "undone", change.reason)
 
 
-def _undone(document: Document, change: Change) -> ChangedDocument | None:
-    location_id = change.location_id
-    kept = document.memories(location_id)
-    now = next((memory for memory in kept if memory == change.after), None) or _same(kept, change.after)
-    before, other = change.before, change.other
+def _undo(draft: Draft, change: Change) -> bool:
+    place, before, other = change.location_id, change.before, change.other
+    stored = draft.memories(place)
+    now = next((memory for memory in stored if memory == change.after), None) or _same(stored, change.after)
     if now is None or before is None or other is None or change.after is None:
-        return None
+        return False
     if change.kind == "merged" and now != change.after:
         # Seen again since: only what this merge has added is taken away.
         added = change.after.observation_count - before.observation_count
@@ -232,12 +198,10 @@ def _undone(document: Document, change: Change) -> ChangedDocument | None:
         before = replace(span, observation_count=max(1, now.observation_count - added))
     else:
         before = replace(before, pinned=now.pinned, vetoed=now.vetoed)
-    outcome = changes.changed(document, location_id, now, before, "undone", change.reason)
-    outcome = ChangedDocument(outcome.document, tuple(replace(made, other=other) for made in outcome.changes))
-    if change.kind == "merged" and not any(same_words(memory, other) for memory in kept if is_current(memory)):
-        again = changes.added(outcome.document, location_id, change.location_name, other)
-        return ChangedDocument(again.document, outcome.changes + again.changes)
-    return outcome
+    draft.replace(place, now, before, "undone", change.reason, other=other)
+    if change.kind == "merged" and not any(same_words(memory, other) for memory in stored if is_current(memory)):
+        draft.add(place, change.location_name, other)
+    return True
 
 
 def _same(memories: Iterable[Memory], wanted: Memory | None) -> Memory | None:

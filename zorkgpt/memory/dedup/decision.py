@@ -9,10 +9,8 @@ from typing import Literal
 
 from zorkgpt.memory.entailment.comparison import Comparison, compared
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument, is_current, known_again, same_words
-from zorkgpt.memory.storage.changes import Kind as ChangeKind
-from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.book import Draft
+from zorkgpt.memory.versions import is_current, known_again, same_words, taking_over
 
 DecisionKind = Literal["new", "repeats", "refines", "contradicts"]
 Belief = Literal["newer", "older", "open"]
@@ -96,35 +94,37 @@ def _weight(memory: Memory) -> int:
     return memory.observation_count + scored - (memory.status == MemoryStatus.TENTATIVE)
 
 
-def applied(
-    document: Document, location_id: PlaceKey, name: str, new: Memory, decision: Decision, turn: int | None
-) -> ChangedDocument | None:
-    """Return the document as the decision asks for it.
+def apply(draft: Draft, place: PlaceKey, name: str, new: Memory, decision: Decision, turn: int | None) -> bool:
+    """Change the draft as decided.
 
-    None: what the memory was compared with is there no more, or another process has written the very same meanwhile.
+    False if the memory that was compared is gone, or another process has stored the same memory meanwhile.
     """
-    one = decision.about
-    kept = document.memories(location_id)
-    known = None if one is None else known_again(kept, one.known)
-    if one is None or known is None or (decision.kind != "repeats" and is_overtaken(kept, new, one)):
-        return None
-    reason = one.describe()
+    match = decision.about
+    kept = draft.memories(place)
+    known = None if match is None else known_again(kept, match.known)
+    if match is None or known is None or (decision.kind != "repeats" and is_overtaken(kept, new, match)):
+        return False
+    reason = match.describe()
     if decision.kind == "repeats":
-        return merged(document, location_id, known, new, reason)
-    if decision.kind == "refines" and known.is_settled_by_person:
-        return changes.added(document, location_id, name, new)
-    if decision.kind == "refines":
-        return refined(document, location_id, name, known, new, turn, reason)
-    if known.is_settled_by_person and any(same_words(old, new) and old.superseded_by == known.title for old in kept):
-        # The contradiction was settled before, and is on record.
-        return ChangedDocument(document)
-    was_believed_before = any(
-        old.superseded_by == known.title and compared(old, new, None).relation == "same"
-        for old in kept
-        if not is_current(old)
-    )
-    belief = believed(known, new, was_believed_before=was_believed_before)
-    return opposed(document, location_id, name, known, new, belief, turn, reason)
+        draft.see_again(place, known, new.turns, new.episode, kind="merged", reason=reason, other=new)
+    elif decision.kind == "refines" and known.is_settled_by_person:
+        draft.add(place, name, new)
+    elif decision.kind == "refines":
+        refine(draft, place, name, known, new, turn, reason)
+    elif not _was_settled_by_person(kept, known, new):
+        was_believed_before = any(
+            old.superseded_by == known.title and compared(old, new, None).relation == "same"
+            for old in kept
+            if not is_current(old)
+        )
+        belief = believed(known, new, was_believed_before=was_believed_before)
+        oppose(draft, place, name, known, new, belief, turn, reason)
+    return True
+
+
+def _was_settled_by_person(kept: Sequence[Memory], known: Memory, new: Memory) -> bool:
+    """Return whether the contradiction is recorded already, and a person decided for the known memory."""
+    return known.is_settled_by_person and any(same_words(old, new) and old.superseded_by == known.title for old in kept)
 
 
 def is_overtaken(kept: Sequence[Memory], new: Memory, one: Comparison) -> bool:
@@ -133,101 +133,59 @@ def is_overtaken(kept: Sequence[Memory], new: Memory, one: Comparison) -> bool:
     return any(other is not known and is_current(other) and same_words(other, new) for other in kept)
 
 
-def with_settled(document: Document, location_id: PlaceKey, seen: Memory, turn: int | None) -> ChangedDocument | None:
-    """Return the document with a tentative memory believed against its contrary, if its observations suffice now."""
-    kept = document.memories(location_id)
+def settle(draft: Draft, place: PlaceKey, seen: Memory, turn: int | None) -> None:
+    """Believe a tentative memory and not its opposite, if it was observed often enough by now."""
+    kept = draft.memories(place)
     winner = known_again(kept, seen)
-    if winner is not None and winner.is_settled_by_person:
-        return None
+    if winner is None or winner.is_settled_by_person:
+        return
     for rival in kept:
-        if winner and rival.status == MemoryStatus.TENTATIVE and is_settled(winner, rival):
+        if rival.status == MemoryStatus.TENTATIVE and is_settled(winner, rival):
             contrast = compared(rival, winner, None)
             if contrast.relation == "conflict":
                 reason = f"{contrast.reason}; observed {winner.observation_count} times"
-                return settled(document, location_id, winner, rival, turn, reason)
-    return None
+                sure = replace(winner, status=MemoryStatus.ACTIVE)
+                draft.replace(place, winner, sure, "contested", reason, other=rival)
+                draft.supersede(place, rival, sure.title, turn, reason, other=sure)
+                return
 
 
-def merged(document: Document, location_id: PlaceKey, known: Memory, new: Memory, reason: str) -> ChangedDocument:
-    """Count the new memory as one more observation of the known one; the same turn of the same episode counts once."""
-    again = changes.seen_again(document, location_id, known, new.turns, new.episode)
-    return _telling(again, new, reason, "merged")
+def refine(draft: Draft, place: PlaceKey, name: str, known: Memory, new: Memory, turn: int | None, reason: str) -> None:
+    """Replace the known memory by one that says it better and lasts at least as long.
 
-
-def refined(
-    document: Document, location_id: PlaceKey, name: str, known: Memory, new: Memory, turn: int | None, reason: str
-) -> ChangedDocument:
-    """Replace the known memory by one that says it better, and never lasts shorter.
-
-    The fact is the same: when and how often it was observed, and what was tried of it, counts for the new one too.
+    The fact is the same, so the observations and trials of the known memory count for the new one too.
     """
     if known.persistence is Persistence.PERMANENT:
         new = replace(new, persistence=Persistence.PERMANENT)
-    stored = changes.taking_over(new, known, _episodes(document, location_id))
-    outcome = changes.added(document, location_id, name, stored)
-    # Told as it was by itself, so that it can be so again if this is undone.
-    return _then(outcome, replaced(outcome.document, location_id, known, new, turn, reason))
+    draft.add(place, name, taking_over(new, known, draft.episodes(place)))
+    # The journal keeps the new memory's own observations, so that undoing can restore them.
+    draft.supersede(place, known, new.title, turn, reason, other=new)
 
 
-def opposed(
-    document: Document,
-    location_id: PlaceKey,
+def oppose(
+    draft: Draft,
+    place: PlaceKey,
     name: str,
     known: Memory,
     new: Memory,
     belief: Belief,
     turn: int | None,
     reason: str,
-) -> ChangedDocument:
-    """Keep both of two contradicting memories; one of them is believed, or neither for good."""
+) -> None:
+    """Keep both of two contradicting memories, and believe one of them, or neither for sure."""
     status = MemoryStatus.TENTATIVE if belief == "open" else new.status
-    outcome = _telling(changes.added(document, location_id, name, replace(new, status=status)), known, reason)
+    stored = draft.add(place, name, replace(new, status=status), reason=reason, other=known)
     if belief == "newer":
-        return _then(outcome, replaced(outcome.document, location_id, known, new, turn, reason))
-    if belief == "older":
-        stored = outcome.changes[-1].after
-        assert stored is not None
-        return _then(outcome, replaced(outcome.document, location_id, stored, known, turn, reason))
-    if known.status == MemoryStatus.TENTATIVE:
-        return outcome
-    doubted = replace(known, status=MemoryStatus.TENTATIVE)
-    contested = changes.changed(outcome.document, location_id, known, doubted, "contested", reason)
-    return _then(outcome, _telling(contested, new, reason))
+        draft.supersede(place, known, new.title, turn, reason, other=new)
+    elif belief == "older":
+        draft.supersede(place, stored, known.title, turn, reason, other=known)
+    elif known.status != MemoryStatus.TENTATIVE:
+        doubted = replace(known, status=MemoryStatus.TENTATIVE)
+        draft.replace(place, known, doubted, "contested", reason, other=new)
 
 
-def settled(
-    document: Document, location_id: PlaceKey, winner: Memory, loser: Memory, turn: int | None, reason: str
-) -> ChangedDocument:
-    """Believe one of two contradicting memories that were both tentative."""
-    sure = replace(winner, status=MemoryStatus.ACTIVE)
-    outcome = changes.changed(document, location_id, winner, sure, "contested", reason)
-    return _then(_telling(outcome, loser, reason), replaced(outcome.document, location_id, loser, sure, turn, reason))
-
-
-def absorbed(
-    document: Document, location_id: PlaceKey, kept: Memory, repeat: Memory, turn: int | None, reason: str
-) -> ChangedDocument:
-    """Merge two memories that are both in the file: one takes over the observations of the other."""
-    seen = changes.taking_over(kept, repeat, _episodes(document, location_id))
-    outcome = _telling(changes.changed(document, location_id, kept, seen, "merged", reason), repeat, reason)
-    return _then(outcome, replaced(outcome.document, location_id, repeat, kept, turn, reason))
-
-
-def replaced(
-    document: Document, location_id: PlaceKey, old: Memory, by: Memory, turn: int | None, reason: str
-) -> ChangedDocument:
-    """Mark a memory as superseded by another."""
-    return _telling(changes.superseded(document, location_id, old, by.title, turn, reason), by, reason)
-
-
-def _episodes(document: Document, location_id: PlaceKey) -> tuple[int | str, ...]:
-    return next((section.episodes for section in document.sections_of(location_id)), ())
-
-
-def _telling(outcome: ChangedDocument, other: Memory, reason: str, kind: ChangeKind | None = None) -> ChangedDocument:
-    made = tuple(replace(change, kind=kind or change.kind, other=other, reason=reason) for change in outcome.changes)
-    return ChangedDocument(outcome.document, made)
-
-
-def _then(first: ChangedDocument, second: ChangedDocument) -> ChangedDocument:
-    return ChangedDocument(second.document, first.changes + second.changes)
+def absorb(draft: Draft, place: PlaceKey, kept: Memory, repeat: Memory, reason: str) -> None:
+    """Merge two stored memories: the first takes over the observations of the second."""
+    seen = taking_over(kept, repeat, draft.episodes(place))
+    draft.replace(place, kept, seen, "merged", reason, other=repeat)
+    draft.supersede(place, repeat, kept.title, None, reason, other=kept)

@@ -17,11 +17,10 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, share_a_subject
 from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey
-from zorkgpt.memory.storage.changes import DocumentChange, is_current, same_words
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.memory.turn_span import TurnSpan
+from zorkgpt.memory.versions import is_current, same_words
 
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.judge import Judge, Verdict
@@ -109,44 +108,34 @@ class Deduplicator:
             self._log.warning("memory not compared", extra={"title": memory.title, "error": repr(error)}, exc_info=True)
             return NEW
 
-    def joining(self, location_id: PlaceKey, name: str, memory: Memory, decision: Decision) -> DocumentChange | None:
-        """Return the change that joins or opposes a memory to the one that it was compared with.
+    def joins(self, location_id: PlaceKey, memory: Memory, decision: Decision) -> bool:
+        """Return whether a memory is to be joined with the one it was compared with, or opposed to it.
 
-        None: it is to be kept by itself, or as a plain repeat, word for word.
+        If not, it is stored by itself, or is an identical repeat.
         """
-        one = decision.about
-        if one is None or decision.kind == "new":
-            return None
-        # Plainly added, an open memory would be taken for confirmed by being said once more.
-        is_plain = same_words(one.known, memory) and one.known.status != MemoryStatus.TENTATIVE
-        if decision.kind == "repeats" and is_plain:
-            return None
+        match = decision.about
+        if match is None or decision.kind == "new":
+            return False
+        # Added as an identical repeat, a tentative memory would count as confirmed.
+        is_identical = same_words(match.known, memory) and match.known.status != MemoryStatus.TENTATIVE
+        if decision.kind == "repeats" and is_identical:
+            return False
         extra = {
             "location_id": location_id,
             "decision": decision.kind,
-            "known": one.known.text,
+            "known": match.known.text,
             "new": memory.text,
-            "cosine": one.cosine,
-            "reason": one.reason,
-            "by": one.by,
+            "cosine": match.cosine,
+            "reason": match.reason,
+            "by": match.by,
         }
         self._log.info("memory compared", extra=extra)
-        turn = TurnSpan.parse(memory.turns).last_number
-        return lambda document: decisions.applied(document, location_id, name, memory, decision, turn)
+        return True
 
     def is_overtaken(self, location_id: PlaceKey, memory: Memory, decision: Decision) -> bool:
         """Return whether another process has kept the very same memory since it was decided about."""
-        kept = self._store.cache.get(location_id, ())
+        kept = self._store.document.memories(location_id)
         return decision.about is not None and decisions.is_overtaken(kept, memory, decision.about)
-
-    def settling(self, location_id: PlaceKey, memory: Memory, decision: Decision) -> DocumentChange | None:
-        """Return what is to be written after a repeat of a tentative memory: it may be ahead of its contrary now."""
-        if decision.kind != "repeats" or decision.about is None:
-            return None
-        seen, turn = decision.about.known, TurnSpan.parse(memory.turns).last_number
-        if seen.status != MemoryStatus.TENTATIVE:
-            return None
-        return lambda document: decisions.with_settled(document, location_id, seen, turn)
 
     def note(self, location_id: PlaceKey, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
         """Count what a decision led to, once it is written."""
@@ -188,7 +177,7 @@ class Deduplicator:
     def lasting(self, location_id: PlaceKey) -> list[Memory]:
         """Return the believed lasting memories of the place that have a text."""
         with self._store.guard:
-            kept = self._store.cache.get(location_id, ())
+            kept = self._store.document.memories(location_id)
             return [memory for memory in kept if is_current(memory) and memory.text.strip()]
 
     def comparisons(
@@ -295,14 +284,15 @@ class Deduplicator:
         if self.judge is None:
             return [memory.text]
         with self._store.guard:
-            return self._wordings.of(location_id, memory, self._store.cache.get(location_id, ()))
+            return self._wordings.of(location_id, memory, self._store.document.memories(location_id))
 
     # The episode's counts, and the vectors on disk
 
     def texts(self) -> list[str]:
         """Return the texts of all believed lasting memories, in every wording that is in use."""
         with self._store.guard:
-            believed = [memory.text for location_id in self._store.cache for memory in self.lasting(location_id)]
+            places = self._store.document.section_indexes
+            believed = [memory.text for place in places for memory in self.lasting(place)]
             return [*believed, *self._wordings.all()]
 
     def save_vectors(self) -> None:

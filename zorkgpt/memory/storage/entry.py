@@ -92,7 +92,7 @@ def parse_entry(lines: list[str]) -> Entry:
 
 
 def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") -> Entry:
-    """Render a memory in the current form; parsing it gives the same memory but for white space."""
+    """Render a memory, whose texts are as `as_read` returns them. Parsing the entry gives the same memory."""
     tags = [escape(memory.category, TAG), memory.persistence.upper()]
     if memory.status != MemoryStatus.ACTIVE:
         tags.append(memory.status)
@@ -106,14 +106,13 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     meta += [mark for mark in _MARKS if getattr(memory, mark)]
     if memory.id:
         meta.append(f"id {memory.id}")
-    kept = as_read(memory)
-    meta += [escape(told, META) for told in _fields_told(kept)]
+    meta += [escape(field, META) for field in _fields_told(memory)]
     header = f"**[{' - '.join(tags)}] {escape(memory.title, TITLE)}** *({', '.join([*meta, *extras])})*"
     text = escape(memory.text, BODY)
     if memory.status == MemoryStatus.SUPERSEDED:
         text = f"~~{text}~~"
     lines = [header, *_rendered_note(memory), text or EMPTY]
-    return Entry(kept, eol.join(lines) + eol, extras)
+    return Entry(memory, eol.join(lines) + eol, extras)
 
 
 def is_marked(entry: Entry) -> bool:

@@ -16,7 +16,7 @@ from zorkgpt.memory.models import (
     memory_of,
 )
 from zorkgpt.memory.places import checked_place, place_order
-from zorkgpt.memory.storage.changes import Change, Kind
+from zorkgpt.memory.storage.book import Change, ChangeKind
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
 
@@ -172,7 +172,7 @@ def differences(recorded: dict[PlaceKey, list[Memory]], document: Document) -> l
     return changes
 
 
-def kind_of(before: Memory | None, after: Memory) -> Kind:
+def kind_of(before: Memory | None, after: Memory) -> ChangeKind:
     """Return what happened to a memory, by what it was before and is after."""
     if before is None:
         return "added"

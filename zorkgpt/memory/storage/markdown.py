@@ -7,8 +7,8 @@ hand.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from logging import INFO, WARNING
 from pathlib import Path
@@ -18,12 +18,10 @@ from uuid import uuid4
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, AtomicFile, Disk, Recovery, Stamp, recover
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, PlaceKey
-from zorkgpt.memory.places import place_order
-from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.history import TurnStamp, differences
+from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, differences
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
@@ -36,7 +34,7 @@ from zorkgpt.memory.storage.tables import (
     delete_vectors,
     discard,
 )
-from zorkgpt.memory.storage.word_index import WordIndex, changed_places
+from zorkgpt.memory.storage.word_index import WordIndex
 
 if TYPE_CHECKING:
     # Loaded only where there are vectors.
@@ -118,7 +116,7 @@ def read_document(path: Path) -> Document:
 
 
 class MarkdownStore:
-    """A memory file, its document, and the cache of its memories."""
+    """A memory file and its document."""
 
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
@@ -128,8 +126,6 @@ class MarkdownStore:
         self.trials = Trials(self.database)
         self.judgments = JudgmentTable(self.database)
         self.index = WordIndex(self.database)
-        self.cache: dict[PlaceKey, list[Memory]] = {}
-        """The memories of each location, in the order of the file; changed in place."""
         self.recovered: Recovery | None = None
         """The last recovery of a missing or damaged file, None if there was none."""
         self.guard = threading.RLock()
@@ -164,42 +160,31 @@ class MarkdownStore:
                     with self.file.locked():
                         self._reread_or_recover()
 
-    def apply(
-        self,
-        change: Callable[[Document], ChangedDocument | None],
-        *,
-        source: str = "agent",
-        turn_stamp: TurnStamp | None = None,
-    ) -> ChangedDocument | None:
-        """Change the document as it is on disk now; on disk when this returns.
-
-        `change` may be called more than once. None from it: nothing is to be done.
+    @contextmanager
+    def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
+        """Begin a change of the memories as they are on disk now. They are on disk when the block ends.
 
         Args:
-            source: Who changes it, for the journal.
+            source: Who makes the change, for the journal.
             turn_stamp: The turn in which it is made; None if unknown.
 
         Raises:
-            MemoryStoreError: It could not be locked, read or written; file, journal and cache are as before.
+            MemoryStoreError: The file could not be locked, read or written; file, journal and document are as before.
         """
         with self.guard, self.file.locked():
-            for _ in range(_ATTEMPTS):
-                self._catch_up()
-                outcome = change(self._document)
-                if outcome is None or outcome.document is self._document:
-                    return outcome
-                # Somebody who does not know our lock, an editor say, may have saved the file meanwhile.
-                if self._is_as_seen() and self._commit(outcome, source, turn_stamp):
-                    return outcome
-        raise MemoryStoreError(f"{self.path} is being changed all the time by something that ignores its lock.")
-
-    def reconcile(self) -> None:
-        """Add to the journal what the file says and the journal does not."""
-        with self.guard, self.file.locked():
             self._catch_up()
-            if self._file_state() is None and not self._document.is_empty:
-                with self.database.change():
-                    self._begin_journal()
+            draft = Draft(MemoryBook(self._document))
+            yield draft
+            for _ in range(_ATTEMPTS):
+                if not draft.is_changed:
+                    return
+                if draft.start.document is not self._document:
+                    draft.rebase(self._document)
+                # Someone who ignores our lock, such as an editor, may have saved the file meanwhile.
+                if self._is_as_seen() and self._commit(draft, source, turn_stamp):
+                    return
+                self._catch_up()
+        raise MemoryStoreError(f"{self.path} is being changed all the time by something that ignores its lock.")
 
     def restorer(self) -> Restorer:
         """Return an object that undoes changes since a checkpoint."""
@@ -218,10 +203,6 @@ class MarkdownStore:
             self.database.put("DELETE FROM zorkgpt_undo WHERE writer != %s", [("",)])
             self.index.delete()
         self.database.shrink()
-
-    def locked(self) -> AbstractContextManager[object]:
-        """Keep others from changing the file."""
-        return self.file.locked()
 
     def claim_episode(self, least: int) -> int:
         """Return this number: the folder of the file says which are taken."""
@@ -288,12 +269,9 @@ class MarkdownStore:
         if data is None and self._document.sections and str(self.path) not in self._reported:
             self._reported.add(str(self.path))
             log.warning("the file and its backup are gone, the memory begins anew", extra={"path": str(self.path)})
-        before = self._document
-        self._document = parse(data or b"", {section.data: section for section in before.sections})
+        self._document = parse(data or b"", {section.data: section for section in self._document.sections})
         self._digest = digest_of(data)
         self._report_problems()
-        changed = changed_places(before, self._document)
-        self._refresh_cache(sorted(changed, key=place_order))
         self._edits.mark(self._document)
         self._seen, self._unreconciled = (stamp, version), True
         return True
@@ -323,25 +301,21 @@ class MarkdownStore:
                 level = WARNING if problem.is_broken else INFO
                 log.log(level, "line %d is not understood and kept: %s", problem.line, problem.message)
 
-    def _refresh_cache(self, places: Iterable[PlaceKey]) -> None:
-        for place in places:
-            if memories := self._document.memories(place):
-                self.cache[place] = memories
-            else:
-                self.cache.pop(place, None)
-
     # Writing
 
-    def _commit(self, outcome: ChangedDocument, source: str, turn_stamp: TurnStamp | None) -> bool:
-        """Journal a change and replace the file. False if somebody else changed the file, and nothing was done."""
-        before, data = self._document, render(outcome.document)
+    def _commit(self, draft: Draft, source: str, turn_stamp: TurnStamp | None) -> bool:
+        """Journal the changes and replace the file. False if someone else changed the file, and nothing was done."""
+        if draft.document is self._document:
+            self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
+            return True
+        data = render(draft.document)
         stamp = self._seen[0] if self._seen is not None else ()
         with self.database.change():
             self._begin_journal()
             self._keep_for_undo()
             self._note_file(digest_of(data))
-            self.journal.append(outcome.changes, source=source, turn_stamp=turn_stamp)
-            self.trials.append(outcome.trials)
+            self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
+            self.trials.append(draft.trials)
         try:
             written = self.file.write(data, over=stamp)
         except BaseException:
@@ -358,12 +332,10 @@ class MarkdownStore:
                 self.path.name,
                 _LARGE // 1000,
             )
-        self._document, self._digest = outcome.document, digest_of(data)
+        self._document, self._digest = draft.document, digest_of(data)
         self._seen = (written, self.database.version())
-        self._edits.mark(self._document)
-        # What is forgotten, or only counted, is no change of a memory.
-        told = {change.location_id for change in outcome.changes}
-        self._refresh_cache(told or changed_places(before, self._document))
+        if source in PERSON_SOURCES:
+            self._edits.mark(self._document)
         self.index.follow(self._document)
         return True
 
@@ -397,10 +369,8 @@ class MarkdownStore:
 
     def _note_file(self, digest: str) -> None:
         """Note the digest to which the changes that follow lead."""
-        self.database.put(
-            "INSERT OR REPLACE INTO zorkgpt_file VALUES (1, %s, %s, %s, %s)",
-            [(digest, self._digest, self.journal.size(), self.trials.size())],
-        )
+        ends = "(SELECT coalesce(max(id), 0) FROM zorkgpt_journal), (SELECT coalesce(max(id), 0) FROM zorkgpt_trials)"
+        self.database.put(f"INSERT OR REPLACE INTO zorkgpt_file VALUES (1, %s, %s, {ends})", [(digest, self._digest)])
 
     def _discard(self, journal: int, trials: int, judgments: int | None = None) -> None:
         """Delete what was journaled after these positions: the file does not say it."""
@@ -460,7 +430,6 @@ class MarkdownStore:
                 self.file.restore(content)
         self._seen = None
         self._document, self._digest = Document(), ""
-        self.cache.clear()
         self._reread()
         self._unreconciled = False
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from zorkgpt.files import Recovery
-from zorkgpt.memory.models import Memory, PlaceKey
-from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.restore_point import Restorer
@@ -16,67 +15,54 @@ from zorkgpt.memory.storage.tables import Journal, JudgmentTable, Trials
 from zorkgpt.memory.storage.word_index import WordIndex
 
 if TYPE_CHECKING:
-    # Loaded only where there are vectors.
+    # Imported only if there are vectors.
     from zorkgpt.embeddings.table import VectorTable
 
 
 class Store(Protocol):
-    """A document, kept where others can change it too, and the cache of its memories.
+    """The lasting memories, shared with other processes, and the tables beside them.
 
-    Every method may raise `MemoryStoreError`; the cache is then what was last seen.
+    Every method may raise `MemoryStoreError`; `document` is then what was last read.
     """
 
     path: Path
-    """The folder of this path contains `runs/`."""
+    """Its folder contains `runs/`."""
     name: str
-    """What names the memories to people: a path, or an address without its password."""
+    """The path, or the address without its password."""
     recovered: Recovery | None
-    """The last recovery of a missing or damaged file, None if there was none."""
+    """The last recovery of a missing or damaged file; None if there was none."""
+    journal: Journal
+    trials: Trials
+    judgments: JudgmentTable
+    index: WordIndex
+    guard: "threading.RLock"
+    """Held while `document` is read or changed."""
 
     @property
-    def document(self) -> Document: ...
-
-    @property
-    def cache(self) -> dict[PlaceKey, list[Memory]]:
-        """The memories of each location, in the order of the document; changed in place."""
-        ...
-
-    @property
-    def journal(self) -> Journal: ...
-
-    @property
-    def trials(self) -> Trials: ...
-
-    @property
-    def judgments(self) -> JudgmentTable: ...
-
-    def vectors(self) -> "VectorTable":
-        """Return the table of vectors."""
-        ...
-
-    @property
-    def index(self) -> WordIndex: ...
-
-    @property
-    def guard(self) -> "threading.RLock":
-        """Held by whoever reads cache or document."""
+    def document(self) -> Document:
+        """The lasting memories as last read."""
         ...
 
     def refresh(self) -> None:
-        """See what others wrote."""
+        """Read what others wrote."""
         ...
 
-    def apply(
-        self, change: DocumentChange, *, source: str = "agent", turn_stamp: TurnStamp | None = None
-    ) -> ChangedDocument | None:
-        """Change the document as it is now, alone; kept when this returns, with its journal.
+    def transaction(
+        self, *, source: str = "agent", turn_stamp: TurnStamp | None = None
+    ) -> AbstractContextManager[Draft]:
+        """Begin a change of the memories as they are now; no one else can change them until the block ends.
 
-        `change` may be called more than once. None from it: nothing is to be done.
+        When the block ends, the draft's document, changes and trials are stored together. If the block raises, nothing
+        is stored.
+
+        Args:
+            source: Who makes the change, for the journal.
+            turn_stamp: The turn in which it is made; None if unknown.
         """
         ...
 
-    def reconcile(self) -> None:
-        """Add to the journal what the document says and the journal does not."""
+    def vectors(self) -> "VectorTable":
+        """Return the table of vectors."""
         ...
 
     def restorer(self) -> Restorer:
@@ -88,17 +74,13 @@ class Store(Protocol):
         ...
 
     def claim_episode(self, least: int) -> int:
-        """Return the number of a new episode, this one or a higher one, which no other player of the memory has."""
+        """Return the number of a new episode, at least this one, that no other player of the memory has."""
         ...
 
     def claim_subject(self, subject: str) -> str:
-        """Return what the memory is about: this, where nobody said it before; "" where the file's folder says it."""
-        ...
-
-    def locked(self) -> AbstractContextManager[object]:
-        """Keep others from changing what lies beside the memories."""
+        """Return the subject of the memory: this one if there was none; "" if the file's folder says it."""
         ...
 
     def close(self) -> None:
-        """Release what is held open; the next call opens it again."""
+        """Release what is held open. The next call opens it again."""
         ...

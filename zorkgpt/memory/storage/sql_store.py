@@ -7,8 +7,8 @@ row holds the revision; whoever changes anything locks it first, so that changes
 import os
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import chain, islice, pairwise
@@ -20,10 +20,9 @@ from zorkgpt.errors import FileError, MemoryStoreError
 from zorkgpt.extras import MissingExtra
 from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, PlaceKey
-from zorkgpt.memory.storage.changes import ChangedDocument, DocumentChange
+from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, line_end
-from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.positions import positions_of, spread
 from zorkgpt.memory.storage.postgres import PostgresDatabase
@@ -41,7 +40,7 @@ from zorkgpt.memory.storage.tables import (
     delete_vectors,
 )
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
-from zorkgpt.memory.storage.word_index import WordIndex, changed_places
+from zorkgpt.memory.storage.word_index import WordIndex
 
 if TYPE_CHECKING:
     # Loaded only where there are vectors.
@@ -81,7 +80,7 @@ class StoreDatabase(Rows, Protocol):
 
 
 class SqlStore:
-    """A memory in a database, its document, and the cache of its memories.
+    """A memory in a database and its document.
 
     Args:
         search: Holds the index of words.
@@ -112,7 +111,6 @@ class SqlStore:
         self.trials = Trials(database, machine)
         self.judgments = JudgmentTable(database)
         self.index = WordIndex(search)
-        self.cache: dict[PlaceKey, list[Memory]] = {}
         self.recovered: Recovery | None = None
         self._document = Document()
         self._positions: list[list[int]] = [[]]
@@ -137,51 +135,41 @@ class SqlStore:
             if revision != self._revision:
                 self._pull(revision, read_anew_at)
 
-    def apply(
-        self, change: DocumentChange, *, source: str = "agent", turn_stamp: TurnStamp | None = None
-    ) -> ChangedDocument | None:
-        """Change the document as it is in the database now; committed when this returns, with its journal.
-
-        None from `change`: nothing is to be done.
+    @contextmanager
+    def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
+        """Begin a change of the memories as they are in the database now. It is committed when the block ends.
 
         Args:
-            source: who changes it, for the journal.
-            turn_stamp: the turn in which it is made; None: not known.
+            source: Who makes the change, for the journal.
+            turn_stamp: The turn in which it is made; None if unknown.
 
         Raises:
-            MemoryStoreError: it could not be locked, read or written; database and cache are as before.
+            MemoryStoreError: The database could not be locked, read or written; it is as before.
         """
         with self.guard:
-            # What there is much of is read before others have to wait, and over a connection that is known to live.
+            # Large reads come before others have to wait, and show whether the connection is alive.
             self.refresh()
             try:
                 with self.database.change():
                     revision, read_anew_at = self._state()
                     if revision != self._revision:
                         self._pull(revision, read_anew_at)
-                    outcome = change(self._document)
-                    if outcome is None or outcome.document is self._document:
-                        return outcome
-                    positions = self._write(outcome.document, revision + 1)
-                    self.journal.append(outcome.changes, source=source, turn_stamp=turn_stamp)
-                    self.trials.append(outcome.trials)
+                    draft = Draft(MemoryBook(self._document))
+                    yield draft
+                    is_written = draft.document is not self._document
+                    positions = self._write(draft.document, revision + 1) if is_written else self._positions
+                    self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
+                    self.trials.append(draft.trials)
             except MemoryStoreError:
-                # Nobody knows whether a commit that was cut short has come through.
+                # It is unknown whether an interrupted commit succeeded.
                 self._revision = -1
                 raise
-            before = self._document
-            self._document, self._positions, self._revision = outcome.document, positions, revision + 1
-            # What is forgotten, or only counted, is no change of a memory.
-            told = {made.location_id for made in outcome.changes}
-            self._refresh_cache(told or changed_places(before, self._document))
-            self._shelve()
-            self._edits.mark(self._document)
-            self.index.follow(self._document)
-            return outcome
-
-    def reconcile(self) -> None:
-        """See what others wrote: the journal is written with each change, and never behind."""
-        self.refresh()
+            if is_written:
+                self._document, self._positions, self._revision = draft.document, positions, revision + 1
+                self._shelve()
+                if source in PERSON_SOURCES:
+                    self._edits.mark(self._document)
+                self.index.follow(self._document)
 
     def restorer(self) -> Restorer:
         """Return an object that undoes changes since a checkpoint."""
@@ -225,10 +213,6 @@ class SqlStore:
             self.database.put("UPDATE zorkgpt_state SET subject = %s WHERE subject = ''", [(subject,)])
             return str(self.database.rows("SELECT subject FROM zorkgpt_state")[0][0])
 
-    def locked(self) -> AbstractContextManager[object]:
-        """Keep the other threads from changing what this machine keeps."""
-        return self.guard
-
     def close(self) -> None:
         """Close the connections; the next call opens them again."""
         with self.guard:
@@ -253,22 +237,16 @@ class SqlStore:
         new = {position: known.get(data) or parse_section(data) for position, data, *_ in found}
         if is_anew:
             self._document, self._positions = _one_shelf(list(new.values())), [list(new)]
-            self._refresh_cache({*self.cache, *self._document.section_indexes})
         else:
-            changed: set[PlaceKey] = set()
             for position, section in new.items():
-                old = self._put(position, section)
-                changed |= {
-                    one.location_id for one in (old, section) if one is not None and one.location_id is not None
-                }
-            self._refresh_cache(changed)
+                self._put(position, section)
         self._shelve()
         self._revision = revision
         self._edits.mark(self._document)
         return None
 
-    def _put(self, position: int, section: LocationSection) -> LocationSection | None:
-        """Put a section where it stands now, and return the one that stood there."""
+    def _put(self, position: int, section: LocationSection) -> None:
+        """Put a section at a position, and replace the one that was there."""
         least = 1 if section.location_id is not None and len(self._positions) > 1 else 0
         number = max(least, bisect_right([its[0] if its else position for its in self._positions], position) - 1)
         its, sections = self._positions[number], list(self._document.shelves[number].sections)
@@ -276,11 +254,10 @@ class SqlStore:
         old = sections[at] if at < len(its) and its[at] == position else None
         if old is not None and old.location_id == section.location_id:
             self._document = self._document.replaced((number, at), section)
-            return old
+            return
         sections[at : at + (old is not None)] = [section]
         its[at : at + (old is not None)] = [position]
         self._document = self._document.with_sections(number, sections)
-        return old
 
     def _shelve(self) -> None:
         """Cut what has grown long, so that a change costs no more where there are many places.
@@ -297,13 +274,6 @@ class SqlStore:
         eol = self._document.shelves[0].eol
         self._document = indexed(tuple(Shelf(sections[start:end], eol) for start, end in ends))
         self._positions = [positions[start:end] for start, end in ends]
-
-    def _refresh_cache(self, places: Iterable[PlaceKey]) -> None:
-        for place in places:
-            if memories := self._document.memories(place):
-                self.cache[place] = memories
-            else:
-                self.cache.pop(place, None)
 
     def _write(self, document: Document, revision: int) -> list[list[int]]:
         """Write the sections that differ, and return where all of them stand."""
@@ -419,7 +389,7 @@ class PostgresStore(SqlStore):
         with self.guard:
             self.refresh()
             # Other machines rely on those of the texts that are left.
-            keys = {key_of(memory.text) for kept in self.cache.values() for memory in kept}
+            keys = {key_of(memory.text) for kept in self._document.all_memories().values() for memory in kept}
             delete_all_but(self.database, keys)
 
 

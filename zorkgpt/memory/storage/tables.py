@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from zorkgpt.memory.models import Memory, PlaceKey, episode_key
-from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.book import Change
 from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, TurnStamp, record_of, replayed, row_of
 from zorkgpt.memory.storage.trials import Trial, trial_of
 

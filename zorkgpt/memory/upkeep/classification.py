@@ -12,8 +12,7 @@ from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, is_marked
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
@@ -60,17 +59,16 @@ def proposals(document: Document, classifier: Classifier) -> Iterator[Persistenc
         yield from classifier.classify(located)
 
 
-def with_marks(document: Document, accepted: Sequence[PersistenceProposal]) -> ChangedDocument:
-    """Write accepted proposals; a memory that has changed or got a mark meanwhile is left alone."""
-    made: tuple[changes.Change, ...] = ()
+def mark(draft: Draft, accepted: Sequence[PersistenceProposal]) -> int:
+    """Write accepted proposals, and return how many. A memory that was changed or marked meanwhile is left alone."""
+    marked = 0
     for proposal in accepted:
-        place = proposal.located.location_id
-        found = _same(unmarked(document), proposal.located)
-        if found is not None:
-            marked = replace(found, persistence=proposal.persistence)
-            outcome = changes.changed(document, place, found, marked, "edited", f"classified: {proposal.why}")
-            document, made = outcome.document, made + outcome.changes
-    return ChangedDocument(document, made)
+        memory = _same(unmarked(draft.document), proposal.located)
+        if memory is not None:
+            after = replace(memory, persistence=proposal.persistence)
+            draft.replace(proposal.located.location_id, memory, after, "edited", f"classified: {proposal.why}")
+            marked += 1
+    return marked
 
 
 class RuleClassifier:

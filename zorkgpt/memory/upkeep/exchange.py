@@ -11,9 +11,8 @@ from zorkgpt.memory.checks import check_types
 from zorkgpt.memory.models import Memory, PlaceKey, fields_of, memory_of
 from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.changes import ChangedDocument
-from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.storage.book import Draft
+from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import differences
 from zorkgpt.memory.storage.markdown import read_document
@@ -83,9 +82,11 @@ def import_memories(store: Store, path: Path) -> tuple[int, int]:
     memories = read_memories(path)
     if store.document.is_empty and not _is_json(path.read_bytes()):
         document = read_document(path)
-        change = ChangedDocument(document, tuple(differences({}, document)))
-        if store.apply(lambda now: change if now.is_empty else None) is not None:
-            return len(change.changes), len(memories)
+        changes = differences({}, document)
+        with store.transaction() as draft:
+            if draft.document.is_empty:
+                draft.rewrite(document, changes)
+                return len(changes), len(memories)
     return add_all(store, memories), len(memories)
 
 
@@ -96,9 +97,10 @@ def convert(source: Store, target: Store) -> int:
         MemoryStoreError: There is something in the target, or it can't be written.
     """
     document = parse(render(source.document))
-    outcome = target.apply(lambda now: ChangedDocument(document) if now.is_empty else None)
-    if outcome is None:
-        raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
+    with target.transaction() as draft:
+        if not draft.document.is_empty:
+            raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
+        draft.rewrite(document)
     target.journal.copy(source.journal)
     target.trials.append(source.trials.trials())
     return sum(map(len, document.all_memories().values()))
@@ -118,8 +120,8 @@ def add_all(store: Store, memories: Iterable[LocatedMemory]) -> int:
         places.setdefault(located.location_id, []).append(located)
     added = 0
     for batch in _batches([places[place] for place in sorted(places, key=place_order)]):
-        outcome = store.apply(lambda document, batch=batch: with_memories(document, batch))  # type: ignore[misc]
-        added += len(outcome.changes) if outcome else 0
+        with store.transaction() as draft:
+            added += add_missing(draft, batch)
     return added
 
 
@@ -134,8 +136,8 @@ def _batches(places: Iterable[list[LocatedMemory]]) -> Iterator[list[LocatedMemo
         yield batch
 
 
-def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> ChangedDocument:
-    """Add the memories that the document does not have; what it has is not counted as seen again."""
+def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:
+    """Add the memories that the draft does not have, and return how many. Others are not counted as seen again."""
     new: dict[PlaceKey, list[LocatedMemory]] = {}
     known: dict[PlaceKey, set[tuple[str, str, str]]] = {}
     for located in memories:
@@ -143,16 +145,13 @@ def with_memories(document: Document, memories: Iterable[LocatedMemory]) -> Chan
         if not memory.persistence.outlives_episode:
             continue
         if place not in known:
-            known[place] = {_key(one) for one in document.memories(place)}
+            known[place] = {_key(stored) for stored in draft.memories(place)}
         if _key(memory) not in known[place]:
             known[place].add(_key(memory))
             new.setdefault(place, []).append(located)
-    made: list[changes.Change] = []
-    for place, its in new.items():
-        outcome = changes.all_added(document, place, its[0].location_name, [one.memory for one in its])
-        document = outcome.document
-        made += outcome.changes
-    return ChangedDocument(document, tuple(made))
+    for place, added in new.items():
+        draft.add(place, added[0].location_name, *(each.memory for each in added))
+    return sum(map(len, new.values()))
 
 
 def _is_json(data: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Takes a memory, or a text, out of everything that the memory has written: a secret can be taken back."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import is_
 from pathlib import Path
@@ -11,7 +11,7 @@ from zorkgpt.files import write_file
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey, memory_of
 from zorkgpt.memory.places import checked_place
-from zorkgpt.memory.storage.changes import ChangedDocument
+from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, one_line
@@ -68,13 +68,12 @@ def traces_of_memory(store: Store, place: PlaceKey, memory: Memory) -> Traces:
     return Traces(frozenset({(place, wanted)}), texts, frozenset(one.title for one in known))
 
 
-def traces_of_text(text: str, caches: Iterable[dict[PlaceKey, list[Memory]]]) -> Traces:
+def traces_of_text(text: str, book: MemoryBook) -> Traces:
     """Return the traces of a text: it, and the memories that hold it or are of a place that does."""
     wanted = one_line(text)
     removed = {
         (place, memory_id(place, memory))
-        for cache in caches
-        for place, kept in cache.items()
+        for place, kept in book.all_memories().items()
         for memory in kept
         if wanted in str(place) or any(isinstance(said, str) and wanted in said for said in vars(memory).values())
     }
@@ -88,8 +87,9 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
         MemoryStoreError, FileError, OSError: something can't be read or written; calling again goes on from there.
     """
     path = store.path
-    with store.guard, store.locked():
-        store.apply(lambda document: ChangedDocument(_document(document, traces)))
+    with store.guard:
+        with store.transaction() as draft:
+            draft.rewrite(_document(draft.document, traces))
         for beside in sorted(path.parent.glob(f"{path.name}.*")):
             if beside.suffix == ".backup" or ".damaged-" in beside.name:
                 _clean_markdown(beside, traces)

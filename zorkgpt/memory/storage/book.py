@@ -1,0 +1,453 @@
+"""The memory book: all memories, lasting and ephemeral, and the closed set of changes to them.
+
+Applying a change is a pure function from one book to the next. A `Draft` collects the changes of one transaction.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Literal
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.ids import id_of_title, memory_id, with_id
+from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, episode_key, same_episode
+from zorkgpt.memory.places import place_order, render_place
+from zorkgpt.memory.storage.document import Document, Index, first_section
+from zorkgpt.memory.storage.entry import as_read
+from zorkgpt.memory.storage.escaping import encode, one_line
+from zorkgpt.memory.storage.section import (
+    LocationSection,
+    new_section,
+    parse_section,
+    with_all_changed,
+    with_memories,
+    with_number,
+    with_visits,
+    without,
+)
+from zorkgpt.memory.storage.trials import Trial
+from zorkgpt.memory.versions import observed, proven_wrong
+
+ChangeKind = Literal[
+    "added",
+    "seen again",
+    "superseded",
+    "invalidated",
+    "merged",
+    "edited",
+    "removed",
+    "moved",
+    "contested",
+    "qualified",
+    "undone",
+    "credited",
+    "pinned",
+    "unpinned",
+    "vetoed",
+    "unvetoed",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one memory, as recorded in the journal."""
+
+    kind: ChangeKind
+    location_id: PlaceKey
+    location_name: str
+    before: Memory | None
+    """None if the memory is new."""
+    after: Memory | None
+    """None if the memory was removed."""
+    reason: str | None = None
+    other: Memory | None = None
+    """The memory that it was compared with, if the comparison caused the change."""
+
+    @property
+    def memory(self) -> Memory:
+        """The memory after the change, or before it if it was removed."""
+        memory = self.after or self.before
+        assert memory is not None
+        return memory
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the memory outlives its episode."""
+        return self.memory.persistence.outlives_episode
+
+
+@dataclass(frozen=True, slots=True)
+class VisitCount:
+    """Visits of a place to be counted. Creates the section of the place if there is none."""
+
+    location_id: PlaceKey
+    location_name: str
+    episodes: tuple[int | str, ...]
+    """The episode of each visit."""
+
+
+Step = Change | VisitCount
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBook:
+    """All memories. Never changed in place."""
+
+    document: Document = field(default_factory=Document)
+    """The lasting memories."""
+    ephemeral: Mapping[PlaceKey, tuple[Memory, ...]] = field(default_factory=dict)
+    """The ephemeral memories of the running episode."""
+
+    def memories(self, place: PlaceKey) -> list[Memory]:
+        """Return the memories of a place, lasting ones first, including superseded ones."""
+        return [*self.document.memories(place), *self.ephemeral.get(place, ())]
+
+    def all_memories(self) -> dict[PlaceKey, list[Memory]]:
+        """Return the memories of each place that has any."""
+        found = self.document.all_memories()
+        for place, memories in self.ephemeral.items():
+            if memories:
+                found[place] = [*found.get(place, ()), *memories]
+        return found
+
+    def apply(self, steps: Iterable[Step]) -> "MemoryBook":
+        """Return the book after these steps.
+
+        Raises:
+            KeyError: If a memory that is to be changed does not exist.
+        """
+        document, ephemeral = self.document, self.ephemeral
+        for (place, is_addition), group in groupby(steps, key=lambda step: (step.location_id, _is_addition(step))):
+            if is_addition:
+                new = [step.after for step in group if isinstance(step, Change) and step.after is not None]
+                document = _with_added(document, place, new)
+                continue
+            for step in group:
+                if isinstance(step, VisitCount):
+                    document = _with_visits(document, step)
+                elif step.is_lasting:
+                    document = _with_change(document, step)
+                else:
+                    ephemeral = {**ephemeral, place: after_change(ephemeral.get(place, ()), step)}
+        return MemoryBook(document, ephemeral)
+
+
+def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:
+    """Return the memories of a place after a change. A memory that is not among them is added at the end."""
+    at = _position(memories, change.before)
+    new = () if change.after is None else (change.after,)
+    return (*memories[:at], *new, *memories[at + 1 :])
+
+
+class Draft:
+    """A book that is being changed. Every method applies its change at once.
+
+    Attributes:
+        book: The book as changed so far.
+        steps: The changes, in order.
+        trials: The trials that the changes count.
+    """
+
+    def __init__(self, book: MemoryBook) -> None:
+        self.start = self.book = book
+        self.steps: list[Step] = []
+        self.trials: tuple[Trial, ...] = ()
+        self._is_rewritten = False
+
+    @property
+    def document(self) -> Document:
+        """The lasting memories as changed so far."""
+        return self.book.document
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changes of memories, in order."""
+        return [step for step in self.steps if isinstance(step, Change)]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything is to be written."""
+        return self.document is not self.start.document or bool(self.steps)
+
+    def memories(self, place: PlaceKey) -> list[Memory]:
+        """Return the lasting memories of a place."""
+        return self.document.memories(place)
+
+    def episodes(self, place: PlaceKey) -> tuple[int | str, ...]:
+        """Return the episodes in which a place was visited."""
+        return next((section.episodes for section in self.document.sections_of(place)), ())
+
+    def name(self, place: PlaceKey) -> str:
+        """Return the name of a place in the file; "" if it has none."""
+        return next((section.name for section in self.document.sections_of(place)), "")
+
+    def apply(self, *steps: Step) -> None:
+        """Apply steps to the book."""
+        self.book = self.book.apply(steps)
+        self.steps += steps
+
+    def rewrite(self, document: Document, changes: Iterable[Change] = ()) -> None:
+        """Replace the whole document; `changes` say what changed for the journal."""
+        self.book = replace(self.book, document=document)
+        self.steps += changes
+        self._is_rewritten = True
+
+    def discard(self) -> None:
+        """Undo everything."""
+        self.book, self.steps, self.trials = self.start, [], ()
+        self._is_rewritten = False
+
+    def rebase(self, document: Document) -> None:
+        """Apply the same steps to another version of the lasting memories.
+
+        Raises:
+            MemoryStoreError: If this version lacks a memory that the steps change.
+        """
+        start = replace(self.start, document=document)
+        try:
+            if self._is_rewritten:
+                raise KeyError
+            self.book = start.apply(self.steps)
+        except KeyError:
+            raise MemoryStoreError("The memories were changed by someone else at the same time. Try again.") from None
+        self.start = start
+
+    def add(
+        self,
+        place: PlaceKey,
+        name: str,
+        *memories: Memory,
+        visits: tuple[int | str, ...] = (),
+        reason: str | None = None,
+        other: Memory | None = None,
+    ) -> Memory:
+        """Add memories of one class to a place, and return the last one as stored.
+
+        Args:
+            visits: The episodes of the visits with which a new section begins. Defaults to that of the first memory.
+        """
+        taken = {memory_id(place, one) for one in self.book.memories(place)}
+        is_lasting = memories[0].persistence.outlives_episode
+        if is_lasting:
+            if place not in self.document.section_indexes:
+                self.apply(VisitCount(place, name, visits or (memories[0].episode,)))
+            memories = tuple(_with_ids(place, self.memories(place), memories))
+        else:
+            # Never the id that follows from the title: a lasting memory of the same title may be added later.
+            memories = tuple(
+                replace(one, id=with_id(place, one, taken, follows=False)) for one in map(as_read, memories)
+            )
+        name = self.name(place) or name
+        self.apply(*(Change("added", place, name, None, memory, reason, other) for memory in memories))
+        return memories[-1]
+
+    def replace(
+        self,
+        place: PlaceKey,
+        old: Memory,
+        new: Memory,
+        kind: ChangeKind,
+        reason: str | None = None,
+        *,
+        other: Memory | None = None,
+        name: str = "",
+    ) -> Memory:
+        """Replace a memory at its position under its id, and return the new one as stored.
+
+        Args:
+            name: The name of a place without a section.
+        """
+        kept_id = memory_id(place, old)
+        new = as_read(replace(new, id="" if kept_id == id_of_title(place, new.title) else kept_id))
+        self.apply(Change(kind, place, self.name(place) or name, old, new, reason, other))
+        return new
+
+    def see_again(
+        self,
+        place: PlaceKey,
+        known: Memory,
+        turn: int | str,
+        episode: int | str,
+        *,
+        kind: ChangeKind = "seen again",
+        reason: str | None = None,
+        other: Memory | None = None,
+        name: str = "",
+    ) -> Memory:
+        """Count one more observation of a memory. The same turn of the same episode counts once."""
+        episodes = self.episodes(place) if known.persistence.outlives_episode else (episode,)
+        new = observed(known, turn, episode, episodes)
+        return known if new is known else self.replace(place, known, new, kind, reason, other=other, name=name)
+
+    def supersede(
+        self,
+        place: PlaceKey,
+        old: Memory,
+        new_title: str,
+        turn: int | None,
+        reason: str | None = None,
+        *,
+        other: Memory | None = None,
+        name: str = "",
+    ) -> None:
+        """Mark a memory as replaced by the one of this title."""
+        after = replace(
+            old,
+            status=MemoryStatus.SUPERSEDED,
+            superseded_by=one_line(new_title),
+            superseded_at_turn=turn,
+            invalidation_reason=None if reason is None else one_line(reason),
+        )
+        self.replace(place, old, after, "superseded", reason, other=other, name=name)
+
+    def invalidate(self, place: PlaceKey, old: Memory, reason: str, turn: int | None, *, name: str = "") -> None:
+        """Mark a memory as wrong."""
+        self.replace(place, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason), name=name)
+
+    def remove(self, place: PlaceKey, old: Memory, reason: str | None = None, *, name: str = "") -> None:
+        """Remove a memory."""
+        self.apply(Change("removed", place, self.name(place) or name, old, None, reason))
+
+    def count_visits(self, place: PlaceKey, episodes: tuple[int | str, ...]) -> None:
+        """Count visits of a place that has a section."""
+        if place in self.document.section_indexes and episodes:
+            self.apply(VisitCount(place, "", episodes))
+
+    def move(self, old_place: PlaceKey, new_place: PlaceKey) -> int:
+        """Give the sections of a place another key, where they are, and return the number of memories moved."""
+        document, changes = self.document, []
+        for index in document.section_indexes.get(old_place, ()):
+            eol = document.eol(index)
+            section = with_number(document.section(index), new_place, eol)
+            ids = {id(one): replace(one, id=memory_id(old_place, one)) for one in section.memories}
+            section = with_all_changed(section, ids, eol)
+            sections = list(document.shelves[index[0]].sections)
+            sections[index[1]] = section
+            document = document.with_sections(index[0], sections)
+            was, now = f"was location {render_place(old_place)}", f"now location {render_place(new_place)}"
+            for memory in section.memories:
+                changes.append(Change("moved", old_place, section.name, memory, None, now))
+                changes.append(Change("moved", new_place, section.name, None, memory, was))
+        self.rewrite(document, changes)
+        return len(changes) // 2
+
+
+def with_replaced(document: Document, place: PlaceKey, pairs: Iterable[tuple[Memory, Memory]]) -> Document:
+    """Replace memories of a place, found by identity, each under its id."""
+    new = {id(old): replace(new, id=old.id) for old, new in pairs}
+    for index in document.section_indexes.get(place, ()) if new else ():
+        section = document.section(index)
+        if any(id(memory) in new for memory in section.memories):
+            document = document.replaced(index, with_all_changed(section, new, document.eol(index)))
+    return document
+
+
+def _is_addition(step: Step) -> bool:
+    return isinstance(step, Change) and step.is_lasting and step.before is None
+
+
+def _with_added(document: Document, place: PlaceKey, memories: Sequence[Memory]) -> Document:
+    if place not in document.section_indexes:
+        document = _with_location(document, place, "", (memories[0].episode,))
+    index = document.section_indexes[place][0]
+    section, eol = document.section(index), document.eol(index)
+    for memory in memories:
+        section = _with_episode(section, memory.episode, eol)
+    return document.replaced(index, with_memories(section, memories, eol))
+
+
+def _with_change(document: Document, change: Change) -> Document:
+    old, new = change.before, change.after
+    assert old is not None
+    section, index = _section_of(document, change.location_id, old)
+    kept = section.memories[_position(tuple(section.memories), old)]
+    eol = document.eol(index)
+    if new is None:
+        return document.replaced(index, without(section, kept, eol))
+    if change.kind in ("seen again", "merged") and new.observation_count > kept.observation_count:
+        section = _with_episode(section, new.episode, eol)
+    return document.replaced(index, with_all_changed(section, {id(kept): new}, eol))
+
+
+def _with_visits(document: Document, visits: VisitCount) -> Document:
+    place, episodes = visits.location_id, visits.episodes
+    if place not in document.section_indexes:
+        return _with_location(document, place, visits.location_name, episodes)
+    index = document.section_indexes[place][0]
+    section = document.section(index)
+    seen = _unique((*section.episodes, *episodes))
+    return document.replaced(index, with_visits(section, section.visits + len(episodes), seen, document.eol(index)))
+
+
+def _section_of(document: Document, place: PlaceKey, memory: Memory) -> tuple[LocationSection, Index]:
+    indexes = document.section_indexes[place]
+    for index in indexes:
+        if any(kept is memory for kept in document.section(index).memories):
+            return document.section(index), index
+    for index in indexes:
+        if memory in document.section(index).memories:
+            return document.section(index), index
+    raise KeyError(memory.title)
+
+
+def _position(memories: tuple[Memory, ...], memory: Memory | None) -> int:
+    """Return the position of a memory, of this very one if it is there; that after the last if it is not."""
+    if memory is None:
+        return len(memories)
+    identical = next((at for at, kept in enumerate(memories) if kept is memory), None)
+    if identical is not None:
+        return identical
+    return memories.index(memory) if memory in memories else len(memories)
+
+
+def _with_ids(place: PlaceKey, kept: Sequence[Memory], new: Sequence[Memory]) -> Iterator[Memory]:
+    """Yield the new memories as they will be read back, with an explicit id if their title is not unique."""
+    titles, taken = {one.title for one in kept}, {memory_id(place, one) for one in kept}
+    has_ids = any(one.id for one in kept)
+    for memory in map(as_read, new):
+        if memory.id or has_ids or memory.title in titles:
+            memory.id = with_id(place, memory, taken)
+        has_ids = has_ids or bool(memory.id)
+        titles.add(memory.title)
+        taken.add(memory_id(place, memory))
+        yield memory
+
+
+def _with_location(document: Document, place: PlaceKey, name: str, visits: tuple[int | str, ...]) -> Document:
+    """Insert a section for a new location before the first one with a later key."""
+    order = place_order(place)
+    # If there are several shelves, the first one holds no places.
+    shelves = range(min(1, len(document.shelves) - 1), len(document.shelves))
+    number = next((i for i in shelves if (last := document.shelves[i].last) is not None and last > order), shelves[-1])
+    shelf = document.shelves[number]
+    eol = shelf.eol
+    sections = list(shelf.sections) or [first_section(eol)]
+    at = next(
+        (i for i, s in enumerate(sections) if s.location_id is not None and place_order(s.location_id) > order),
+        len(sections),
+    )
+    if at > 0:
+        sections[at - 1] = _ending_blank(sections[at - 1], eol)
+    section = new_section(place, name, len(visits), _unique(visits), eol)
+    sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
+    return document.with_sections(number, sections)
+
+
+def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
+    if any(same_episode(known, episode) for known in section.episodes):
+        return section
+    episodes = (*section.episodes, episode)
+    return with_visits(section, max(section.visits, len(episodes)), episodes, eol)
+
+
+def _unique(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
+    """Return each episode once, in the form in which it occurs first."""
+    found: dict[int | str, int | str] = {}
+    for episode in episodes:
+        found.setdefault(episode_key(episode), episode)
+    return tuple(found.values())
+
+
+def _ending_blank(section: LocationSection, eol: str) -> LocationSection:
+    missing = 0 if section.data.endswith(encode(eol + eol)) else 1 if section.data.endswith(b"\n") else 2
+    return parse_section(section.data + encode(eol * missing)) if missing and section.data else section
