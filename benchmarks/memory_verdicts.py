@@ -54,7 +54,7 @@ from zorkgpt.memory.entailment.compare import relation_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.memory.versions import is_current
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.offline.candidates import Nouns, words_of
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction

@@ -12,7 +12,7 @@ from zorkgpt.evals.metrics import figures_of
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
-from zorkgpt.memory.versions import is_current
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.runlog.episodes import read_episode
 
 FRONT_YARD = 36

@@ -18,8 +18,8 @@ from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory, Method, best_matches
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.upkeep.exchange import add_all
-from zorkgpt.memory.versions import is_current
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.person_edits import JournalFollower
-from zorkgpt.memory.versions import is_current, titled
+from zorkgpt.memory.storage.versions import is_current, titled
 
 with importing("langgraph"):
     from langgraph.store.base import (

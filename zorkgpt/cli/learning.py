@@ -14,7 +14,7 @@ from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.markdown import read_document, sidecar
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial
-from zorkgpt.memory.versions import is_current, seen_first
+from zorkgpt.memory.storage.versions import is_current, seen_first
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event

@@ -386,7 +386,7 @@ def _seen(memory: "Memory") -> str:
     """Return the episode and turn when it was learned, and when it was last confirmed if that was later."""
     if memory.first_episode is None:
         return f"episode {memory.episode}, turn {memory.turns}"
-    from zorkgpt.memory.versions import seen_first, seen_last
+    from zorkgpt.memory.storage.versions import seen_first, seen_last
 
     first, last = seen_first(memory), seen_last(memory)
     return f"episode {first.episode}, turn {first.turn} → episode {last.episode}, turn {last.turn}"

@@ -16,7 +16,7 @@ from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, fields_of, memory_of
 from zorkgpt.memory.places import parse_place, place_order, render_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
-from zorkgpt.memory.versions import is_current, known_again, same_words
+from zorkgpt.memory.storage.versions import is_current, known_again, same_words
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episodes import read_episode
 

@@ -18,8 +18,8 @@ from zorkgpt.memory.credit.adherence import words_of
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, same_episode
 from zorkgpt.memory.objects import PlacedObject
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.upkeep.audit import is_so
-from zorkgpt.memory.versions import is_current
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 

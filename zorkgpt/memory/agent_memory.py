@@ -37,8 +37,8 @@ from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import setting, settings_of
 from zorkgpt.memory.storage.postgres import is_postgres
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer
-from zorkgpt.memory.versions import is_current, same_words
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, World, context_of
 from zorkgpt.memory.writer import MemoryWriter

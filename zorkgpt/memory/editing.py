@@ -11,7 +11,7 @@ from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.history import kind_of
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.versions import is_current, proven_wrong
+from zorkgpt.memory.storage.versions import is_current, proven_wrong
 
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
 BY_A_PERSON = "by a person"

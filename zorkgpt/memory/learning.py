@@ -28,8 +28,8 @@ from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
-from zorkgpt.memory.versions import is_current, same_words
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.text import with_article

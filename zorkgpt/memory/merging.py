@@ -32,8 +32,8 @@ from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, kind_of
 from zorkgpt.memory.storage.markdown import MarkdownStore, digest_of, read_document, sidecar
 from zorkgpt.memory.storage.tables import Journal, Trials
 from zorkgpt.memory.storage.trials import Trial
+from zorkgpt.memory.storage.versions import is_current, known_again, same_words, seen_first, seen_last, taking_over
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.memory.versions import is_current, known_again, same_words, seen_first, seen_last, taking_over
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
 

@@ -22,7 +22,7 @@ from zorkgpt.memory.storage.person_edits import JournalFollower
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.trials import Trial
-from zorkgpt.memory.versions import is_current
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import EPISODE_LOG, RUNS, episodes_in
 
 

@@ -13,9 +13,9 @@ from zorkgpt.memory.credit.reliability import reliability, success_rate
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryStatus, PlaceKey, episode_key
 from zorkgpt.memory.places import render_place
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.memory.versions import is_current
 from zorkgpt.prompts.render import cut, fence, one_line
 from zorkgpt.text import quoted, visible
 

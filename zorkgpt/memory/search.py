@@ -7,6 +7,7 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning, Wanted
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, episode_key
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.word_index import (
     CURRENT,
     IndexUnavailable,
@@ -15,7 +16,6 @@ from zorkgpt.memory.storage.word_index import (
     words,
     words_of,
 )
-from zorkgpt.memory.versions import is_current
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.text import quoted
 

@@ -21,8 +21,8 @@ from zorkgpt.memory.storage.book import Change, Draft, MemoryBook
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over, titled
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.memory.versions import is_current, known_again, same_words, taking_over, titled
 from zorkgpt.memory.visits import Visits
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext, same_episod
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial, trial_of
+from zorkgpt.memory.storage.versions import titled
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.memory.versions import titled
 
 EVERY_TURNS = 10
 """Turns after which counts are written that no other change has taken along."""

@@ -13,7 +13,7 @@ from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.memory.versions import is_current, known_again, same_words, seen_between, seen_first, seen_last
+from zorkgpt.memory.storage.versions import is_current, known_again, same_words, seen_between, seen_first, seen_last
 
 MOST_QUESTIONS = 20
 """To the judge, in one go."""

@@ -10,7 +10,7 @@ from typing import Literal
 from zorkgpt.memory.entailment.comparison import Comparison, compared
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.versions import is_current, known_again, same_words, taking_over
+from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over
 
 DecisionKind = Literal["new", "repeats", "refines", "contradicts"]
 Belief = Literal["newer", "older", "open"]

@@ -20,7 +20,7 @@ from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.memory.versions import is_current, same_words
+from zorkgpt.memory.storage.versions import is_current, same_words
 
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.judge import Judge, Verdict

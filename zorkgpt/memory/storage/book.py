@@ -26,7 +26,7 @@ from zorkgpt.memory.storage.section import (
     without,
 )
 from zorkgpt.memory.storage.trials import Trial
-from zorkgpt.memory.versions import observed, proven_wrong
+from zorkgpt.memory.storage.versions import observed, proven_wrong
 
 ChangeKind = Literal[
     "added",
@@ -360,7 +360,7 @@ def _with_change(document: Document, change: Change) -> Document:
     old, new = change.before, change.after
     assert old is not None
     section, index = _section_of(document, change.location_id, old)
-    kept = section.memories[_position(tuple(section.memories), old)]
+    kept = section.memories[_position(section.memories, old)]
     eol = document.eol(index)
     if new is None:
         return document.replaced(index, without(section, kept, eol))

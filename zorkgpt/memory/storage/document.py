@@ -99,7 +99,11 @@ class Document:
         return [self.section(index) for index in self.section_indexes.get(location_id, ())]
 
     def memories(self, location_id: PlaceKey) -> list[Memory]:
-        return [memory for section in self.sections_of(location_id) for memory in section.memories]
+        return [
+            memory
+            for shelf, at in self.section_indexes.get(location_id, ())
+            for memory in self.shelves[shelf].sections[at].memories
+        ]
 
     def all_memories(self) -> dict[PlaceKey, list[Memory]]:
         """Return the memories of each location that has any."""

@@ -3,7 +3,7 @@
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zorkgpt.memory.ids import give_ids
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey
@@ -53,10 +53,12 @@ class LocationSection:
     checksum: int
     """The CRC-32 of everything below heading and visits."""
     problems: tuple[Problem, ...] = ()
+    memories: tuple[Memory, ...] = field(init=False)
+    """The memories among the parts."""
 
-    @property
-    def memories(self) -> list[Memory]:
-        return [part.memory for part in self.parts if isinstance(part, Entry)]
+    def __post_init__(self) -> None:
+        memories = tuple([part.memory for part in self.parts if isinstance(part, Entry)])
+        object.__setattr__(self, "memories", memories)
 
 
 _HEADING = re.compile(r"## +Location +(-?[0-9]{1,18}|\"(?:[^\"\\\n]|\\.)+\")(?: *:[ \t]*([^\n]*))?[ \t\r]*(?:\n|\Z)")

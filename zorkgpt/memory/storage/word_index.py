@@ -15,7 +15,7 @@ from zorkgpt.memory.models import Memory, PlaceKey, episode_key
 from zorkgpt.memory.storage.document import Document, Shelf
 from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
-from zorkgpt.memory.versions import is_current
+from zorkgpt.memory.storage.versions import is_current
 
 log = get_logger(__name__)
 

@@ -9,7 +9,7 @@ from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
 from zorkgpt.memory.models import Persistence, PlaceKey
 from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.versions import is_current
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import with_article
 
 
