@@ -1,6 +1,6 @@
 """The players, and how a run chooses one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +13,10 @@ from zorkgpt.explore.archive import TrailReader
 from zorkgpt.llm.client import ModelStatus
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.explorer import Experiences, OfflineExplorer
+from zorkgpt.offline.offers import OFFERS, Offer
 from zorkgpt.offline.outcomes import remembered_outcome
 from zorkgpt.offline.scoring_plan import ScoringStep
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
@@ -64,12 +66,22 @@ def _model_player(services: "Services") -> Player:
     if services.llm is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
     agent = Agent(services.llm, services.config.context)
-    return StandIn(agent, _rules_player(services)) if services.options.stand_in else agent
+    return StandIn(agent, rules_player(services)) if services.options.stand_in else agent
 
 
-def _rules_player(services: "Services") -> Player:
-    senses = services.game if services.config.enable_critic else None
-    return OfflineExplorer(services.map.graph, services.recall, senses, _experience(services), services.options.seed)
+def rules_player(
+    services: "Services", behaviors: Sequence[Behavior] = BEHAVIORS, offers: Sequence[Offer] = OFFERS
+) -> Player:
+    """Return the rules player, with all behaviors and all kinds of actions unless others are given."""
+    return OfflineExplorer(
+        services.map.graph,
+        services.recall,
+        services.game if services.config.enable_critic else None,
+        _experience(services),
+        services.options.seed,
+        behaviors=behaviors,
+        offers=offers,
+    )
 
 
 def _experience(services: "Services") -> Experiences:
@@ -100,7 +112,7 @@ def _person(services: "Services") -> Player:
 
 PLAYERS: dict[str, Callable[["Services"], Player]] = {
     "model": _model_player,
-    "rules": _rules_player,
+    "rules": rules_player,
     "walkthrough": _walkthrough_player,
     "human": _person,
 }

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from game_interface.models import Item, Location, Observation
 from zorkgpt.memory.models import Memory, ZMachineContext
 from zorkgpt.memory.synthesis import SynthesisRequest
-from zorkgpt.offline.candidates import Nouns, Tier, candidates
+from zorkgpt.offline.candidates import Nouns
 from zorkgpt.offline.explorer import OfflineExplorer
+from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.phrases import shortened
-from zorkgpt.offline.state import PlaceNotes
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import PlayerContext, PlayerStopped
 from zorkgpt.world.graph import MapGraph
@@ -48,10 +48,10 @@ def test_the_noun_is_one_that_the_parser_knows():
 
 
 def test_exits_that_the_text_names_come_before_those_it_does_not():
-    tiers = {option.action: option.tier for option in candidates(NOW, Nouns(), named=("north",))}
-    assert tiers["north"] == Tier.NAMED_EXIT
-    assert tiers["west"] == Tier.OTHER_EXIT
-    assert tiers["take brass lamp"] == Tier.GATHER
+    explorer = OfflineExplorer(MapGraph())
+    described = replace(CONTEXT, room_description=CONTEXT.response)
+    tried = [explorer.get_action_with_reasoning(replace(described, turn=turn)).action for turn in range(1, 30)]
+    assert tried.index("take brass lamp") < tried.index("north") < tried.index("west")
 
 
 def test_the_same_is_not_tried_twice_at_a_place():

@@ -1,13 +1,11 @@
-"""Candidate actions at a place: directions, and the usual verbs on what is there, in words that the parser knows."""
+"""Candidate actions: the kinds of actions and their costs, and the words for them that the parser knows."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from enum import IntEnum
-from itertools import islice
 from typing import NamedTuple
 
-from game_interface.models import Item, Language, Observation, Scene, spelled_direction
-from zorkgpt.identity_cache import cached_by_identity
+from game_interface.models import Item, Language, Scene, spelled_direction
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 
@@ -148,80 +146,7 @@ class Candidate(NamedTuple):
     action: str
 
 
-Traits = Mapping[int, Mapping[str, bool]]
-"""Object number → the attributes whose meaning is known, and whether each is set."""
-
-# Kind, verb, needed attributes: if the meaning of any of these is known, the thing must have one of them, or not have
-# it ("!").
-_ActionPattern = tuple[Tier, str, tuple[str, ...]]
-_ALONE: tuple[_ActionPattern, ...] = (
-    (Tier.GATHER, "take", ("takeable",)),
-    (Tier.OPEN, "open", ("openable",)),
-    (Tier.INSPECT, "read", ("readable",)),
-    (Tier.INSPECT, "examine", ("!takeable",)),
-    (Tier.HANDLE, "enter", ("enterable", "vehicle", "door")),
-    (Tier.HANDLE, "push", ("!takeable",)),
-    (Tier.FIDDLE, "climb", ()),
-    (Tier.FIDDLE, "pull", ("!takeable",)),
-    (Tier.FIDDLE, "turn", ("!takeable",)),
-)
-_CARRIED: tuple[_ActionPattern, ...] = (
-    (Tier.LIGHT, "turn on", ("switchable", "light")),
-    (Tier.OPEN, "open", ("openable",)),
-    (Tier.INSPECT, "read", ("readable",)),
-    (Tier.INSPECT, "examine", ()),
-)
-_INSIDE: tuple[_ActionPattern, ...] = ((Tier.HANDLE, "take", ("takeable",)),)
-_MENTIONED: tuple[_ActionPattern, ...] = (
-    (Tier.HANDLE, "open", ()),
-    (Tier.COMBINE, "enter", ()),
-    (Tier.COMBINE, "push", ()),
-    (Tier.COMBINE, "climb", ()),
-    (Tier.FIDDLE, "take", ()),
-)
-_LIVING: tuple[_ActionPattern, ...] = ((Tier.GATHER, "take", ("takeable",)), (Tier.INSPECT, "examine", ()))
-_FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED, "living": _LIVING}
-_VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
-_UNTOLD: Mapping[str, bool] = {}
-_RECEIVER = ("animate",)
-"""Attributes of things that something can be given to."""
-_MAX_PAIRS = 48
 STEEP = ("up", "down", "in", "out")
-
-
-def candidates(
-    now: Observation,
-    nouns: Nouns,
-    *,
-    named: Collection[str] | None = (),
-    mentioned: Collection[str] = (),
-    locked: Collection[str] = (),
-    traits: Traits | None = None,
-) -> Iterator[Candidate]:
-    """Yield every action that could be tried here and now.
-
-    Args:
-        named: directions that the text of the place names; see `exit_candidates`.
-        mentioned: other words of the text that name something, besides the visible things.
-        locked: things that are known to be locked.
-        traits: attributes of what is here or carried; None: not known.
-    """
-    yield from exit_candidates(nouns, named)
-    in_hand = {item.num for item in now.inventory or ()}
-    inside = [item for item in now.carried or () if item.num not in in_hand]
-    told, understood = traits or {}, _understood(nouns)
-    for items, how in ((now.visible, "seen"), (now.inventory, "held"), (inside, "inside")):
-        for item in items or ():
-            # What a creature holds is guarded.
-            if (noun := nouns.name(item)) and not told.get(item.parent, _UNTOLD).get("animate"):
-                own = told.get(item.num, _UNTOLD)
-                yield from _of_thing(noun, _fitting(own)["living" if own.get("animate") else how], understood)
-    for noun in mentioned:
-        yield from _of_thing(noun, _fitting(_UNTOLD)["mentioned"], understood)
-    held = _names(now.inventory, nouns)
-    yield from (Candidate(Tier.COMBINE, f"unlock {one} with {other}") for one in locked for other in held)
-    if nouns.known("give"):
-        yield from islice(_gifts(now, held, nouns, told), _MAX_PAIRS)
 
 
 def exit_candidates(nouns: Nouns, named: Collection[str] | None) -> Iterator[Candidate]:
@@ -237,34 +162,3 @@ def exit_candidates(nouns: Nouns, named: Collection[str] | None) -> Iterator[Can
                 yield Candidate(Tier.BARE_EXIT, direction)
             else:
                 yield Candidate(Tier.NAMED_EXIT if direction in named else other, direction)
-
-
-def _understood(nouns: Nouns) -> set[str]:
-    """Return the verbs that the parser knows."""
-    return {verb for verb in _VERBS if nouns.known(verb.split()[0])}
-
-
-def _of_thing(noun: str, fitting: Iterable[tuple[Tier, str]], understood: Collection[str]) -> list[Candidate]:
-    return [Candidate(tier, f"{verb} {noun}") for tier, verb in fitting if verb in understood]
-
-
-@cached_by_identity
-def _fitting(told: Mapping[str, bool]) -> dict[str, list[tuple[Tier, str]]]:
-    """Return how a thing is known → the verbs that may be tried on it. Things with equal attributes share a mapping."""
-    return {how: [(tier, verb) for tier, verb, needed in forms if _may(told, needed)] for how, forms in _FORMS.items()}
-
-
-def _gifts(now: Observation, held: list[str], nouns: Nouns, traits: Traits) -> Iterator[Candidate]:
-    for item in now.visible or ():
-        noun = nouns.name(item)
-        if noun and _may(traits.get(item.num, _UNTOLD), _RECEIVER):
-            yield from (Candidate(Tier.COMBINE, f"give {other} to {noun}") for other in held if other != noun)
-
-
-def _may(told: Mapping[str, bool], needed: tuple[str, ...]) -> bool:
-    known = [told[bare] is (bare == name) for name in needed if (bare := name.removeprefix("!")) in told]
-    return not known or any(known)
-
-
-def _names(items: tuple[Item, ...] | None, nouns: Nouns) -> list[str]:
-    return list(dict.fromkeys(name for item in items or () if (name := nouns.name(item))))

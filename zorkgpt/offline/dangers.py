@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
 from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.scoring_plan import ScoringPlan
-from zorkgpt.offline.state import ExplorerState, PlaceNotes
 from zorkgpt.world.directions import canonical_direction
 from zorkgpt.world.graph import DangerousSpot, MapGraph
 from zorkgpt.world.movement import MoveKind
@@ -110,26 +110,25 @@ def _arrivals(graph: MapGraph, room: int) -> int:
 
 def closed(
     graph: MapGraph,
-    notes: Mapping[int, PlaceNotes],
-    state: ExplorerState,
+    places: Mapping[int, PlaceNotes],
+    notes: EpisodeNotes,
     plan: ScoringPlan,
-    blocked: Collection[tuple[int, str]],
-    notes_of: Callable[[int], PlaceNotes],
+    place: Callable[[int], PlaceNotes],
 ) -> frozenset[DangerousSpot]:
     """Return the exits and rooms that must not be entered now."""
-    shut: set[DangerousSpot] = set(blocked)
+    shut: set[DangerousSpot] = set(notes.blocked)
     died = deaths(graph)
-    for room, noted in notes.items():
+    for room, noted in places.items():
         if noted.deadly:
             died.update({(room, way): 1 for way, _ in noted.deadly if (room, way) not in died})
-        if noted.dark and not state.lit and not state.dares_dark:
+        if noted.dark and not notes.lit and not notes.dares_dark:
             shut.add(room)
     for (room, action), times in died.items():
-        unlit = notes_of(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
+        unlit = place(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
         # Where an exit was walked too, something beyond it was the cause; an action that scored as often is worth it.
         survived = graph.connection(room, action) is not None or plan.times(room, action) >= times
-        if not ((unlit and state.lit) or survived):
+        if not ((unlit and notes.lit) or survived):
             shut.add((room, action))
-    fled = state.fled_from.items()
-    shut.update(room for room, turns in fled if state.turn - turns[-1] < _AVOIDED_TURNS * 2 ** (len(turns) - 1))
+    fled = notes.fled_from.items()
+    shut.update(room for room, turns in fled if notes.turn - turns[-1] < _AVOIDED_TURNS * 2 ** (len(turns) - 1))
     return frozenset(shut)

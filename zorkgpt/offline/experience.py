@@ -82,7 +82,7 @@ class Experience:
         tries, effects = self.verbs.get(verb, (0, 0))
         return (effects + 1) / (tries + 2)
 
-    @property
+    @cached_property
     def holders(self) -> dict[int, set[str]]:
         """Place → where putting a thing scored there: "in case", "on table"."""
         found: dict[int, set[str]] = {}

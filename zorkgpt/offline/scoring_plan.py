@@ -3,9 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
+from typing import Annotated
+
+from pydantic import PlainSerializer
 
 from zorkgpt.explore.trail import Trail
 from zorkgpt.text import normalized_action
@@ -173,20 +175,27 @@ _MAX_WALKS = 40
 """Turns of walking towards one step."""
 
 
+@dataclass
+class PlanProgress:
+    """What was done of a plan in this episode. Steps are identified by their numbers."""
+
+    done: Annotated[set[int], PlainSerializer(sorted)] = field(default_factory=set)
+    failures: Counter[int] = field(default_factory=Counter)
+    failed_at: dict[int, int] = field(default_factory=dict)
+    """Step → the number of changes when it last failed."""
+    walks: Counter[int] = field(default_factory=Counter)
+    changes: int = 0
+    """How often something has changed, so that a step which failed may succeed."""
+    stuck: bool = False
+    """Whether no needed step can be done now, so that optional ones are worth a detour."""
+
+
 class ScoringPlan:
     """The steps of one episode in their order; a step that can't be done now is skipped until something has changed."""
 
     def __init__(self, steps: Iterable[ScoringStep] = ()) -> None:
-        self._steps = list(steps)
-        self._done: set[int] = set()
-        self._failures: Counter[int] = Counter()
-        self._failed_at: dict[int, int] = {}
-        """Step → the progress when it last failed."""
-        self._walks: Counter[int] = Counter()
-        self._progress = 0
-        self._stuck = False
-        """Whether no needed step can be done now, so that optional ones are worth a detour."""
-        self._is_told = False
+        self.steps = tuple(steps)
+        self.progress = PlanProgress()
 
     def next(
         self,
@@ -207,13 +216,13 @@ class ScoringPlan:
         last = self._last_needed(held)
         if last < 0:
             return None
-        for stuck in (False, True)[self._stuck :]:
-            self._stuck = stuck
-            for number, step in enumerate(self._steps[: last + 1]):
+        for stuck in (False, True)[self.progress.stuck :]:
+            self.progress.stuck = stuck
+            for number, step in enumerate(self.steps[: last + 1]):
                 may_help = stuck and (at_any_price or step.need is not Need.WHEN_STUCK)
                 wanted = may_help or step.need is Need.ALWAYS or (step.need is Need.IN_PASSING and step.place == here)
                 if wanted and self._can_do(number, held, routes) and is_safe(step):
-                    self._walks[number] += step.place != here
+                    self.progress.walks[number] += step.place != here
                     return step, routes.get(step.place, []) if step.place != here else []
         return None
 
@@ -223,67 +232,38 @@ class ScoringPlan:
         Args:
             action: only this action counts; None: any.
         """
-        scored = (step for step in self._steps if step.gain and step.place == place and action in (None, step.action))
+        scored = (step for step in self.steps if step.gain and step.place == place and action in (None, step.action))
         return max((step.times for step in scored), default=0)
 
     def note(self, place: int, action: str, *, failed: bool, changed: bool = False) -> None:
         """Note that an action was taken, by any player, or that it is known to fail now."""
-        self._progress += changed
-        for number, step in enumerate(self._steps):
-            if step.key == (place, action) and number not in self._done:
-                break
-        else:
+        progress = self.progress
+        progress.changes += changed
+        open_steps = (number for number, step in enumerate(self.steps) if number not in progress.done)
+        number = next((number for number in open_steps if self.steps[number].key == (place, action)), None)
+        if number is None:
             return
         if failed:
-            self._failures[number] += 1
-            self._failed_at[number] = self._progress
+            progress.failures[number] += 1
+            progress.failed_at[number] = progress.changes
         else:
-            self._done.add(number)
-            self._progress += 1
-            self._stuck = False
-
-    def changes(self) -> dict[str, Any]:
-        """Return the state as plain values for JSON; with the steps only on the first call."""
-        told = {
-            "steps": None if self._is_told else [asdict(step) for step in self._steps],
-            "done": sorted(self._done),
-            "failures": [[number, count] for number, count in self._failures.items()],
-            "failed_at": [[number, progress] for number, progress in self._failed_at.items()],
-            "walks": [[number, count] for number, count in self._walks.items()],
-            "progress": self._progress,
-            "stuck": self._stuck,
-        }
-        self._is_told = True
-        return told
-
-    def apply_changes(self, changes: dict[str, Any]) -> None:
-        """Restore the state that `changes` returned; all changes of an episode must be applied in order."""
-        if changes["steps"] is not None:
-            self._steps = [_step(told) for told in changes["steps"]]
-        self._done = set(changes["done"])
-        self._failures = Counter(dict(changes["failures"]))
-        self._failed_at = dict(changes["failed_at"])
-        self._walks = Counter(dict(changes["walks"]))
-        self._progress, self._stuck, self._is_told = changes["progress"], changes["stuck"], True
+            progress.done.add(number)
+            progress.changes += 1
+            progress.stuck = False
 
     def _last_needed(self, held: Collection[str]) -> int:
         """Return the number of the last open step that scores; -1 if there is none."""
-        for number, step in enumerate(self._steps):
+        for number, step in enumerate(self.steps):
             if step.yields and not step.gain and set(step.yields) <= set(held):
-                self._done.add(number)
-        pending = (number for number, step in enumerate(self._steps) if step.gain and self._is_open(number))
+                self.progress.done.add(number)
+        pending = (number for number, step in enumerate(self.steps) if step.gain and self._is_open(number))
         return max(pending, default=-1)
 
     def _is_open(self, number: int) -> bool:
-        return number not in self._done and self._failures[number] < _MAX_FAILURES and self._walks[number] < _MAX_WALKS
+        done, failures, walks = self.progress.done, self.progress.failures, self.progress.walks
+        return number not in done and failures[number] < _MAX_FAILURES and walks[number] < _MAX_WALKS
 
     def _can_do(self, number: int, held: Collection[str], routes: Mapping[int, list[str]]) -> bool:
-        step = self._steps[number]
-        waits = self._failed_at.get(number) == self._progress
+        step, progress = self.steps[number], self.progress
+        waits = progress.failed_at.get(number) == progress.changes
         return self._is_open(number) and not waits and step.place in routes and set(step.held) <= set(held)
-
-
-def _step(told: dict[str, Any]) -> ScoringStep:
-    return ScoringStep(
-        **told | {"held": tuple(told["held"]), "yields": tuple(told["yields"]), "need": Need(told["need"])}
-    )

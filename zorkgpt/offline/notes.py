@@ -1,11 +1,13 @@
-"""What the explorer keeps in mind from turn to turn, and its notes about each place."""
+"""The notes of the rules player in one episode: about the game as a whole, and about each place."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field, PlainSerializer
 
 from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.offline.advice import opens_a_menu
@@ -14,10 +16,14 @@ from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, remembered_ou
 from zorkgpt.offline.phrases import is_unlocked
 from zorkgpt.world.directions import canonical_direction
 
+_IN_ORDER = PlainSerializer(sorted)
+Names = Annotated[set[str], _IN_ORDER]
+PlaceAndAction = tuple[int, str]
+
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """What was done on the last turn."""
+    """The last turn."""
 
     place: int
     action: str
@@ -28,103 +34,80 @@ class LastTurn:
 
 
 @dataclass
-class ExplorerState:
-    """The explorer's state in one episode. Things are identified by the names that the parser accepts."""
+class EpisodeNotes:
+    """The notes about the game as a whole. Things are identified by the names that the parser accepts."""
 
     turn: int = 0
-    walking: tuple[int, str] | None = None
-    """The room and the exit that was taken on the last turn, to get somewhere else."""
     last: LastTurn | None = None
+    walking: PlaceAndAction | None = None
+    """The room and the exit that was taken on the last turn to get somewhere else."""
+    way_back: str | None = None
+    """The direction opposite to the one that led here."""
+    target: PlaceAndAction | None = None
+    """The destination of the player, and what it wants to try there."""
     held: tuple[str, ...] = ()
+    valued: Names = field(default_factory=set)
+    """Things that scored when they were taken."""
+    given_up: Names = field(default_factory=set)
+    """Things that are not to be taken again."""
+    blocked: Annotated[set[PlaceAndAction], _IN_ORDER] = field(default_factory=set)
+    """Exits that led nowhere on the last try."""
+
     lamp: str | None = None
     """The thing that was switched on last, as long as it gave light."""
+    useful: Names = field(default_factory=set)
+    """Things that give light."""
     in_the_dark: int | None = None
     """The current place, if nothing could be seen there."""
     dares_dark: bool = False
-    """Nothing else is left to try: dark places are entered without a light."""
+    """Whether dark places are entered without a light, because nothing else is left to try."""
+
     wanted: str | None = None
     """The action of the last turn, if it failed because too much is carried."""
     take_back: str | None = None
     """The thing that was put somewhere without effect on the last turn."""
-    way_back: str | None = None
-    """The direction opposite to the one that led here."""
-    valued: set[str] = field(default_factory=set)
-    """Things that scored when they were taken."""
-    useful: set[str] = field(default_factory=set)
-    """Things that give light."""
-    given_up: set[str] = field(default_factory=set)
-    """Things that are not to be taken again."""
-    blows: dict[str, int] = field(default_factory=dict)
-    """Blow → how often it was struck."""
-    replies: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Creature that was attacked → the first line of the last reply, and how often that came in a row."""
-    commands: int = 0
-    """How many commands were played."""
-    repeats: list[int] = field(default_factory=list)
-    """Earlier episodes that ended in a death and began with the same commands as this one has so far."""
-    proposed: str | None = None
-    """The last command that was proposed, normalized."""
-    foes: dict[int, list[str]] = field(default_factory=dict)
-    """Place → the creatures that were hostile there."""
-    fled_from: dict[int, list[int]] = field(default_factory=dict)
-    """Place → the turns on which the player fled from it."""
-    unblocked: int = 0
-    """How often the exits that were found closed were reopened because nothing else was left to try."""
-    holders: dict[int, list[str]] = field(default_factory=dict)
-    """Place → where things can be put there: "in case", "on table"."""
-
-    answered: dict[str, int] = field(default_factory=dict)
-    """Question → how often it was answered since the story last awaited a command."""
-    target: tuple[int, str] | None = None
-    """The place that the player is on its way to, and what it wants to try there."""
     left_behind: list[str] = field(default_factory=list)
     """Tools that were laid down here so that an exit can be passed."""
     laid_down: dict[str, int] = field(default_factory=dict)
     """Such a tool, wherever it was → the place."""
     opener: str | None = None
     """What opened the exit that was found closed on the last turn."""
-    openings: dict[str, int] = field(default_factory=dict)
-    """Such an action → how often it was repeated."""
+    repeated: dict[str, int] = field(default_factory=dict)
+    """Action that is repeated a few times only → how often it was."""
+    unblocked: int = 0
+    """How often the exits that were found closed were reopened because nothing else was left to try."""
+    holders: dict[int, list[str]] = field(default_factory=dict)
+    """Place → where things can be put there: "in case", "on table"."""
+
+    blows: dict[str, int] = field(default_factory=dict)
+    """Blow → how often it was struck."""
+    replies: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Creature that was attacked → the first line of the last reply, and how often that came in a row."""
+    foes: dict[int, list[str]] = field(default_factory=dict)
+    """Place → the creatures that were hostile there."""
+    fled_from: dict[int, list[int]] = field(default_factory=dict)
+    """Place → the turns on which the player fled from it."""
+
+    commands: int = 0
+    """How many commands were played."""
+    proposed: str | None = None
+    """The last command that was proposed, normalized."""
+    repeats: list[int] = field(default_factory=list)
+    """Earlier episodes that ended in a death and began with the same commands as this one has so far."""
+    answered: dict[str, int] = field(default_factory=dict)
+    """Question → how often it was answered since the story last awaited a command."""
 
     @property
     def lit(self) -> bool:
         return self.lamp is not None and self.lamp in self.held
 
-    def note_tools(self, here: int, seen: Collection[str | None]) -> None:
-        """Forget which tools were laid down that are held again, or not seen any more where the player is."""
-        self.laid_down = {
-            thing: place
-            for thing, place in self.laid_down.items()
-            if thing not in self.held and (place != here or thing in seen)
-        }
+    def may_repeat(self, action: str, limit: int) -> bool:
+        """Return whether an action was repeated less often than this."""
+        return self.repeated.get(action, 0) < limit
 
-    def to_dict(self) -> dict[str, Any]:
-        state = {each.name: getattr(self, each.name) for each in fields(self)}
-        state |= {name: sorted(value) for name, value in state.items() if isinstance(value, set)}
-        last = self.last
-        state["last"] = [last.place, last.action, last.score, last.aboard] if last else None
-        state["blows"] = dict(self.blows)
-        state["laid_down"] = dict(self.laid_down)
-        state["replies"] = {name: list(reply) for name, reply in self.replies.items()}
-        state["repeats"] = list(self.repeats)
-        state["foes"] = {str(room): list(names) for room, names in self.foes.items()}
-        state["fled_from"] = {str(room): list(turns) for room, turns in self.fled_from.items()}
-        state["holders"] = {str(room): list(names) for room, names in self.holders.items()}
-        return state
-
-    @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "ExplorerState":
-        told = dict(state)
-        told |= {name: set(told[name]) for name in ("valued", "useful", "given_up")}
-        told["walking"] = tuple(told["walking"]) if told["walking"] else None
-        told["held"] = tuple(told["held"])
-        told["target"] = tuple(told["target"]) if told["target"] else None
-        told["last"] = LastTurn(*told["last"]) if told["last"] else None
-        told["replies"] = {name: (said, times) for name, (said, times) in told["replies"].items()}
-        told["foes"] = {int(room): list(names) for room, names in told["foes"].items()}
-        told["fled_from"] = {int(room): list(turns) for room, turns in told["fled_from"].items()}
-        told["holders"] = {int(room): list(names) for room, names in told["holders"].items()}
-        return cls(**told)
+    def count(self, action: str) -> None:
+        """Count a repetition of an action."""
+        self.repeated[action] = self.repeated.get(action, 0) + 1
 
 
 _ORDER = list(ActionOutcome)
@@ -147,26 +130,24 @@ class PlaceNotes:
 
     visited: bool = False
     """Whether it was visited in this episode."""
-    done: set[str] = field(default_factory=set)
+    done: Names = field(default_factory=set)
     """Actions taken in this episode."""
     remembered: dict[str, ActionOutcome] = field(default_factory=dict)
-    known_before: frozenset[str] = frozenset()
-    """Actions with memories when the episode began."""
     failed_before: dict[str, str] = field(default_factory=dict)
     """Actions that had no effect here in earlier episodes → the response."""
     barren: dict[str, int] = field(default_factory=dict)
     """Actions of earlier episodes → in how many they were done here without points."""
-    barren_places: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    barren_places: Annotated[Mapping[str, int], Field(exclude=True)] = field(default_factory=dict)
     """Action → at how many places it was done without points in earlier episodes; all places share it."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Actions that failed → the response."""
-    in_vain: set[str] = field(default_factory=set)
+    in_vain: Names = field(default_factory=set)
     """Actions that had no effect when they were last tried in this episode."""
     reopened: Counter[str] = field(default_factory=Counter)
     """Failed actions whose things have changed since → how often, in this episode."""
     offered: dict[str, Tier] = field(default_factory=dict)
     """Actions that could be tried when the place was last seen in this episode → their kinds."""
-    portable: frozenset[str] = frozenset()
+    portable: Annotated[frozenset[str], _IN_ORDER] = frozenset()
     """Of these, the actions with things that are carried, which need not be taken here."""
     mentioned: dict[str, None] = field(default_factory=dict)
     """Words of this episode's texts that name something here, besides the visible things; an ordered set."""
@@ -177,57 +158,18 @@ class PlaceNotes:
     walked: Counter[str] = field(default_factory=Counter)
     """Exit or other action → how often it was taken in this episode."""
     dark: bool = False
-    _read: tuple[tuple[str, str, str, int | None], ...] | None = field(default=None, repr=False, compare=False)
+    everywhere: Names = field(default_factory=set)
+    """Actions that need not be tried at other places either."""
+    read: Annotated[tuple[tuple[str, str, str, int | None], ...] | None, Field(exclude=True)] = None
     """The fields of the memories that were last read."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "visited": self.visited,
-            "done": sorted(self.done),
-            "remembered": dict(self.remembered),
-            "known_before": sorted(self.known_before),
-            "failed_before": self.failed_before,
-            "barren": self.barren,
-            "refusals": dict(self.refusals),
-            "in_vain": sorted(self.in_vain),
-            "reopened": dict(self.reopened),
-            "offered": dict(self.offered),
-            "portable": sorted(self.portable),
-            "mentioned": list(self.mentioned),
-            "advice": list(self.advice),
-            "grammar_tries": self.grammar_tries,
-            "walked": dict(self.walked),
-            "dark": self.dark,
-        }
-
-    @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> "PlaceNotes":
-        return cls(
-            visited=state["visited"],
-            done=set(state["done"]),
-            remembered={action: ActionOutcome(outcome) for action, outcome in state["remembered"].items()},
-            known_before=frozenset(state["known_before"]),
-            failed_before=dict(state["failed_before"]),
-            barren=dict(state["barren"]),
-            refusals=dict(state["refusals"]),
-            in_vain=set(state["in_vain"]),
-            reopened=Counter(state["reopened"]),
-            offered={action: Tier(tier) for action, tier in state["offered"].items()},
-            mentioned=dict.fromkeys(state["mentioned"]),
-            portable=frozenset(state["portable"]),
-            grammar_tries=state["grammar_tries"],
-            advice=dict.fromkeys(state["advice"]),
-            walked=Counter(state["walked"]),
-            dark=state["dark"],
-        )
 
     def learn(self, memories: Iterable[Memory]) -> None:
         """Read the memories of this place, if they have changed."""
         memories = list(memories)
         told = tuple((memory.title, memory.text, memory.outcome, memory.score_change) for memory in memories)
-        if told == self._read:
+        if told == self.read:
             return
-        self._read, self.remembered = told, {}
+        self.read, self.remembered = told, {}
         for memory in memories:
             known = remembered_outcome(memory)
             if known and not opens_a_menu(known[0]):

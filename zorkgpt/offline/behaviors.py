@@ -1,0 +1,355 @@
+"""The behaviors of the rules player. On each turn, the first one of `BEHAVIORS` that has an action decides."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Protocol
+
+from zorkgpt.offline import dangers
+from zorkgpt.offline.candidates import Tier, exit_candidates, words_of
+from zorkgpt.offline.exploring import DANGER_COST, explore
+from zorkgpt.offline.outcomes import ActionOutcome
+from zorkgpt.offline.phrases import is_hostile
+from zorkgpt.offline.questions import answers_to
+from zorkgpt.offline.scoring_plan import ScoringStep
+from zorkgpt.offline.view import SOMEWHERE, TurnView
+from zorkgpt.player import AgentDecision
+from zorkgpt.text import normalized_action
+from zorkgpt.world.directions import canonical_direction, exit_name
+from zorkgpt.world.graph import DangerousSpot
+
+_MAX_BLOWS = 15
+"""The most blows against one enemy with one weapon."""
+_SAME_REPLIES = 3
+"""After how many equal replies in a row an attack counts as useless: chance would have said something else."""
+_MAX_TAKEN = 3
+"""How often in an episode the same light is taken up again."""
+_MAX_DROPS = 4
+"""How often in an episode the same thing is laid down because too much is carried."""
+_MAX_UNBLOCKED = 3
+"""How often in an episode the exits that were closed are tried once more because nothing else is left."""
+
+
+class Behavior(Protocol):
+    """A function that may choose the action of a turn. The first sentence of its docstring says why it exists."""
+
+    __name__: str
+
+    def __call__(self, turn: TurnView, /) -> AgentDecision | None:
+        """Return an action with its reason; None to leave the turn to the next behavior."""
+        ...
+
+
+def answer_question(turn: TurnView) -> AgentDecision | None:
+    """A story that asks something takes no commands, so give a few answers, each once."""
+    question, notes = turn.context.observation.question, turn.notes
+    if question is None:
+        notes.answered.clear()
+        return None
+    notes.last = notes.walking = None
+    given, answers = notes.answered.get(question, 0), answers_to(question)
+    if given >= len(answers):
+        return None
+    notes.answered[question] = given + 1
+    return AgentDecision(answers[given], "The game asks something instead of awaiting a command.")
+
+
+def break_deadly_repetition(turn: TurnView) -> AgentDecision | None:
+    """With the same seed, the same commands end in the same death, so let a turn pass before it."""
+    notes, deaths = turn.notes, turn.episode.experience.deaths
+    # Not every story knows the word, and not every critic lets it pass.
+    if turn.context.refused is not None or not any(
+        len(deaths[episode]) == notes.commands for episode in notes.repeats if episode in deaths
+    ):
+        return None
+    return AgentDecision("wait", "With the same commands, an earlier episode went from here to its death.")
+
+
+def fight(turn: TurnView) -> AgentDecision | None:
+    """Who attacks won't stop, so strike with a weapon while there is a chance to win."""
+    if turn.scene is None:
+        return None
+    lost, notes = _lost_fights(turn), turn.notes
+    held = turn.context.observation.inventory or ()
+    weapons = turn.names(item for item in held if turn.attributes(item).get("weapon"))
+    for enemy in _enemies(turn, lost):
+        if enemy in lost.roaming or notes.replies.get(enemy, ("", 0))[1] >= _SAME_REPLIES:
+            continue
+        strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
+        for strike in sorted(strikes, key=lambda each: each in lost.fatal):
+            if strike not in lost.hopeless and notes.blows.get(strike, 0) < _MAX_BLOWS:
+                notes.blows[strike] = notes.blows.get(strike, 0) + 1
+                return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
+    return None
+
+
+def take_weapon(turn: TurnView) -> AgentDecision | None:
+    """A fight needs a weapon, so take up the first one that lies about."""
+    now, place = turn.context.observation, turn.place
+    if turn.scene is None or any(turn.attributes(item).get("weapon") for item in now.inventory or ()):
+        return None
+    # A weapon that a creature wields can't be taken.
+    free = (each for each in now.visible or () if not turn.scene.attributes.get(each.parent, {}).get("animate"))
+    weapon = next(iter(turn.names(item for item in free if turn.attributes(item).get("weapon"))), None)
+    action = f"take {weapon}"
+    was_tried = action in place.done or action in place.refusals or action in place.failed_before
+    if weapon is None or weapon in turn.notes.left_behind or was_tried:
+        return None
+    turn.mark_done(action)
+    return AgentDecision(action, "Somebody may mean harm some day.")
+
+
+def flee(turn: TurnView) -> AgentDecision | None:
+    """Who can't be fought can be left, so go on by an untried exit or else back."""
+    notes, place = turn.notes, turn.place
+    if turn.scene is None or not any(_enemies(turn, _lost_fights(turn))) or not (ways := turn.open_exits()):
+        return None
+    way = None
+    if notes.last is None or notes.last.place != turn.here:
+        way = next((action for _, action in place.left if place.offered.get(action) is Tier.NAMED_EXIT), None)
+    if way is not None:
+        turn.mark_done(way)
+    else:
+        way = notes.way_back if notes.way_back in ways else ways[notes.turn % len(ways)]
+    notes.walking = turn.here, way
+    notes.fled_from.setdefault(turn.here, []).append(notes.turn)
+    return AgentDecision(way, "Somebody here means harm, and is better not fought.")
+
+
+def take_light(turn: TurnView) -> AgentDecision | None:
+    """Without a light the dark stays closed, so take up one that was lost, as after a death."""
+    notes, names = turn.notes, turn.names(turn.context.observation.visible)
+    lights = (f"take {name}" for name in names if name in notes.useful and name not in notes.held)
+    action = next((action for action in lights if notes.may_repeat(action, _MAX_TAKEN)), None)
+    if action is None:
+        return None
+    notes.count(action)
+    return AgentDecision(action, "It has given light, and lies here.")
+
+
+def open_again(turn: TurnView) -> AgentDecision | None:
+    """An exit that was opened once and is closed again opens by the same action."""
+    action, turn.notes.opener = turn.notes.opener, None
+    if action is None or not turn.is_valid(action):
+        return None
+    turn.unblock()
+    turn.mark_done(action)
+    if action.startswith("drop "):
+        _lay_down(turn, action.removeprefix("drop "), is_tool=True)
+    return AgentDecision(action, "An exit is closed that this has opened before.")
+
+
+def take_back(turn: TurnView) -> AgentDecision | None:
+    """What scored nothing where it was put may score elsewhere."""
+    thing = turn.notes.take_back
+    return AgentDecision(f"take {thing}", "It was not worth anything there.") if thing is not None else None
+
+
+def leave_vehicle(turn: TurnView) -> AgentDecision | None:
+    """A vehicle can't go everywhere, so leave it where a direction led nowhere."""
+    last = turn.notes.last
+    stayed = turn.context.observation.vehicle is not None and last is not None and last.place == turn.here
+    if last is None or not stayed or not last.aboard or canonical_direction(last.action) in (None, "out"):
+        return None
+    turn.unblock()
+    turn.place.unmark(last.action)
+    return AgentDecision("out", "This vehicle does not go there: out of it.")
+
+
+def make_room(turn: TurnView) -> AgentDecision | None:
+    """Hands are soon full, so lay down what was of no use."""
+    notes, wanted = turn.notes, turn.notes.wanted
+    if wanted is None or (thing := _useless(turn, wanted)) is None:
+        return None
+    notes.count(f"drop {thing}")
+    held = turn.context.observation.inventory or ()
+    weapons = turn.names(item for item in held if turn.attributes(item).get("weapon"))
+    _lay_down(turn, thing, is_tool=thing in notes.valued.union(weapons))
+    notes.blocked.discard((turn.here, exit_name(wanted)))
+    turn.place.unmark(wanted, reopened=True)
+    notes.target = turn.here, wanted
+    return AgentDecision(f"drop {thing}", "Too much is carried, and this was good for nothing yet.")
+
+
+def leave_the_dark(turn: TurnView) -> AgentDecision | None:
+    """Nothing can be done in the dark and something may kill, so make light or go."""
+    notes, place = turn.notes, turn.place
+    if notes.in_the_dark != turn.here or notes.lit or notes.dares_dark:
+        return None
+    for noun in notes.held:
+        action = f"turn on {noun}"
+        worth_it = action in place.offered or noun in notes.useful
+        if worth_it and action not in place.done and turn.is_valid(action):
+            turn.mark_done(action)
+            return AgentDecision(action, "It is dark here.")
+    for way in turn.open_exits():
+        return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
+    back = notes.way_back
+    if back and back not in place.done and back not in place.refusals:
+        place.mark(back)
+        return AgentDecision(back, "It is dark here, and nothing gives light: back.")
+    return None
+
+
+def explore_for_rewards(turn: TurnView) -> AgentDecision | None:
+    return explore(turn, limit=0)
+
+
+def follow_plan(turn: TurnView) -> AgentDecision | None:
+    """What scored in earlier episodes scores again, so repeat it and what it needs, except in dangerous places."""
+    feared = dangers.dangerous_rooms(turn.graph, turn.episode.plan)
+    return _follow_plan(turn, turn.episode.closed() | feared, at_any_price=False)
+
+
+def explore_safely(turn: TurnView) -> AgentDecision | None:
+    """What is untried may score, so try it, the most promising and nearest first."""
+    return explore(turn, limit=DANGER_COST)
+
+
+def follow_plan_at_any_price(turn: TurnView) -> AgentDecision | None:
+    """Points behind a dangerous place are worth the risk once nothing cheaper is left."""
+    return _follow_plan(turn, turn.episode.closed())
+
+
+def explore_everything(turn: TurnView) -> AgentDecision | None:
+    """What is unlikely or dangerous may still score, so try it when nothing better is left."""
+    return explore(turn)
+
+
+def retry(turn: TurnView) -> AgentDecision | None:
+    """The world has changed since an action failed, so try it again before doing nothing."""
+    notes = turn.notes
+    failed = frozenset(map(normalized_action, turn.context.failed_here))
+    if turn.place.retry(failed):
+        return explore(turn)
+    darkness = not notes.lit and any(place.dark for place in turn.episode.places.values())
+    if darkness and not notes.dares_dark:
+        notes.dares_dark = True
+    elif notes.blocked and notes.unblocked < _MAX_UNBLOCKED:
+        notes.unblocked += 1
+        notes.blocked.clear()
+    else:
+        return None
+    return _follow_plan(turn, turn.episode.closed()) or explore(turn)
+
+
+def wander(turn: TurnView) -> AgentDecision | None:
+    """Creatures and chance change the world meanwhile, so take the exit that was taken least, or wait."""
+    ways, here = turn.open_exits(), turn.here
+    if not ways and here == SOMEWHERE:
+        failed = set(map(normalized_action, turn.context.failed_here))
+        ways = [way.action for way in exit_candidates(turn.episode.nouns, ()) if way.action not in failed]
+    if ways:
+        walked = turn.place.walked
+        way = min(ways, key=lambda way: (walked[exit_name(way)], _walks_before(turn, way)))
+        turn.notes.walking = here, way
+        return AgentDecision(normalized_action(way), "Nothing is left to try; walking on by the least-taken way.")
+    aboard = turn.context.observation.vehicle is not None
+    return AgentDecision("out" if aboard else "wait", "Nothing is left to try.")
+
+
+BEHAVIORS: tuple[Behavior, ...] = (
+    answer_question,
+    break_deadly_repetition,
+    fight,
+    take_weapon,
+    flee,
+    take_light,
+    open_again,
+    take_back,
+    leave_vehicle,
+    make_room,
+    leave_the_dark,
+    explore_for_rewards,
+    follow_plan,
+    explore_safely,
+    follow_plan_at_any_price,
+    explore_everything,
+    retry,
+    wander,
+)
+
+
+def _lost_fights(turn: TurnView) -> dangers.LostFights:
+    fatal = [action for action, outcome in turn.place.remembered.items() if outcome is ActionOutcome.KILLS]
+    episodes = turn.episode.experience.episodes
+    return dangers.lost_fights(turn.graph, turn.here, turn.place.barren, episodes, fatal)
+
+
+def _enemies(turn: TurnView, lost: dangers.LostFights) -> Iterator[str]:
+    """Yield the creatures that the text calls hostile, or did at this place; those struck last, and known killers."""
+    response, notes = turn.context.response, turn.notes
+    said = words_of(response) if is_hostile(response) else []
+    struck = notes.last.action if notes.last else ""
+    for being in turn.context.observation.visible or ():
+        name = turn.episode.nouns.name(being)
+        if not name or not turn.attributes(being).get("animate"):
+            continue
+        known = notes.foes.get(turn.here, [])
+        is_hostile_now = name.split()[-1] in said or struck.startswith(f"attack {name} ")
+        if name in known or name in lost.killers or is_hostile_now:
+            if name not in known:
+                notes.foes[turn.here] = [*known, name]
+            yield name
+
+
+def _useless(turn: TurnView, wanted: str) -> str | None:
+    """Return a carried thing that was of no use so far.
+
+    Where too much is carried for an exit, a tool is left behind too, and of several things that were worth points one;
+    but no light.
+    """
+    notes = turn.notes
+    tools: list[str] = []
+    valued: list[str] = []
+    for item in turn.context.observation.inventory or ():
+        name, attributes = turn.episode.nouns.name(item), turn.attributes(item)
+        may_drop = name and name not in notes.useful and notes.may_repeat(f"drop {name}", _MAX_DROPS)
+        if not name or not may_drop or attributes.get("light"):
+            continue
+        if name in notes.valued:
+            valued.append(name)
+        elif not (attributes.get("weapon") or attributes.get("tool")):
+            return name
+        else:
+            tools.append(name)
+    if wanted.startswith("take "):
+        return None
+    return next(chain(tools, valued[1:]), None)
+
+
+def _lay_down(turn: TurnView, thing: str, *, is_tool: bool) -> None:
+    """Note that a thing is dropped: a tool until the player comes here again, anything else for good."""
+    if is_tool:
+        turn.notes.left_behind.append(thing)
+        turn.notes.laid_down[thing] = turn.here
+    else:
+        turn.notes.given_up.add(thing)
+
+
+def _follow_plan(turn: TurnView, shut: frozenset[DangerousSpot], *, at_any_price: bool = True) -> AgentDecision | None:
+    """Return the next step of the plan that can be done now, or the next move towards it."""
+    plan, graph, here = turn.episode.plan, turn.graph, turn.here
+
+    def is_safe(step: ScoringStep) -> bool:
+        return (step.place, step.action) not in shut and graph.leads_to(step.place, step.action) not in shut
+
+    routes = graph.routes(here, dangers=shut)
+    held = frozenset(item.name for item in turn.context.observation.inventory or ())
+    while found := plan.next(here, held, routes, is_safe, at_any_price=at_any_price):
+        step, route = found
+        scored = f"{step.action!r} scored {step.gain}" if step.gain else f"{step.action!r} led to points"
+        if route:
+            turn.notes.walking = here, route[0]
+            name = graph.rooms[step.place].name
+            return AgentDecision(route[0], f"On the way to {name}, where {scored} in an earlier episode.")
+        turn.mark_done(step.action)
+        if turn.is_valid(step.action):
+            return AgentDecision(step.action, f"In an earlier episode {scored} here.")
+        plan.note(here, step.action, failed=True)
+    return None
+
+
+def _walks_before(turn: TurnView, way: str) -> int:
+    """Return how often an exit was walked in all episodes."""
+    connection = turn.graph.connection(turn.here, way)
+    return connection.walks if connection else 0

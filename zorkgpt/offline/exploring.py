@@ -1,0 +1,169 @@
+"""The search for the cheapest action that is left to try: the cost of its kind, of the walk, and of the danger."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from zorkgpt.offline import dangers
+from zorkgpt.offline.candidates import COST, Tier
+from zorkgpt.offline.notes import DEADLY, PlaceNotes
+from zorkgpt.offline.outcomes import ActionOutcome
+from zorkgpt.offline.view import TurnView
+from zorkgpt.player import AgentDecision
+from zorkgpt.world.directions import canonical_direction
+
+_PUT_COST = 1.0
+"""The cost of putting a thing that was worth points into something that may be its place."""
+_PROVEN_COST = -10.0
+"""The cost of putting it where other things have scored: it is worth so many steps."""
+_DANGER_COSTS = ((0, 0.0), (2, 15.0), (sys.maxsize, 40.0))
+"""The most deaths at a place or on the way to it, and the steps that they add to its distance."""
+DANGER_COST = _DANGER_COSTS[-1][1]
+_DEADLY_EXIT_COST = 20.0
+"""The cost for each death by an exit, which may lead somewhere all the same."""
+_KNOWN_STEP_COST = 0.25
+"""The cost of a step after the first episode: what is worth trying near the beginning has been tried by then."""
+
+
+class Choice(NamedTuple):
+    """An action that is left to try."""
+
+    cost: float
+    action: str
+    room: int
+    route: list[str]
+    """The exits to take from here to the room."""
+
+
+def explore(turn: TurnView, limit: float | None = None) -> AgentDecision | None:
+    """Return the cheapest action left to try, or the first step to it; None if none costs less than the limit."""
+    notes = turn.notes
+    while best := _Search(turn).best():
+        if limit is not None and best.cost >= limit:
+            return None
+        place = turn.episode.place(best.room)
+        if best.route:
+            notes.walking, notes.target = (turn.here, best.route[0]), (best.room, best.action)
+            name = turn.graph.rooms[best.room].name if best.room in turn.graph.rooms else str(best.room)
+            return AgentDecision(best.route[0], f"On the way to {name}, where {best.action!r} is left to try.")
+        turn.mark_done(best.action)
+        # Where a memory has led the player, the story itself may say that it no longer holds.
+        is_target = notes.target == (turn.here, best.action) and best.action in place.remembered
+        if turn.is_valid(best.action) or is_target:
+            return AgentDecision(best.action, _reason(place, best.action))
+    return None
+
+
+class _Search:
+    def __init__(self, turn: TurnView) -> None:
+        self._turn = turn
+        self._experience = turn.episode.experience
+        self._deadly_walks = dangers.deadly_walks(turn.graph)
+        self._deadly_exits = dangers.deadly_exits(turn.graph)
+        self._step_cost = _KNOWN_STEP_COST if self._experience.episodes else 1.0
+
+    def best(self) -> Choice | None:
+        """Return the cheapest action left to try, in the nearest place of several."""
+        turn, step = self._turn, self._step_cost
+        best = self._cheaper(turn.here, [], None)
+        least = _PROVEN_COST if self._experience.holders and turn.notes.valued.intersection(turn.notes.held) else 0
+        # Nothing elsewhere is cheaper than a single step, as a rule.
+        if best is None or best.cost > step + least:
+            shut, reached = turn.episode.closed(), {turn.here}
+            for deaths, cost in _DANGER_COSTS:
+                feared = dangers.dangerous_rooms(turn.graph, turn.episode.plan, deaths)
+                for room, route in turn.graph.routes(turn.here, dangers=shut | feared).items():
+                    if room not in reached and (best is None or step * len(route) + cost + least < best.cost):
+                        best = self._cheaper(room, route, best, cost)
+                    reached.add(room)
+        return best
+
+    def _cheaper(self, room: int, route: list[str], best: Choice | None, danger: float = 0) -> Choice | None:
+        walk = self._step_cost * len(route) + danger
+        for cost, action in self._options(room, elsewhere=bool(route)):
+            cost += self._risk(room, action) + walk
+            if best is None or cost < best.cost:
+                best = Choice(cost, action, room, route)
+        return best
+
+    def _risk(self, room: int, action: str) -> float:
+        """Return what the danger of an untried exit costs: places of one name are taken to be of a kind."""
+        rooms = self._turn.graph.rooms
+        is_deadly = action in self._deadly_exits.get(room, {})
+        if is_deadly or room not in rooms or not canonical_direction(action):
+            return 0
+        deadly = self._deadly_walks[rooms[room].name]
+        return next(cost for most, cost in _DANGER_COSTS if deadly <= most)
+
+    def _options(self, room: int, *, elsewhere: bool) -> Iterable[tuple[float, str]]:
+        place, notes = self._turn.episode.place(room), self._turn.notes
+        refused = self._experience.refused.get(room, frozenset())
+        idle = place.portable | refused if elsewhere else {f"take {thing}" for thing in notes.left_behind}
+        idle = {*idle, *(f"take {thing}" for thing in notes.given_up), *self._deadly_ways(room)}
+        walked = {way for way in self._turn.graph.exits(room) if place.walked[way]}
+        if not elsewhere and notes.target and notes.target[0] == room and notes.target[1] in place.remembered:
+            # What a memory made the player come here for comes first: if it no longer holds, that will be known.
+            yield 0.0, notes.target[1]
+        yield from islice((option for option in place.left if option[1] not in idle | walked), 1)
+        if not place.visited and room not in self._experience.left:
+            yield COST[Tier.HANDLE], "look around"
+        for errand in (self._fetch, self._risk_again, self._put_away, self._unlock):
+            yield from errand(room, elsewhere=elsewhere)
+
+    def _fetch(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
+        """Fetch a tool that was laid down so that an exit could be passed."""
+        for thing, place in self._turn.notes.laid_down.items():
+            fetch = f"take {thing}"
+            # What had to be laid down again on the way back stays there.
+            is_new = fetch not in self._turn.episode.place(room).done
+            if place == room and is_new and (elsewhere or thing not in self._turn.notes.left_behind):
+                yield 0.0, fetch
+
+    def _risk_again(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
+        """Take a deadly exit again, which may lead somewhere all the same."""
+        place = self._turn.episode.place(room)
+        # Where a death has been the end so far, none is risked twice.
+        for way, times in self._deadly_ways(room).items() if self._experience.survives_death else ():
+            is_lit = self._turn.notes.lit or place.remembered[way] is not ActionOutcome.KILLS_UNLIT
+            if way not in place.done and is_lit:
+                yield _DEADLY_EXIT_COST * times, way
+
+    def _put_away(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
+        """Put what was worth points where things scored before, or into whatever may be the right place."""
+        place, notes = self._turn.episode.place(room), self._turn.notes
+        known = self._experience.holders
+        proven = known.get(room, ())
+        holders = notes.holders.get(room) or sorted(proven)
+        for noun in notes.held if holders else ():
+            for holder in holders:
+                if noun in notes.valued - notes.useful and place.is_fresh(action := f"put {noun} {holder}"):
+                    # As long as no place is known to be the right one, any may be.
+                    unproven = COST[Tier.HANDLE] if known else _PUT_COST
+                    yield _PROVEN_COST if holder in proven else unproven, action
+
+    def _unlock(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
+        """Bring what is carried to what is locked elsewhere."""
+        place = self._turn.episode.place(room)
+        for lock in place.locked if elsewhere else ():
+            for key in self._turn.notes.held:
+                if place.is_fresh(action := f"unlock {lock} with {key}"):
+                    yield COST[Tier.COMBINE] + place.cost_of_repeating(action), action
+
+    def _deadly_ways(self, room: int) -> dict[str, int]:
+        """Return the exits by which nobody came out alive → deaths; not those where memory blames somebody else."""
+        remembered = self._turn.episode.place(room).remembered
+        return {way: times for way, times in self._deadly_exits.get(room, {}).items() if remembered.get(way) in DEADLY}
+
+
+def _reason(place: PlaceNotes, action: str) -> str:
+    remembered = place.remembered.get(action)
+    if remembered is None:
+        tier = place.offered.get(action)
+        kind = tier.name.lower().replace("_", " ") if tier is not None else "put away"
+        return f"Not tried here yet ({kind})."
+    if remembered in DEADLY:
+        return "It was deadly before, and may lead on all the same."
+    if action in place.reopened:
+        return "It failed before, but something about it has changed."
+    return f"Memory says that it {remembered}."

@@ -1,0 +1,180 @@
+"""What the rules player notes of a turn: the result of its last action, and what it finds where it is."""
+
+import re
+from collections.abc import Sequence
+
+from zorkgpt.offline import dangers
+from zorkgpt.offline.candidates import STEEP
+from zorkgpt.offline.notes import LastTurn
+from zorkgpt.offline.offers import Offer, holders, note_offers
+from zorkgpt.offline.phrases import is_dark, is_laden
+from zorkgpt.offline.view import TurnView
+from zorkgpt.text import normalized_action
+from zorkgpt.world.directions import OPPOSITE, canonical_direction, exit_name
+
+_MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
+"""Actions that may open an exit."""
+_MAX_OPENED = 3
+"""How often in an episode the same action is repeated to open an exit."""
+_MAX_RELIT = 3
+"""How often at one place a light that has gone out is switched on again."""
+
+
+def compare_with_deaths(turn: TurnView) -> None:
+    """Note in which earlier episodes that ended in a death the commands were the same so far."""
+    notes, deaths = turn.notes, turn.episode.experience.deaths
+    if notes.proposed is None:
+        notes.repeats = sorted(deaths)
+        return
+    at, last = notes.commands, (notes.proposed,)
+    notes.repeats = [episode for episode in notes.repeats if deaths.get(episode, ())[at : at + 1] == last]
+    notes.commands += 1
+
+
+def observe_result(turn: TurnView) -> None:
+    """Note the result of the last action."""
+    notes = turn.notes
+    notes.wanted = notes.take_back = None
+    if notes.last is None:
+        return
+    last, failed = notes.last, False
+    _note_gains(turn, last)
+    turn.episode.place(last.place).walked[exit_name(last.action)] += 1
+    turn.episode.touched.add(last.place)
+    if turn.here == last.place:
+        failed = last.action in map(normalized_action, turn.context.failed_here)
+        if failed:
+            turn.place.refusals[last.action] = turn.context.response
+        (turn.place.in_vain.add if failed else turn.place.in_vain.discard)(last.action)
+    turn.episode.plan.note(last.place, exit_name(last.action), failed=failed, changed=bool(turn.context.changed))
+
+
+def _note_gains(turn: TurnView, last: LastTurn) -> None:
+    """Note what scored, what gives light, what was too heavy, and the way back."""
+    notes, stayed, response = turn.notes, last.place == turn.here, turn.context.response
+    score = turn.context.observation.score
+    scored = last.score is not None and score is not None and score > last.score
+    verb, _, rest = last.action.partition(" ")
+    if verb == "attack":
+        enemy, reply = rest.partition(" with ")[0], response.strip().partition("\n")[0]
+        before, times = notes.replies.get(enemy, ("", 0))
+        notes.replies[enemy] = reply, times + 1 if reply == before else 1
+    if verb == "take":
+        if scored:
+            notes.valued.add(rest)
+        if stayed and is_laden(response):
+            notes.wanted = last.action
+    elif verb == "put":
+        thing = re.split(" (?:in|on) ", rest)[0]
+        if scored:
+            # It scored there, so it stays there.
+            notes.given_up.add(thing)
+        elif stayed and thing not in turn.names(turn.context.observation.inventory):
+            notes.take_back = thing
+    elif stayed and (canonical_direction(last.action) or notes.walking) and is_laden(response):
+        notes.wanted = last.action
+    elif last.action.startswith("turn on ") and turn.context.changed:
+        notes.lamp = last.action.removeprefix("turn on ")
+        notes.useful.add(notes.lamp)
+    way = canonical_direction(last.action)
+    if way and not stayed:
+        notes.way_back = OPPOSITE[way]
+
+
+def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
+    """Note what is at this place, and which actions can be tried."""
+    notes = turn.notes
+    if notes.walking and notes.walking[0] == turn.here:
+        notes.blocked.add(notes.walking)
+        _find_opener(turn, notes.walking[1])
+    notes.walking = None
+    if notes.last is None or notes.last.place != turn.here:
+        notes.left_behind = []
+    turn.episode.touched.add(turn.here)
+    turn.place.learn(turn.episode.recall(turn.here))
+    if turn.context.changed:
+        _note_changes(turn)
+    _note_mentioned(turn)
+    notes.held = tuple(turn.names(turn.context.observation.inventory))
+    _note_laid_down(turn)
+    _note_light(turn)
+    notes.holders[turn.here] = list(holders(turn))
+    note_offers(turn, offers)
+    _give_up_target(turn)
+
+
+def _note_changes(turn: TurnView) -> None:
+    """Reopen what failed with the things that have changed."""
+    words = [word for name in turn.names(turn.context.changed) for word in name.split()]
+    action = turn.notes.last.action if turn.notes.last else ""
+    # An action that is known to have opened no exit need not be tested again.
+    clears = action.startswith(_MAY_OPEN_AN_EXIT)
+    ways = [way for way in STEEP if clears and not turn.graph.has_failed_after(turn.here, way, action)]
+    turn.place.reopen(words, ways=ways)
+    if clears:
+        # What blocks an exit may be far away from it.
+        turn.notes.blocked.clear()
+    else:
+        turn.unblock()
+
+
+def _find_opener(turn: TurnView, way: str) -> None:
+    """Note what has opened an exit before that is closed now, by the map or by what the response names."""
+    notes, response = turn.notes, turn.context.response
+    openers = (*turn.graph.opened_by.get(turn.here, {}).get(way, ()), *turn.place.openers(response))
+    # What to lay down where too much is carried is decided by what is carried now.
+    droppable = () if is_laden(response) else notes.held
+    possible = (action for action in openers if not action.startswith("drop ") or action[len("drop ") :] in droppable)
+    # What had no effect this time has done its part: something else is closed.
+    useful = (action for action in possible if action not in turn.place.in_vain)
+    left = (action for action in useful if notes.may_repeat(action, _MAX_OPENED))
+    opener = min(left, key=lambda action: notes.repeated.get(action, 0), default=None)
+    if opener is not None:
+        notes.opener = opener
+        notes.count(opener)
+
+
+def _note_mentioned(turn: TurnView) -> None:
+    """Note the scenery that the text names, when the player arrives."""
+    now, last = turn.context.observation, turn.notes.last
+    if last is None or canonical_direction(last.action) or last.place != turn.here:
+        seen = (*(now.visible or ()), *(now.carried or ()))
+        turn.place.mentioned |= dict.fromkeys(turn.episode.nouns.mentioned(turn.text, turn.scene, seen))
+
+
+def _note_laid_down(turn: TurnView) -> None:
+    """Forget the tools that were laid down and are held again, or no longer seen where they were."""
+    notes, seen = turn.notes, turn.names(turn.context.observation.visible)
+    notes.laid_down = {
+        thing: place
+        for thing, place in notes.laid_down.items()
+        if thing not in notes.held and (place != turn.here or thing in seen)
+    }
+
+
+def _note_light(turn: TurnView) -> None:
+    notes, place = turn.notes, turn.place
+    if turn.context.observation.dark or is_dark(turn.context.response):
+        place.dark = True
+        if notes.lamp is not None and place.reopened[again := f"turn on {notes.lamp}"] < _MAX_RELIT:
+            place.unmark(again, reopened=True)
+        notes.lamp = None
+        notes.in_the_dark = turn.here
+    elif notes.in_the_dark != turn.here:
+        notes.in_the_dark = None
+
+
+def _give_up_target(turn: TurnView) -> None:
+    """Forget what the player came here for, unless a memory tells of it; if it can't be tried, as done."""
+    notes, place = turn.notes, turn.place
+    if notes.target is None or notes.target[0] != turn.here:
+        return
+    action = notes.target[1]
+    if action in place.remembered and action not in place.done:
+        return
+    tools = (f"take {thing}" for thing, room in notes.laid_down.items() if room == turn.here)
+    deadly = dangers.deadly_exits(turn.graph).get(turn.here, ())
+    offered = {*(offered for _, offered in place.left), *tools, *deadly}
+    if not action.startswith("put ") and action not in offered:
+        place.mark(action)
+    notes.target = None

@@ -1,0 +1,190 @@
+"""The actions that a place offers: each function yields those of one kind, and `OFFERS` lists them all."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain, islice
+
+from game_interface.models import Item
+from zorkgpt.action_check import check_action
+from zorkgpt.identity_cache import cached_by_identity
+from zorkgpt.offline.advice import advice_in
+from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
+from zorkgpt.offline.grammar_tries import commands, meant_commands
+from zorkgpt.offline.view import TurnView
+from zorkgpt.text import normalized_action
+from zorkgpt.world.directions import directions_in
+
+# Kind, verb, needed attributes: if the meaning of any of these is known, the thing must have one of them, or not have
+# it ("!").
+_ActionPattern = tuple[Tier, str, tuple[str, ...]]
+_ALONE: tuple[_ActionPattern, ...] = (
+    (Tier.GATHER, "take", ("takeable",)),
+    (Tier.OPEN, "open", ("openable",)),
+    (Tier.INSPECT, "read", ("readable",)),
+    (Tier.INSPECT, "examine", ("!takeable",)),
+    (Tier.HANDLE, "enter", ("enterable", "vehicle", "door")),
+    (Tier.HANDLE, "push", ("!takeable",)),
+    (Tier.FIDDLE, "climb", ()),
+    (Tier.FIDDLE, "pull", ("!takeable",)),
+    (Tier.FIDDLE, "turn", ("!takeable",)),
+)
+_CARRIED: tuple[_ActionPattern, ...] = (
+    (Tier.LIGHT, "turn on", ("switchable", "light")),
+    (Tier.OPEN, "open", ("openable",)),
+    (Tier.INSPECT, "read", ("readable",)),
+    (Tier.INSPECT, "examine", ()),
+)
+_INSIDE: tuple[_ActionPattern, ...] = ((Tier.HANDLE, "take", ("takeable",)),)
+_MENTIONED: tuple[_ActionPattern, ...] = (
+    (Tier.HANDLE, "open", ()),
+    (Tier.COMBINE, "enter", ()),
+    (Tier.COMBINE, "push", ()),
+    (Tier.COMBINE, "climb", ()),
+    (Tier.FIDDLE, "take", ()),
+)
+_LIVING: tuple[_ActionPattern, ...] = ((Tier.GATHER, "take", ("takeable",)), (Tier.INSPECT, "examine", ()))
+_FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED, "living": _LIVING}
+_VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
+_UNKNOWN: Mapping[str, bool] = {}
+_MAX_PAIRS = 48
+_MAX_GRAMMAR = 6
+"""The most commands of the story's grammar that a place offers at a time."""
+
+
+def advice(turn: TurnView) -> Iterator[Candidate]:
+    """Texts hint at commands ("You should get out of bed first"), which are worth a try."""
+    found = advice_in(turn.context.response, turn.language, turn.scene)
+    turn.place.advice |= dict.fromkeys(map(normalized_action, found))
+    yield from (Candidate(Tier.ADVICE, action) for action in turn.place.advice)
+
+
+def blocking_doors(turn: TurnView) -> Iterator[Candidate]:
+    """What is said to block an exit probably opens."""
+    at_hand = chain(turn.place.mentioned, turn.names(turn.context.observation.visible))
+    yield from (Candidate(Tier.OPEN, f"open {noun}") for noun in at_hand if turn.place.bars_an_exit(noun))
+
+
+def exits(turn: TurnView) -> Iterator[Candidate]:
+    """Exits lead to new places, above all those that the text names."""
+    room, text = turn.graph.rooms.get(turn.here), turn.text
+    mentioned = directions_in(text.replace(turn.context.observation.location_name, ""))
+    named = {*(room.exits if room else ()), *mentioned, *{"up", "down"}.intersection(text.lower().split())}
+    is_bare = turn.context.room_description is not None and not mentioned
+    yield from exit_candidates(turn.episode.nouns, None if is_bare else named)
+
+
+def usual_verbs(turn: TurnView) -> Iterator[Candidate]:
+    """A few verbs do most of what things are good for: take, open, read, push."""
+    now, nouns = turn.context.observation, turn.episode.nouns
+    in_hand = {item.num for item in now.inventory or ()}
+    inside = [item for item in now.carried or () if item.num not in in_hand]
+    attributes = turn.scene.attributes if turn.scene else {}
+    understood = _understood(nouns)
+    for items, how in ((now.visible, "seen"), (now.inventory, "held"), (inside, "inside")):
+        for item in items or ():
+            # What a creature holds is guarded.
+            if (noun := nouns.name(item)) and not attributes.get(item.parent, _UNKNOWN).get("animate"):
+                own = attributes.get(item.num, _UNKNOWN)
+                yield from _of_thing(noun, _fitting(own)["living" if own.get("animate") else how], understood)
+    for noun in turn.place.mentioned:
+        yield from _of_thing(noun, _fitting(_UNKNOWN)["mentioned"], understood)
+
+
+def keys(turn: TurnView) -> Iterator[Candidate]:
+    """Something that is carried may be the key to what is locked."""
+    held = dict.fromkeys(turn.names(turn.context.observation.inventory))
+    yield from (Candidate(Tier.COMBINE, f"unlock {lock} with {key}") for lock in turn.place.locked for key in held)
+
+
+def gifts(turn: TurnView) -> Iterator[Candidate]:
+    """Creatures trade, or let pass whoever gives them what they want."""
+    if turn.episode.nouns.known("give"):
+        yield from islice(_gifts(turn), _MAX_PAIRS)
+
+
+def meant_for_each_other(turn: TurnView) -> Iterator[Candidate]:
+    """The grammar tells which things a verb combines, such as a flame and what burns."""
+    now = turn.context.observation
+    if turn.language is not None and now.inventory:
+        meant = meant_commands(turn.language, _marks(turn, now.visible), _marks(turn, now.inventory))
+        yield from (Candidate(Tier.MEANT, action) for action in meant)
+
+
+def grammar(turn: TurnView) -> Iterator[Candidate]:
+    """Where nothing else is left, some verb of the story's own grammar may do something."""
+    now, place, episode = turn.context.observation, turn.place, turn.episode
+    if turn.language is None or now.dark or next(place.untried, None) is not None:
+        return
+    seen, held = _marks(turn, now.visible), _marks(turn, now.inventory)
+    at_hand = [name for name in dict.fromkeys((*seen, *place.mentioned)) if name not in turn.notes.held]
+    made = commands(turn.language, at_hand, list(held), episode.experience.promise, seen | held)
+    fresh = (action for action in made if episode.is_untried(turn.here, action) and place.is_fresh(action))
+    accepted = (action for action in fresh if check_action(action, turn.language, turn.scene).valid)
+    yield from (Candidate(Tier.GRAMMAR, action) for action in islice(accepted, _MAX_GRAMMAR))
+
+
+Offer = Callable[[TurnView], Iterable[Candidate]]
+OFFERS: tuple[Offer, ...] = (advice, blocking_doors, exits, usual_verbs, keys, gifts, meant_for_each_other)
+
+
+def note_offers(turn: TurnView, offers: Iterable[Offer]) -> None:
+    """Note the actions that can be tried here."""
+    place, episode = turn.place, turn.episode
+    candidates = chain.from_iterable(offer(turn) for offer in offers)
+    untried = (each for each in candidates if episode.is_untried(turn.here, each.action))
+    place.offer(episode.shuffled(each for each in untried if turn.is_valid(each.action)))
+    place.offer_more(grammar(turn))
+    carried = tuple(f" {noun}" for noun in turn.names(turn.context.observation.carried))
+    place.portable = frozenset(action for action in place.offered if action.endswith(carried))
+
+
+def holders(turn: TurnView) -> Iterator[str]:
+    """Yield where things can be put here: "in case", "on table"."""
+    for item in turn.context.observation.visible or ():
+        attributes, name = turn.attributes(item), turn.episode.nouns.name(item)
+        if not name or attributes.get("takeable") or attributes.get("animate"):
+            continue
+        if attributes.get("container") and attributes.get("open"):
+            yield f"in {name}"
+        elif attributes.get("supporter"):
+            yield f"on {name}"
+
+
+def _understood(nouns: Nouns) -> set[str]:
+    """Return the verbs that the parser knows."""
+    return {verb for verb in _VERBS if nouns.known(verb.split()[0])}
+
+
+def _of_thing(noun: str, fitting: Iterable[tuple[Tier, str]], understood: Collection[str]) -> list[Candidate]:
+    return [Candidate(tier, f"{verb} {noun}") for tier, verb in fitting if verb in understood]
+
+
+@cached_by_identity
+def _fitting(attributes: Mapping[str, bool]) -> dict[str, list[tuple[Tier, str]]]:
+    """Return how a thing is known → the verbs that may be tried on it."""
+    return {
+        how: [(tier, verb) for tier, verb, needed in forms if _may(attributes, needed)] for how, forms in _FORMS.items()
+    }
+
+
+def _gifts(turn: TurnView) -> Iterator[Candidate]:
+    held = dict.fromkeys(turn.names(turn.context.observation.inventory))
+    for item in turn.context.observation.visible or ():
+        receiver = turn.episode.nouns.name(item)
+        if receiver and turn.attributes(item).get("animate", True):
+            yield from (Candidate(Tier.COMBINE, f"give {gift} to {receiver}") for gift in held if gift != receiver)
+
+
+def _may(attributes: Mapping[str, bool], needed: tuple[str, ...]) -> bool:
+    known = [attributes[bare] is (bare == name) for name in needed if (bare := name.removeprefix("!")) in attributes]
+    return not known or any(known)
+
+
+def _marks(turn: TurnView, items: Iterable[Item] | None) -> dict[str, frozenset[int]]:
+    """Return name → the numbers of its attributes, of things to try something with; what proved good is spared."""
+    if turn.scene is None:
+        return {}
+    named = {name: item.num for item in items or () if (name := turn.episode.nouns.name(item))}
+    spared = turn.notes.useful | turn.notes.valued
+    known = {name: turn.scene.attributes.get(number, {}) for name, number in named.items() if name not in spared}
+    usual = (name for name, has in known.items() if not (has.get("animate") or has.get("light")))
+    return {name: turn.scene.set_attributes.get(named[name], frozenset()) for name in usual}

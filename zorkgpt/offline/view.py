@@ -1,0 +1,167 @@
+"""The turn as the behaviors of the rules player see it, and what several of them need to know about it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import chain
+
+from game_interface.models import Item, Language, Scene
+from zorkgpt.action_check import check_action
+from zorkgpt.memory.retrieval import Recall
+from zorkgpt.offline import dangers
+from zorkgpt.offline.advice import opens_a_menu
+from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
+from zorkgpt.offline.experience import Experience
+from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
+from zorkgpt.offline.outcomes import ActionOutcome
+from zorkgpt.offline.phrases import is_dark, is_laden
+from zorkgpt.offline.scoring_plan import ScoringPlan
+from zorkgpt.player import PlayerContext
+from zorkgpt.world.graph import DangerousSpot, MapGraph
+
+SOMEWHERE = 0
+"""Stands for the player's location if the story does not tell it; no object has this number."""
+_FAILS_EVERYWHERE = ("turn on ", "read ", "examine ")
+"""Actions that fail with a carried thing in every place if they fail in one."""
+_ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE, Tier.ADVICE)
+"""Kinds of actions that are not tried again in other places with things of the same name."""
+
+
+@dataclass
+class Episode:
+    """An episode of the rules player: its notes, and what earlier episodes left.
+
+    Args:
+        seed: Decides the order of equally promising actions.
+    """
+
+    graph: MapGraph
+    recall: Recall
+    nouns: Nouns
+    experience: Experience
+    plan: ScoringPlan
+    seed: int
+    notes: EpisodeNotes = field(default_factory=EpisodeNotes)
+    places: dict[int, PlaceNotes] = field(default_factory=dict)
+    touched: set[int] = field(default_factory=set)
+    """The places whose notes may have changed since they were last saved."""
+    done_everywhere: set[str] = field(default_factory=set)
+    """Actions that need not be tried at any place."""
+
+    def place(self, room: int) -> PlaceNotes:
+        """Return the notes about a place; the first time with what earlier episodes left of it."""
+        if room not in self.places:
+            self.places[room] = self._first_notes(room)
+            self.touched.add(room)
+        return self.places[room]
+
+    def mark_done(self, room: int, action: str) -> None:
+        """Note that an action is taken at a place."""
+        notes = self.place(room)
+        notes.mark(action)
+        self.touched.add(room)
+        held = action.startswith("open ") and action.removeprefix("open ") in self.notes.held
+        if held or notes.offered.get(action) in _ONCE_PER_NAME:
+            notes.everywhere.add(action)
+            self.done_everywhere.add(action)
+
+    def is_untried(self, room: int, action: str) -> bool:
+        if opens_a_menu(action):
+            return False
+        return action not in self.graph.exits(room) and action not in self.done_everywhere
+
+    def shuffled(self, offers: Iterable[Candidate]) -> list[Candidate]:
+        """Return the candidates in the order of the seed."""
+        return sorted(offers, key=lambda offer: blake2b(f"{self.seed} {offer.action}".encode()).digest())
+
+    def closed(self) -> frozenset[DangerousSpot]:
+        """Return the exits and rooms that must not be entered now."""
+        for room in self.graph.rooms:
+            self.place(room)
+        return dangers.closed(self.graph, self.places, self.notes, self.plan, self.place)
+
+    def _first_notes(self, room: int) -> PlaceNotes:
+        notes = PlaceNotes(barren=self.experience.barren_at(room), barren_places=self.experience.barren_places)
+        if room in self.graph.rooms:
+            # For a place that was seen in an earlier episode, the map knows which exits are untried.
+            exits = exit_candidates(self.nouns, self.graph.rooms[room].exits)
+            left = self.experience.left.get(room)
+            offers = chain(exits, [left] if left else [])
+            notes.offer_beforehand(self.shuffled(each for each in offers if self.is_untried(room, each.action)))
+        notes.learn(self.recall(room))
+        # Failures because of weight or darkness say nothing about another time.
+        failed = self.graph.in_vain.get(room, {})
+        otherwise = {action for action, response in failed.items() if is_laden(response) or is_dark(response)}
+        notes.failed_before = {action: response for action, response in failed.items() if action not in otherwise}
+        notes.barren = {action: times for action, times in notes.barren.items() if action not in otherwise}
+        for action, outcome in notes.remembered.items():
+            if outcome is ActionOutcome.SCORES and action.startswith("take "):
+                self.notes.valued.add(action.removeprefix("take "))
+        useless = (action for action, outcome in notes.remembered.items() if outcome is ActionOutcome.FAILS)
+        for action in (*notes.failed_before, *useless):
+            if action.startswith(_FAILS_EVERYWHERE):
+                notes.everywhere.add(action)
+                self.done_everywhere.add(action)
+        return notes
+
+
+@dataclass(frozen=True)
+class TurnView:
+    """One turn: what the player is told, the Z-machine's ground truth about it, and the episode so far."""
+
+    context: PlayerContext
+    episode: Episode
+    here: int
+    """The number of the location."""
+    language: Language | None
+    """The story's grammar; None if it is unknown or not to be used."""
+    scene: Scene | None
+    """The things at hand with their attributes; None if they are unknown or not to be used."""
+    checks: bool
+    """Whether actions are checked by the grammar and the scene before they are taken."""
+
+    @property
+    def graph(self) -> MapGraph:
+        return self.episode.graph
+
+    @property
+    def notes(self) -> EpisodeNotes:
+        return self.episode.notes
+
+    @property
+    def place(self) -> PlaceNotes:
+        return self.episode.place(self.here)
+
+    @property
+    def text(self) -> str:
+        """The description of the place, if it is known, and the last response."""
+        return "\n".join(filter(None, (self.context.room_description, self.context.response)))
+
+    def names(self, items: Iterable[Item] | None) -> list[str]:
+        """Return the names of things, as the parser accepts them."""
+        return [name for item in items or () if (name := self.episode.nouns.name(item))]
+
+    def attributes(self, item: Item) -> Mapping[str, bool]:
+        """Return the attributes of a thing whose meaning in this story is known."""
+        return self.scene.attributes.get(item.num, {}) if self.scene else {}
+
+    def is_valid(self, action: str) -> bool:
+        """Return whether the story would understand an action here."""
+        if opens_a_menu(action):
+            return False
+        answering = "?" in self.context.response
+        return not self.checks or check_action(action, self.language, self.scene, answering=answering).valid
+
+    def mark_done(self, action: str) -> None:
+        """Note that an action is taken here."""
+        self.episode.mark_done(self.here, action)
+
+    def open_exits(self) -> list[str]:
+        """Return the exits that may be taken from here."""
+        shut = self.episode.closed()
+        exits = self.graph.exits(self.here).items()
+        return [way for way, to in exits if (self.here, way) not in shut and to not in shut]
+
+    def unblock(self) -> None:
+        """Let the exits from here that led nowhere be tried again."""
+        self.notes.blocked = {exit for exit in self.notes.blocked if exit[0] != self.here}
