@@ -399,7 +399,7 @@ class _Stock:
         view, count = replay.game.memory, replay.game.memory.machine.object_count
         self._names = {word for number in range(1, count + 1) for word in words_of(view.name(number))}
         self._language = language
-        self._nouns = Nouns(frozenset(replay.game.vocabulary), language)
+        self._nouns = Nouns(replay.game.language.words, language)
         self._answers: dict[str, dict[str, set]] = {}
         """Verb or direction → template → what it was tried on, or where."""
         self._of_absent_things: dict[str, set[str]] = defaultdict(set)

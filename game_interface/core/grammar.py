@@ -73,11 +73,6 @@ def read_language(machine: ZMachine) -> Language:
 # Dictionary
 
 
-def vocabulary(machine: ZMachine) -> tuple[str, ...]:
-    """Return every word of the dictionary, truncated to six (version 3) or nine letters."""
-    return tuple(entry.text for entry in machine.dictionary if entry.text)
-
-
 def verbs(machine: ZMachine) -> tuple[str, ...]:
     """Return the verbs, without the meta verbs that `clean_command` refuses."""
     is_verb = _is_inform_verb if machine.header.compiler else _is_infocom_verb

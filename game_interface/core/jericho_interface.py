@@ -136,10 +136,6 @@ class JerichoInterface:
 
     # Acting
 
-    def send_command(self, action: str) -> str:
-        """Play a command and return what the game prints; for a refused one, why it was refused."""
-        return self.act(action).response
-
     def act(self, action: str) -> Transition:
         """Play a command and return everything that it did."""
         before = self._current()
@@ -286,27 +282,10 @@ class JerichoInterface:
         """Return the room, things and score as they are now."""
         return self._current().observation
 
-    def get_location_structured(self) -> Location | None:
-        """Return the room; None if it is not known."""
-        return self.observe().location
-
-    def get_inventory_structured(self) -> tuple[Item, ...] | None:
-        """Return what the player holds directly; None if it is not known."""
-        return self.observe().inventory
-
-    def get_visible_objects_in_location(self) -> tuple[Item, ...] | None:
-        """Return what is visible, without what the player holds; None if it is not known."""
-        return self.observe().visible
-
     def get_object_attributes(self, obj: Item | Location | int) -> dict[str, bool]:
         """Return every attribute of known meaning by name; empty if none is known for this story."""
         number = obj if isinstance(obj, int) else obj.num
         return self._reader.profile.named_attributes(self._current().view, number)
-
-    def get_score(self) -> tuple[int | None, int | None]:
-        """Return score and moves."""
-        now = self.observe()
-        return now.score, now.moves
 
     def get_max_score(self) -> int | None:
         """Return the highest score that can be reached; None if it is not known."""
@@ -348,11 +327,6 @@ class JerichoInterface:
         )
 
     # Language
-
-    @cached_property
-    def vocabulary(self) -> tuple[str, ...]:
-        """Every word that the story's parser knows, truncated to six (version 3) or nine letters."""
-        return grammar.vocabulary(self._machine)
 
     @cached_property
     def language(self) -> Language:

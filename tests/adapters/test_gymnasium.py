@@ -103,7 +103,7 @@ def test_the_seed_in_info_plays_the_same_game_elsewhere(zork1):
     texts = [step[0] for step in play(env, commands)]
     env.close()
     with JerichoInterface(zork1, seed=info["seed"]) as game:
-        assert [game.send_command(command) for command in commands] == texts
+        assert [game.act(command).response for command in commands] == texts
 
 
 def test_the_command_after_a_sampled_one_is_played(env):

@@ -203,4 +203,4 @@ def test_where_the_control_hangs_it_is_not_said_that_nothing_changed(inform, tmp
         unknown = game.act("fly")
         assert (unknown.response, unknown.unnamed_change, failed(unknown)) == ("What?", True, False)
         assert game.act("take").response == "Taken."
-        assert game.get_score() == (5, 4)
+        assert (game.observe().score, game.observe().moves) == (5, 4)

@@ -69,7 +69,7 @@ def test_a_dangerous_command_is_refused_with_a_reason_and_costs_nothing(game, ha
     assert reason in refused.refused
     assert (refused.response, refused.action, refused.fault) == (refused.refused, command, None)
     assert (refused.before, refused.moved, refused.changed) == (refused.after, (), ())
-    assert game.send_command(command) == refused.response
+    assert game.act(command).response == refused.response
     assert game.save_state() == before
     assert game.act("look").refused is None
 
@@ -116,10 +116,10 @@ def test_a_file_name_without_a_dot_or_with_odd_letters_is_as_good_as_any(bundled
 
 def test_a_game_may_be_handed_to_another_thread(game):
     answers = []
-    thread = threading.Thread(target=lambda: answers.append(game.send_command("look")))
+    thread = threading.Thread(target=lambda: answers.append(game.act("look").response))
     thread.start()
     thread.join()
-    assert answers == [game.send_command("look")]
+    assert answers == [game.act("look").response]
 
 
 def test_what_is_damaged_inside_with_a_right_checksum_does_not_end_this_process(bundled_story, tmp_path):

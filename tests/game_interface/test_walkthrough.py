@@ -48,7 +48,7 @@ def test_zork_is_won_with_place_and_score_right_on_every_step(zork1):
             place = played.after.vehicle or played.after.location
             assert place.num == direct.get_player_location().num
             assert [item.num for item in played.after.inventory] == [item.num for item in direct.get_inventory()]
-        assert (game.get_score()[0], game.get_max_score()) == (350, 350)
+        assert (game.observe().score, game.get_max_score()) == (350, 350)
         assert (game.victory, game.finished, game.died) == (True, True, False)
 
 
@@ -59,7 +59,7 @@ def test_every_name_of_a_place_is_the_one_that_the_game_prints(zork1):
         for command in get_zork1_walkthrough():
             place = game.act(command).after.location
             saved = game.save_state()
-            text = game.send_command("look")
+            text = game.act("look").response
             game.restore_state(saved)
             if place not in seen and not game.finished and "pitch black" not in text and not text.startswith("look"):
                 seen.add(place)

@@ -22,7 +22,7 @@ def play():
 
 
 def nouns_of(game: JerichoInterface) -> Nouns:
-    return Nouns(frozenset(game.vocabulary), game.language)
+    return Nouns(game.language.words, game.language)
 
 
 def test_a_name_is_made_of_words_that_mean_the_thing(play, zork1):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from zorkgpt.files import AtomicFile
 from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, canonical_direction, exit_name
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.map_file import load_map, save_map
+from zorkgpt.world.map_file import from_dict, load_map, save_map, to_dict
 from zorkgpt.world.movement import Move, MoveKind
 
 WALKS = st.lists(
@@ -60,13 +60,13 @@ def test_rooms_of_one_name_are_different_rooms():
 def test_confidence_rises_with_walks_and_falls_with_contradiction():
     graph = MapGraph()
     graph.add_connection(1, "north", 2)
-    once = graph.confidence(1, "north")
+    once = graph.connection(1, "north").confidence
     graph.add_connection(1, "north", 2)
-    twice = graph.confidence(1, "north")
+    twice = graph.connection(1, "north").confidence
     graph.add_failure(1, "north")
-    assert 0 < graph.confidence(1, "north") < twice
+    assert 0 < graph.connection(1, "north").confidence < twice
     assert once < twice < 1
-    assert graph.confidence(1, "south") == 0
+    assert graph.connection(1, "south") is None
 
 
 def test_a_way_that_leads_elsewhere_for_good_is_believed_in_the_end():
@@ -104,8 +104,8 @@ def test_failures_are_counted():
 
 @given(WALKS)
 def test_what_is_written_is_read_back(walks):
-    state = drawn(walks).to_dict()
-    assert MapGraph.from_dict(json.loads(json.dumps(state))).to_dict() == state
+    state = to_dict(drawn(walks))
+    assert to_dict(from_dict(json.loads(json.dumps(state)))) == state
 
 
 @given(WALKS)
@@ -122,7 +122,7 @@ def test_every_route_leads_where_it_says(walks):
 def test_the_map_survives_on_disk(tmp_path):
     graph = drawn([("walk", 1, "enter window", 2), ("fail", 2, "up", 0)])
     save_map(graph, AtomicFile(tmp_path / "map_state.json"))
-    assert load_map(tmp_path / "map_state.json").to_dict() == graph.to_dict()
+    assert to_dict(load_map(tmp_path / "map_state.json")) == to_dict(graph)
     assert exit_name("Enter  Window") in graph.exits(1)
 
 
@@ -150,10 +150,10 @@ def test_what_chance_decides_is_kept_with_its_shares():
     graph = MapGraph()
     for end in (2, 3, 2, 4):
         graph.add_connection(1, "north", end)
-    assert graph.shares(1, "n") == {2: 0.5, 3: 0.25, 4: 0.25}
+    assert graph.connection(1, "n").shares == {2: 0.5, 3: 0.25, 4: 0.25}
     assert graph.leads_to(1, "n") == 2
-    assert graph.confidence(1, "n") == 3 / 6
-    assert graph.shares(2, "n") == {}
+    assert graph.connection(1, "n").confidence == 3 / 6
+    assert graph.connection(2, "n") is None
 
 
 def test_routes_go_around_dangers_unless_asked():

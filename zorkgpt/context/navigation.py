@@ -8,6 +8,7 @@ from zorkgpt.memory.retrieval import Recall
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, Route, UntriedWays
 from zorkgpt.world.directions import OPPOSITE, exit_name
 from zorkgpt.world.graph import MapGraph, compass_order
+from zorkgpt.world.movement import MoveKind
 
 _NAMED = re.compile(r"GOING TO:[\s\"'`*]*(.+?)[\s\"'`*.]*(?:\n|[.;,(]|$)")
 _NUMBER = re.compile(r"[\s\"'`*]*\(location (\d+)\)")
@@ -33,7 +34,7 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
     connections = graph.connections.get(here, {})
     walked = [_walked(graph, here, way, to, way in deadly) for way, to in connections.items()]
     walked.sort(key=lambda known: (known.failed is not None, -(known.confidence or 0)))
-    came_from, carried = _came_from(graph, here), graph.carried_off(here)
+    came_from, carried = _came_from(graph, here), _carried_off(graph, here)
     named = graph.rooms[here].exits if here in graph.rooms else set()
     others = [
         Exit(
@@ -129,7 +130,8 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
     ways = reversed(graph.exits(here))
     # Where chance decides, a way counts for all places that it has led to. If several ways lead to the same place, the
     # one of the route is named, or else the first.
-    near = {to: (way, 1) for way in ways for to in graph.shares(here, way) if to != here}
+    connections = [(way, known) for way in ways if (known := graph.connection(here, way))]
+    near = {to: (way, 1) for way, known in connections for to in known.shares if to != here}
     for room, (way, steps) in {**near, **on_route}.items():
         for memory in recall(room):
             if memory.category == Category.DANGER:
@@ -169,6 +171,15 @@ def _along(graph: MapGraph, here: int, route: Route | None) -> dict[int, tuple[s
             break
         places.setdefault(room, (ways[0], steps))
     return places
+
+
+def _carried_off(graph: MapGraph, here: int) -> dict[str, set[int]]:
+    """Return, for each action, the rooms to which something carried the player off when it was taken here."""
+    rooms: dict[str, set[int]] = {}
+    for move in graph.moves:
+        if move.from_id == here and move.kind is MoveKind.CARRIED:
+            rooms.setdefault(move.way, set()).add(move.to_id)
+    return rooms
 
 
 def _came_from(graph: MapGraph, here: int) -> dict[str, tuple[str, ...]]:

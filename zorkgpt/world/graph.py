@@ -344,28 +344,10 @@ class MapGraph:
         way = self.connection(from_id, direction)
         return way.leads_to if way else self._transports(from_id).get(exit_name(direction))
 
-    def confidence(self, from_id: int, direction: str) -> float:
-        """Return the confidence of a connection, in (0, 1); 0.0 if it was never walked."""
-        way = self.connection(from_id, direction)
-        return way.confidence if way else 0.0
-
-    def shares(self, from_id: int, direction: str) -> dict[int, float]:
-        """Return room → share of the walks that ended there: several where chance decides, {} if never walked."""
-        way = self.connection(from_id, direction)
-        return way.shares if way else {}
-
     def exits(self, room_id: int) -> dict[str, int]:
         """Return exit → room, for the exits of a room that were walked and are not pruned."""
         ways = self._connections.get(room_id, {})
         return {name: way.leads_to for name, way in ways.items() if not self.is_pruned(room_id, name)}
-
-    def carried_off(self, room_id: int) -> dict[str, set[int]]:
-        """Return action → the rooms to which something carried the player off when it was taken here."""
-        found: dict[str, set[int]] = {}
-        for move in self.moves:
-            if move.from_id == room_id and move.kind is MoveKind.CARRIED:
-                found.setdefault(move.way, set()).add(move.to_id)
-        return found
 
     def label(self, room_id: int) -> str:
         """Return the name of a room, with its number if the map has several rooms of this name."""
@@ -423,38 +405,6 @@ class MapGraph:
         transports = self._transports(from_id).items()
         ways += [(name, to, _TRANSPORT_COST) for name, to in transports if self.connection(from_id, name) is None]
         self._routes.replace(from_id, ways)
-
-    # Files
-
-    def to_dict(self) -> dict[str, Any]:
-        from zorkgpt.world.map_file import to_dict
-
-        return to_dict(self)
-
-    @classmethod
-    def from_dict(cls, state: dict[str, Any], *, exit_failure_threshold: int | None = 2) -> "MapGraph":
-        """Return the map that `to_dict` was called on.
-
-        Raises:
-            KeyError, TypeError, ValueError, AttributeError: `state` has another form.
-        """
-        from zorkgpt.world.map_file import from_dict
-
-        return from_dict(state, exit_failure_threshold)
-
-    def save_to_json(self, path: Path | str) -> None:
-        """Write the map to a file; see `map_file.save_map`."""
-        from zorkgpt.files import AtomicFile
-        from zorkgpt.world.map_file import save_map
-
-        save_map(self, AtomicFile(path))
-
-    @classmethod
-    def load_from_json(cls, path: Path | str) -> "MapGraph":
-        """Read the map of a file; see `map_file.load_map`."""
-        from zorkgpt.world.map_file import load_map
-
-        return load_map(Path(path))
 
 
 def compass_order(name: str) -> tuple[int, str]:

@@ -19,6 +19,7 @@ _DIGITS = 6
 
 
 def to_dict(graph: MapGraph) -> dict[str, Any]:
+    """Return the map as JSON values."""
     ways = [(f"{room}_{name}", way) for room, name, way in graph.all_connections()]
     return {
         "rooms": {
@@ -52,7 +53,7 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
     }
 
 
-def from_dict(state: dict[str, Any], exit_failure_threshold: int | None) -> MapGraph:
+def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> MapGraph:
     """Return the map that `to_dict` was given.
 
     Raises:
@@ -223,14 +224,14 @@ def _parsed(data: bytes, path: Path, exit_failure_threshold: int | None) -> MapG
             f"{path} was written by a later version of this program: its format is {version}, "
             f"and formats up to {VERSION} are known here. Use that version, or another --workdir. The file is kept."
         )
-    graph = MapGraph.from_dict(state, exit_failure_threshold=exit_failure_threshold)
+    graph = from_dict(state, exit_failure_threshold)
     contains = state.get("contains", {})
     graph.contains.update((int(episode), int(turn)) for episode, turn in contains.items())
     return graph
 
 
 def _rendered(graph: MapGraph, at: datetime) -> bytes:
-    state = graph.to_dict()
+    state = to_dict(graph)
     state["metadata"] = {
         "version": VERSION,
         "total_rooms": len(state["rooms"]),
