@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.fixtures.pages import load
 from tests.fixtures.viewer import client, served, started, turn, write_log
 from zorkgpt import Memory, SimpleMemoryManager
 
@@ -104,31 +105,32 @@ def test_a_place_can_be_a_text(workdir, address, open_page):
     expect(page.locator("#notice")).to_be_hidden()
 
 
-@pytest.mark.parametrize(
-    ("sight", "told"),
-    [
-        ("#9:1", "there is no episode 9"),
-        ("#1:41", "episode 1 has no turn 41; its last one is 40"),
-        ("#1:30", "episode 1 has no turn 30"),
-        ("#1:5&tab=nonsense", "unknown tab “nonsense”"),
-        ("#1:5&panel=5", "unknown panel “5”"),
-        ("#1:5&place=11", "there is no place 11"),
-        ("#1:5&place=%7B", "there is no place {"),
-        ("#1:5&place=%22constructor%22", "there is no place"),
-        ("#1:5&beside=7", "there is no episode 7"),
-        ("#1:5&x=%E0%A4%A", "can't be read"),
-        ("#1:5&__proto__=1", "“__proto__” is not a known option"),
-        ("#<img src=x>", "use an episode and a turn"),
-    ],
-)
-def test_an_address_that_leads_nowhere_says_so(address, open_page, sight, told):
-    page = open_page(f"{address}{sight}")
-    expect(page.locator("#notice")).to_contain_text(told)
-    expect(page.locator("#notice")).to_contain_text("Can’t open “#")
-    expect(page.locator("#notice")).to_have_attribute("role", "alert")
-    page.goto(f"{address}#1:7")
-    looks_at(page, 1, 7)
-    expect(page.locator("#notice")).to_be_hidden()
+NOWHERE = {
+    "#9:1": "there is no episode 9",
+    "#1:41": "episode 1 has no turn 41; its last one is 40",
+    "#1:30": "episode 1 has no turn 30",
+    "#1:5&tab=nonsense": "unknown tab “nonsense”",
+    "#1:5&panel=5": "unknown panel “5”",
+    "#1:5&place=11": "there is no place 11",
+    "#1:5&place=%7B": "there is no place {",
+    "#1:5&place=%22constructor%22": "there is no place",
+    "#1:5&beside=7": "there is no episode 7",
+    "#1:5&x=%E0%A4%A": "can't be read",
+    "#1:5&__proto__=1": "“__proto__” is not a known option",
+    "#<img src=x>": "use an episode and a turn",
+}
+
+
+def test_an_address_that_leads_nowhere_says_so(address, open_page):
+    page = open_page(f"{address}#1:7")
+    for sight, message in NOWHERE.items():
+        load(page, f"{address}{sight}")
+        expect(page.locator("#notice")).to_contain_text(message)
+        expect(page.locator("#notice")).to_contain_text("Can’t open “#")
+        expect(page.locator("#notice")).to_have_attribute("role", "alert")
+        page.goto(f"{address}#1:7")
+        looks_at(page, 1, 7)
+        expect(page.locator("#notice")).to_be_hidden()
 
 
 def test_with_a_token_too(workdir, open_page):
@@ -183,8 +185,7 @@ def test_the_addresses_of_the_documentation_lead_somewhere(tmp_path, open_page):
     with served(tmp_path) as url:
         page = open_page(url)
         for sight in sights:
-            page.goto("about:blank")
-            page.goto(url + (sight if sight.startswith("#") else f"#3:120{sight}"))
+            load(page, url + (sight if sight.startswith("#") else f"#3:120{sight}"))
             expect(page.locator("#title")).to_have_text("A Story")
             expect(page).to_have_url(re.compile(re.escape(sight) + "$"))
             expect(page.locator("#notice")).to_be_hidden()

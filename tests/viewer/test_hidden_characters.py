@@ -5,6 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from tests.fixtures.pages import load
 from tests.fixtures.viewer import served, started, turn, write_history, write_log
 
 pytestmark = pytest.mark.slow
@@ -45,16 +46,16 @@ def address(tmp_path_factory):
         yield url
 
 
-@pytest.mark.parametrize("name", HIDDEN)
-def test_they_are_shown_by_their_numbers(address, open_page, name):
-    shown = HIDDEN[name][1]
-    page = open_page(f"{address}#1:{list(HIDDEN).index(name) + 1}")
-    page.locator("#turn .calls summary").click()
-    said = page.locator("#turn .said .prose")
-    expect(said).to_have_count(2)
-    assert [one.text_content() for one in said.all()] == [shown, shown]
-    page.locator("#memories").get_by_text("Memory text in the prompt").click()
-    assert page.locator("#memories .verbatim").text_content() == shown
-    assert page.locator("article[aria-current] .story").text_content() == shown
-    assert page.locator("#turn .hidden-characters").count() == 2 * shown.count("⟨")
-    assert page.locator("#memories .fact").text_content() == HIDDEN["tags"][1]
+def test_they_are_shown_by_their_numbers(address, open_page):
+    page = open_page(f"{address}#1:1")
+    for number, (name, (_, shown)) in enumerate(HIDDEN.items(), 1):
+        load(page, f"{address}#1:{number}")
+        page.locator("#turn .calls summary").click()
+        said = page.locator("#turn .said .prose")
+        expect(said).to_have_count(2)
+        assert [one.text_content() for one in said.all()] == [shown, shown], name
+        page.locator("#memories").get_by_text("Memory text in the prompt").click()
+        assert page.locator("#memories .verbatim").text_content() == shown
+        assert page.locator("article[aria-current] .story").text_content() == shown
+        assert page.locator("#turn .hidden-characters").count() == 2 * shown.count("⟨")
+        assert page.locator("#memories .fact").text_content() == HIDDEN["tags"][1]

@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.fixtures.pages import until
 from tests.fixtures.viewer import client, served, started, turn, write_log
 from tests.fixtures.wide_world import wide_world
-from tests.viewer.test_page import until
 from zorkgpt.viewer.map import MapLevels, regions_of
 
 pytestmark = pytest.mark.slow

@@ -6,12 +6,11 @@ import time
 import pytest
 from playwright.sync_api import expect
 
+from tests.fixtures.pages import SIZES, until
 from tests.fixtures.viewer import played, playing, served, started, turn, write_log
 from zorkgpt.viewer.export import export_run
 
 pytestmark = pytest.mark.slow
-
-SIZES = [(1400, 900), (390, 844)]
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +22,6 @@ def run(tmp_path_factory):
 def address(run):
     with served(run) as url:
         yield url
-
-
-def until(page, condition: str) -> None:
-    """Wait for it; from outside, since the page's policy lets nobody make code of a text."""
-    for _ in range(400):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(f"never so: {condition}")
 
 
 def turn_of(page) -> int:
@@ -78,9 +68,8 @@ def test_the_page_survives_the_end_of_an_episode_and_the_start_of_the_next(tmp_p
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_panel_is_there_and_nothing_is_wider_than_the_window(address, open_page, width, height, scheme):
-    page = open_page(f"{address}#2:20", width=width, height=height, scheme=scheme)
+def test_every_panel_is_there_and_nothing_is_wider_than_the_window(address, open_page, width, height):
+    page = open_page(f"{address}#2:20", width=width, height=height)
     expect(page.locator("article[aria-current] .number")).to_have_text("20")
     for panel in ("transcript", "world", "turn", "known"):
         if width < 720:

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.fixtures.pages import load
 from tests.fixtures.viewer import served, started, turn, write_history, write_log
 
 pytestmark = pytest.mark.slow
@@ -50,33 +51,31 @@ def workdir(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize(
-    ("number", "relied"),
-    [
-        (1, []),
-        (2, [("Memory", "Brass lamp burns", "mentioned in the reason")]),
-        (3, [("Memory", "take bottle: +2 points", "its command is quoted in the reason")]),
-        (4, []),
-        (
-            5,
-            [
-                ("Objective", "Open the iron grating", "mentioned in the reason"),
-                ("Knowledge", "Lanterns scare grues underground.", "mentioned in the reason"),
-            ],
-        ),
-        (6, []),
-        (7, [("Memory", "Trap door creaks", "followed, but the outcome did not match")]),
+RELIANCES = {
+    1: [],
+    2: [("Memory", "Brass lamp burns", "mentioned in the reason")],
+    3: [("Memory", "take bottle: +2 points", "its command is quoted in the reason")],
+    4: [],
+    5: [
+        ("Objective", "Open the iron grating", "mentioned in the reason"),
+        ("Knowledge", "Lanterns scare grues underground.", "mentioned in the reason"),
     ],
-)
-def test_what_the_action_relied_on_is_told(address, open_page, number, relied):
-    page = open_page(f"{address}#1:{number}")
-    expect(page.locator("#turn .copies")).to_be_visible()
-    items = page.locator(".reliances li")
-    expect(items).to_have_count(len(relied))
-    for item, (kind, words, why) in zip(items.all(), relied, strict=True):
-        assert item.locator(".what").inner_text() == kind
-        assert item.locator("b").inner_text() == words
-        assert why in item.locator(".quiet").inner_text()
+    6: [],
+    7: [("Memory", "Trap door creaks", "followed, but the outcome did not match")],
+}
+
+
+def test_what_the_action_relied_on_is_told(address, open_page):
+    page = open_page(f"{address}#1:1")
+    for number, reliances in RELIANCES.items():
+        load(page, f"{address}#1:{number}")
+        expect(page.locator("#turn .copies")).to_be_visible()
+        items = page.locator(".reliances li")
+        expect(items).to_have_count(len(reliances))
+        for item, (kind, words, why) in zip(items.all(), reliances, strict=True):
+            assert item.locator(".what").inner_text() == kind
+            assert item.locator("b").inner_text() == words
+            assert why in item.locator(".quiet").inner_text()
 
 
 def test_it_is_marked_where_it_stands(address, open_page):
