@@ -2,10 +2,8 @@
 
 import contextlib
 import io
-import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.fixtures.chat_server import Answer, ChatServer
+from tests.fixtures.command_line import command
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -47,63 +46,43 @@ def commands() -> list[str]:
     return [line for line in dict.fromkeys(found) if line in README or "benchmarks" not in line]
 
 
-def copied(folder: Path) -> Path:
-    """Copy the project as a new user gets it, with the compiled modules, which would take long to compile again."""
-    kept_out = shutil.ignore_patterns(".git", ".venv", "game_files", ".*_cache", ".hypothesis", "uv.lock")
-    shutil.copytree(ROOT, folder / "zorkgpt", ignore=kept_out)
-    return folder / "zorkgpt"
-
-
-@pytest.fixture
-def checkout(tmp_path) -> Path:
-    """A copy of the project without runs."""
-    return copied(tmp_path)
-
-
 @pytest.fixture(scope="module")
-def played_checkout(tmp_path_factory) -> Path:
-    """A copy of the project with one run."""
-    folder = copied(tmp_path_factory.mktemp("played"))
+def played(tmp_path_factory) -> Path:
+    """A folder with one run."""
+    folder = tmp_path_factory.mktemp("played")
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
         assert run("uv run python main.py", folder, server, "").returncode == 0
     return folder
 
 
-def run(command: str, checkout: Path, server: ChatServer, zork: str) -> subprocess.CompletedProcess:
-    words = shlex.split(command.removeprefix("pip install uv && ").removeprefix("uv run python"))
+def run(line: str, folder: Path, server: ChatServer, zork: str) -> subprocess.CompletedProcess:
+    program, *words = shlex.split(line.removeprefix("pip install uv && ").removeprefix("uv run python"))
+    assert program == "main.py"
     replaced = {REAL_SERVER: server.url, "path/to/zork1.z5": zork} | SHORTER
     words = [replaced.get(word, word) for word in words]
-    if words[0] == "main.py" and not {"memories", "map", "games", "doctor", "view", "eval"} & set(words):
+    if not {"memories", "map", "games", "doctor", "view", "eval"} & set(words):
         # An episode that has reached its limit goes on where the limit is higher.
         words += ["--max-turns", "9" if "--resume" in words else "6"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ZORKGPT_"))}
     if "eval" in words and "--seeds" not in words:
         words += ["--seeds", "1"]
-    if "--model" in words:
-        environment |= {"OPENAI_API_KEY": "sk-your-key", "OPENAI_BASE_URL": server.url}
-    return subprocess.run(
-        [sys.executable, *words], cwd=checkout, env=environment, capture_output=True, text=True, timeout=240
-    )
+    model = {"OPENAI_API_KEY": "sk-your-key", "OPENAI_BASE_URL": server.url} if "--model" in words else {}
+    return command(*words, cwd=folder, **model)
 
 
-def wants_zork(command: str) -> bool:
-    return "zork1.z5" in command
-
-
-def looks_at_a_run(command: str) -> bool:
-    return any(f"main.py {what}" in command for what in ("memories", "map", "view", "--resume"))
+def looks_at_a_run(line: str) -> bool:
+    return any(f"main.py {what}" in line for what in ("memories", "map", "view", "--resume"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", commands())
-def test_every_command_works(command, request):
-    zork = str(request.getfixturevalue("zork1")) if wants_zork(command) else ""
-    folder = request.getfixturevalue("played_checkout" if looks_at_a_run(command) else "checkout")
+@pytest.mark.parametrize("line", commands())
+def test_every_command_works(line, request):
+    zork = str(request.getfixturevalue("zork1")) if "zork1.z5" in line else ""
+    folder = request.getfixturevalue("played" if looks_at_a_run(line) else "tmp_path")
     with ChatServer(lambda asked: Answer("ACTION: look"), models=("qwen3:8b", "gpt-4o-mini")) as server:
-        done = run(command, folder, server, zork)
+        done = run(line, folder, server, zork)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
-    assert bool(server.requests) == ("--model" in command)
+    assert bool(server.requests) == ("--model" in line)
 
 
 def test_the_readme_has_commands():

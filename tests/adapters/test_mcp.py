@@ -2,9 +2,7 @@
 
 import asyncio
 import re
-import resource
 import socket
-import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager
@@ -14,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.fixtures.command_line import ROOT, command, environment
+from tests.fixtures.command_line import ROOT, Started, command, environment
 from zorkgpt.adapters.mcp import address_of, make_server
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.server_limits import MAX_REQUEST_BYTES
@@ -195,19 +193,13 @@ def serving(folder, *options, files=None, **env):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     arguments = ["mcp", "--memories", str(folder), "--host", "127.0.0.1", "--port", str(port), *options]
-    limit = None if files is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-    command = [sys.executable, str(ROOT / "main.py"), *arguments]
-    running = subprocess.Popen(command, env=environment(**env), preexec_fn=limit)
-    try:
+    with Started(*arguments, open_files=files, **env):
         for _ in range(600):
             with socket.socket() as trial:
                 if trial.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.05)
         yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        running.terminate()
-        running.wait()
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ def last_event(workdir: Path) -> dict:
 
 
 def test_a_reader_that_goes_away_ends_the_run_quietly_with_everything_saved(tmp_path):
-    done = in_a_shell(f"set -o pipefail; {MAIN} --workdir {tmp_path} --max-turns 300 | head -1")
+    done = in_a_shell(f"set -o pipefail; {MAIN} --workdir {tmp_path} --max-turns 300 --episodes 1 | head -1")
     assert done.stderr == ""
     assert done.stdout.startswith("Slack Water")
     assert last_event(tmp_path)["event"] == "episode_ended"
@@ -31,8 +31,8 @@ def test_a_reader_that_goes_away_ends_the_run_quietly_with_everything_saved(tmp_
 
 
 def test_a_memory_command_ends_quietly_when_its_reader_goes_away(tmp_path):
-    command("--workdir", str(tmp_path), "--max-turns", "5", "--quiet")
-    done = in_a_shell(f"for i in 1 2 3; do {MAIN} memories show --workdir {tmp_path} | true; done")
+    command("--workdir", str(tmp_path), "--max-turns", "5", "--episodes", "1", "--quiet")
+    done = in_a_shell(f"{MAIN} memories show --workdir {tmp_path} | true")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -54,14 +54,14 @@ def test_a_run_without_an_output_plays_all_the_same(tmp_path, closed):
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_letter_that_the_output_does_not_have_is_replaced(tmp_path, encoding):
-    done = command("--workdir", str(tmp_path), "--max-turns", "5", PYTHONIOENCODING=encoding)
+    done = command("--workdir", str(tmp_path), "--max-turns", "5", "--episodes", "1", PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Slack Water ? player: rules" in done.stdout
 
 
 @pytest.mark.parametrize("columns", ["0", "1", "20", "x"])
 def test_no_width_of_the_terminal_is_too_small_for_the_summary(tmp_path, columns):
-    done = command("--workdir", str(tmp_path), "--max-turns", "2", "--quiet", COLUMNS=columns)
+    done = command("--workdir", str(tmp_path), "--max-turns", "2", "--episodes", "1", "--quiet", COLUMNS=columns)
     assert (done.returncode, done.stderr) == (0, "")
     assert "main.py view" in done.stdout
 
@@ -100,7 +100,9 @@ def test_a_temporary_folder_without_room_is_named(tmp_path):
 def test_a_summary_of_usual_width_cuts_no_word(tmp_path):
     walkthrough = tmp_path / "walkthrough.txt"
     walkthrough.write_text("look\n", "utf-8")
-    done = command("--workdir", str(tmp_path), "--walkthrough", str(walkthrough), "--quiet", COLUMNS="80")
+    done = command(
+        "--workdir", str(tmp_path), "--walkthrough", str(walkthrough), "--episodes", "1", "--quiet", COLUMNS="80"
+    )
     assert "…" not in done.stdout
     assert "stopped" in done.stdout
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures import own_stories
-from tests.fixtures.command_line import ROOT, command, environment
+from tests.fixtures.command_line import ROOT, Started, command, environment
 
 pytestmark = pytest.mark.slow
 
@@ -64,12 +64,21 @@ def test_a_damaged_file_is_set_aside_and_said_so(tmp_path, name, said):
 
 
 def test_a_story_that_does_not_tell_where_one_is_says_so_once(tmp_path):
-    done = command("--game", str(own_stories.compiled("keypress")), "--workdir", str(tmp_path), "--max-turns", "3")
+    done = command(
+        "--game",
+        str(own_stories.compiled("keypress")),
+        "--workdir",
+        str(tmp_path),
+        "--max-turns",
+        "3",
+        "--episodes",
+        "1",
+    )
     assert done.stdout.count("The player's location is unknown") == 1
 
 
 def test_quiet_shows_the_summary_only(tmp_path):
-    done = command("--workdir", str(tmp_path), "--max-turns", "5", "--quiet")
+    done = command("--workdir", str(tmp_path), "--max-turns", "5", "--episodes", "1", "--quiet")
     assert "[1.1]" not in done.stdout
     assert "Results" in done.stdout
 
@@ -175,14 +184,13 @@ def test_a_person_sees_the_ending(tmp_path):
 
 
 def test_ctrl_c_saves_everything_and_says_so(tmp_path):
-    arguments = [sys.executable, str(ROOT / "main.py"), "--workdir", str(tmp_path), "--delay", "0.05"]
-    with subprocess.Popen(arguments, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+    with Started("--workdir", str(tmp_path), "--delay", "0.05") as process:
         for line in process.stdout:
             if line.startswith("[1.5]"):
                 process.send_signal(signal.SIGINT)
                 process.send_signal(signal.SIGINT)
                 break
-        rest = process.stdout.read()
+        rest, _ = process.finish()
     assert process.returncode == 130
     assert "interrupted" in rest
     assert "Results" in rest

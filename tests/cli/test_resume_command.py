@@ -3,12 +3,10 @@
 import json
 import shutil
 import signal
-import subprocess
-import sys
 
 import pytest
 
-from tests.fixtures.command_line import ROOT, command, environment
+from tests.fixtures.command_line import Started, command
 
 pytestmark = pytest.mark.slow
 
@@ -17,16 +15,13 @@ pytestmark = pytest.mark.slow
 def interrupted_once(tmp_path_factory):
     """A working directory with an episode that Ctrl-C has cut short."""
     workdir = tmp_path_factory.mktemp("interrupted")
-    arguments = [sys.executable, str(ROOT / "main.py"), "--workdir", str(workdir), "--delay", "0.05"]
-    options = ["--seed", "3", "--player", "rules", "--max-turns", "30", "--episodes", "1"]
-    with subprocess.Popen(
-        [*arguments, *options], cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
-    ) as process:
+    options = ("--seed", "3", "--player", "rules", "--max-turns", "30", "--episodes", "1", "--delay", "0.05")
+    with Started("--workdir", str(workdir), *options) as process:
         for line in process.stdout:
             if line.startswith("[1.6]"):
                 process.send_signal(signal.SIGINT)
                 break
-        process.stdout.read()
+        process.finish()
     return workdir
 
 

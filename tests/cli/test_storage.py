@@ -3,14 +3,12 @@
 import json
 import os
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.fixtures.command_line import ROOT, command, environment
+from tests.fixtures.command_line import Started, command
 from tests.fixtures.stores import journal_rows
 from zorkgpt.cli.process import ExitCode
 
@@ -23,27 +21,11 @@ def play(workdir, *more):
     return command("--workdir", str(workdir), "--max-turns", "20", "--episodes", "1", *more)
 
 
-def started(workdir, *more) -> subprocess.Popen:
+def started(workdir, *more) -> Started:
     """A run that has learned something already, and has much before it."""
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            str(ROOT / "main.py"),
-            "--workdir",
-            str(workdir),
-            "--max-turns",
-            "300",
-            "--delay",
-            "0.01",
-            *more,
-        ],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = Started("--workdir", str(workdir), "--max-turns", "300", "--delay", "0.01", *more)
     log = Path(workdir) / "runs" / "1" / "episode_log.jsonl"
-    while process.poll() is None and not (log.is_file() and log.read_bytes().count(b"\n") > 15):
+    while process.returncode is None and not (log.is_file() and log.read_bytes().count(b"\n") > 15):
         time.sleep(0.01)
     return process
 
@@ -132,7 +114,7 @@ def test_a_page_of_an_error_in_its_place_is_set_aside_and_said_so(tmp_path):
 def test_a_memory_file_that_is_deleted_in_the_midst_of_a_run_is_back_and_said_so(tmp_path):
     process = started(tmp_path, "--episodes", "1", "--json")
     (tmp_path / "Memories.md").unlink()
-    said, complaints = process.communicate(timeout=120)
+    said, complaints = process.finish()
     assert (process.returncode, complaints) == (0, "")
     [found] = json.loads(said)["damaged_files"]
     assert (found["what"], found["file"], found["set_aside"]) == (
@@ -154,7 +136,7 @@ def test_a_working_directory_that_is_deleted_in_the_midst_of_a_run_ends_it(tmp_p
     workdir = tmp_path / "work"
     process = started(workdir, "--episodes", "3", mode)
     os.rename(workdir, tmp_path / "trash")
-    said, complaints = process.communicate(timeout=120)
+    said, complaints = process.finish()
     assert (process.returncode, complaints) == (ExitCode.EPISODE_FAILED, "")
     message = f"The working directory {workdir} was deleted or moved while the episode was played"
     assert said.count(message) == 1

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import multiprocessing
 import os
 import re
 import shutil
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.forks import FORKS
 from tests.fixtures.stories import of_another_build
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
@@ -47,7 +47,7 @@ def said(capsys):
     return lambda: capsys.readouterr().err
 
 
-def play(*options: str, turns: int = 12) -> int:
+def play(*options: str, turns: int = 6) -> int:
     return run(["play", "--episodes", "1", "--max-turns", str(turns), "--quiet", *options])
 
 
@@ -270,12 +270,11 @@ def mark_at_once(folder: Path, sha256: str, start, outcomes) -> None:
 
 
 def test_of_two_stories_that_come_to_a_folder_at_once_one_gets_it(tmp_path):
-    clean = multiprocessing.get_context("forkserver")
     for number in range(10):
         folder = tmp_path / str(number)
         folder.mkdir()
-        start, outcomes = clean.Barrier(2), clean.Queue()
-        both = [clean.Process(target=mark_at_once, args=(folder, digit * 64, start, outcomes)) for digit in ("a", "b")]
+        start, outcomes = FORKS.Barrier(2), FORKS.Queue()
+        both = [FORKS.Process(target=mark_at_once, args=(folder, digit * 64, start, outcomes)) for digit in ("a", "b")]
         for process in both:
             process.start()
         told = {outcomes.get(timeout=30) for _ in both}

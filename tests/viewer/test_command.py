@@ -10,17 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.fixtures.command_line import ROOT, Started, command
 from tests.fixtures.viewer import served, started, turn, write_log
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def zorkgpt(*words: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "zorkgpt", *words], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
 
 
 @pytest.mark.parametrize(
@@ -39,7 +32,7 @@ def test_a_folder_without_a_run_is_named_with_the_fix(tmp_path, name, message):
         (tmp_path / file).write_text("Not a run.")
     folder = tmp_path / name
     for words in ((), ("--workdir",)):
-        done = zorkgpt("view", *words, str(folder))
+        done = command("view", *words, str(folder))
         assert done.returncode == 2
         assert done.stderr.startswith(f"zorkgpt: {message.format(folder=folder)}")
         assert "such as game_files/slack-water" in done.stderr
@@ -51,7 +44,7 @@ def test_a_port_that_is_taken_is_said(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        done = zorkgpt("view", str(tmp_path), "--port", str(taken.getsockname()[1]))
+        done = command("view", str(tmp_path), "--port", str(taken.getsockname()[1]))
     assert done.returncode == 2
     assert "Choose another port with --port." in done.stderr
 
@@ -59,7 +52,7 @@ def test_a_port_that_is_taken_is_said(tmp_path):
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1", "2001:db8::1"])
 def test_an_address_that_is_not_this_machine_s_is_said(tmp_path, host):
     write_log(tmp_path, started(), turn(1))
-    done = zorkgpt("view", str(tmp_path), "--host", host)
+    done = command("view", str(tmp_path), "--host", host)
     assert done.returncode == 2
     assert done.stderr.startswith(f"zorkgpt: The viewer can't listen on {host}: ")
     assert done.stderr.endswith(". Choose another address with --host.\n")
@@ -70,7 +63,7 @@ def test_an_address_that_is_not_this_machine_s_is_said(tmp_path, host):
 )
 def test_an_export_that_cannot_be_written_is_said(tmp_path, file, told):
     write_log(tmp_path, started(), turn(1))
-    done = zorkgpt("view", str(tmp_path), "--export", file and str(tmp_path / file))
+    done = command("view", str(tmp_path), "--export", file and str(tmp_path / file))
     assert (done.returncode, told in done.stderr) == (2, True)
 
 
@@ -95,21 +88,20 @@ def test_other_machines_need_the_token(tmp_path, host, shown):
 
 def test_ctrl_c_ends_it_quietly(tmp_path):
     write_log(tmp_path, started(), turn(1))
-    command = [sys.executable, "-m", "zorkgpt", "view", str(tmp_path), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with Started("view", str(tmp_path), "--port", "0") as process:
         address = re.search(r"http://\S+", process.stdout.readline())[0]
         with httpx.stream("GET", f"{address}api/events", timeout=20) as events:
             next(events.iter_lines())
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 0
-        assert process.stderr.read() == ""
+            _, errors = process.finish()
+    assert (process.returncode, errors) == (0, "")
 
 
 def test_a_run_is_shown_while_it_is_played_and_the_page_ends_with_it(tmp_path):
     words = ["play", "--workdir", str(tmp_path), "--player", "rules", "--episodes", "1", "--max-turns", "300"]
-    command = [sys.executable, "-m", "zorkgpt", *words, "--delay", "0.05", "--quiet", "--view"]
+    watched = [sys.executable, "-m", "zorkgpt", *words, "--delay", "0.05", "--quiet", "--view"]
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+        watched, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
     ) as process:
         address = re.search(r"http://\S+", process.stderr.readline())[0]
         with httpx.stream("GET", f"{address}api/events", timeout=60) as events:
