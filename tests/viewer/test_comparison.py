@@ -158,7 +158,7 @@ def test_an_alignment_has_as_much_in_common_as_there_is(address, open_page):
     chance = random.Random(3)
     words = [tuple("".join(chance.choices("abcd", k=chance.randrange(0, 30))) for _ in range(2)) for _ in range(200)]
     told = open_page(address).evaluate(
-        "async (words) => { const { common } = await import('/static/alignment.js'); "
+        "async (words) => { const { common } = await import('/static/comparison.js'); "
         "return words.map(([one, other]) => common([...one], [...other])); }",
         words,
     )

@@ -1,5 +1,30 @@
 // Elements of the page. Whatever a game, a model or a person wrote becomes a text node and nothing else.
 
+const SAID_MS = 1500;
+
+export function copyButton(words, content) {
+  const one = button(words, async () => {
+    // Errors are shown on the button itself.
+    const done = await content().then(copy).then(() => "Copied", (error) => shown(error.message));
+    one.textContent = done;
+    setTimeout(() => { one.textContent = words; }, SAID_MS);
+  }, { class: "small", "aria-live": "polite" });
+  return one;
+}
+
+async function copy(text) {
+  // Beyond this machine, without encryption, a page has no clipboard.
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const box = el("textarea", { class: "unseen" });
+  box.value = text;
+  document.body.append(box);
+  box.select();
+  const done = document.execCommand("copy");
+  box.remove();
+  if (!done) throw new Error("Not copied: blocked by the browser");
+  return undefined;
+}
+
 // Controls, and the marks that turn the order of letters around: they would disturb what stands beside them.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/g;
 // What takes no room, looks like a space and is none, or turns the order of letters around; tab and line feed are seen. The

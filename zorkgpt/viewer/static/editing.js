@@ -2,7 +2,7 @@
 import { button, el, shorten } from "./dom.js";
 import { hasToken, send } from "./api.js";
 import { announce, atNewest, placeKey, run, turnNumber, view } from "./run.js";
-import { stateAt } from "./memory_state.js";
+import { stateAt } from "./memory_card.js";
 
 const CHOICES = {
   category: ["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"],

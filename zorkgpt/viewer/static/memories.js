@@ -1,8 +1,7 @@
 // The memories of a place: before the player's choice at its own place, after the turn at a selected one.
 import { button, el, fill, folded, shorten } from "./dom.js";
 import { announce, moment, now, place, placesOf, roomName, run, turnNumber, turnRow, view } from "./run.js";
-import { believed, memoriesAt } from "./memory_state.js";
-import { memoryCard } from "./memory_card.js";
+import { believed, memoriesAt, memoryCard } from "./memory_card.js";
 import { editTools } from "./editing.js";
 import { wholly } from "./transcript.js";
 import { memoryRelied } from "./reasons.js";

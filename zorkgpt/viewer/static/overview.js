@@ -2,8 +2,7 @@
 import { button, count, el, fill, shorten, svg, turnLink } from "./dom.js";
 import { askOnce, download, exported } from "./api.js";
 import { announce, attempt, roomName, run, view } from "./run.js";
-import { FIGURES, change, duration, money, sum } from "./figures.js";
-import { sorted, table } from "./table.js";
+import { FIGURES, change, duration, money, sorted, sum, table } from "./table.js";
 
 const HEIGHT = 200;
 const EDGE = 26;

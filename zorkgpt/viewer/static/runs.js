@@ -1,8 +1,7 @@
 // Several runs side by side: results, learning curves, scoring actions and all episodes.
 import { count, el, fill, shorten, svg } from "./dom.js";
 import { ask } from "./api.js";
-import { FIGURES, change, duration, money, sum, tokens } from "./figures.js";
-import { sorted, table } from "./table.js";
+import { FIGURES, change, duration, money, sorted, sum, table, tokens } from "./table.js";
 
 const WAIT_MS = 3000;
 const HEIGHT = 320;

@@ -2,9 +2,8 @@
 import { button, count, el, fill, shorten, turnLink } from "./dom.js";
 import { askOnce } from "./api.js";
 import { announce, current, load, moment, place, roomName, run, view } from "./run.js";
-import { believed, memoriesAt } from "./memory_state.js";
-import { memoryCard } from "./memory_card.js";
-import { change } from "./figures.js";
+import { believed, memoriesAt, memoryCard } from "./memory_card.js";
+import { change } from "./table.js";
 import { byPlace, byScore, parting } from "./comparison.js";
 
 const BEFORE = 40;

@@ -1,5 +1,46 @@
-// A table whose columns sort it. A column has a name, the value that it sorts by, and, where that is not what it shows, a cell.
+// Sortable tables, and the figures of an episode as their columns.
 import { button, el, shorten } from "./dom.js";
+
+export function sum(rows, name) {
+  const known = rows.map((row) => row[name]).filter((value) => value !== null);
+  return known.length ? known.reduce((total, value) => total + value, 0) : null;
+}
+
+export function duration(seconds) {
+  if (seconds === null) return "time unknown";
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+// The cost is a lower bound if the price of some calls is unknown.
+export function money(rows) {
+  const cost = sum(rows, "cost");
+  if (cost === null) return "cost unknown";
+  return `${sum(rows, "unpriced") ? "at least " : ""}$${cost.toFixed(cost < 1 ? 4 : 2)}`;
+}
+
+export function tokens(row) {
+  return row.prompt_tokens === null && row.completion_tokens === null ? null : (row.prompt_tokens ?? 0) + (row.completion_tokens ?? 0);
+}
+
+export const FIGURES = [
+  { id: "end", name: "Ended by", value: (row) => row.reason ?? "not finished" },
+  { id: "score", name: "Score", value: (row) => row.score, number: true },
+  { id: "turns", name: "Turns", value: (row) => row.turns, number: true },
+  { id: "rooms", name: "Rooms", title: "Rooms visited (rooms not visited in an earlier episode)", value: (row) => row.rooms, cell: (row) => `${row.rooms} (${row.new_rooms})`, number: true },
+  { id: "deaths", name: "Deaths", value: (row) => row.deaths, number: true },
+  { id: "repeated", name: "Repeated failures", title: "Failed actions that had already failed at the same place", value: (row) => row.repeated, number: true },
+  { id: "learned", name: "Learned", title: "Lasting memories added", value: (row) => row.learned, number: true },
+  { id: "disproved", name: "Disproved", title: "Lasting memories marked as wrong", value: (row) => row.disproved, number: true },
+  { id: "tokens", name: "Tokens", title: "Tokens of all model calls, as reported by the server", value: tokens, number: true },
+  { id: "cost", name: "Cost", value: (row) => row.cost, cell: (row) => (row.calls ? money([row]) : "–"), number: true },
+  { id: "seconds", name: "Time", title: "Time spent on turns, including model calls", value: (row) => row.seconds, cell: (row) => duration(row.seconds), number: true },
+];
+
+export function change(gain) {
+  return el("span", { class: `badge ${gain > 0 ? "good" : "bad"}` }, `${gain > 0 ? "+" : "−"}${Math.abs(gain)}`);
+}
 
 // `sort` names a column, with a minus sign before it for the greatest first; `choose` is told which one was wanted.
 export function table(columns, rows, { sort, choose, label, more = null }) {

@@ -1,15 +1,12 @@
 // Details of the selected turn: place, inventory, memory changes, critic and model calls.
-import { count, el, fill, folded, prose, shorten, shown, turnLink } from "./dom.js";
+import { copyButton, count, el, fill, folded, prose, shorten, shown, turnLink } from "./dom.js";
 import { announce, current, moment, place, placesOf, roomName, run, turnRow, view } from "./run.js";
 import { badges, wholly } from "./transcript.js";
-import { beside } from "./memory_card.js";
+import { believed, beside, memoriesAt } from "./memory_card.js";
 import { latest } from "./goals_and_knowledge.js";
-import { believed, memoriesAt } from "./memory_state.js";
 import { knowledgeLines, memoryRelied, objectiveRelied, placesInReason } from "./reasons.js";
-import { PLAYER, callList } from "./calls.js";
+import { PLAYER, callList, promptBudget } from "./calls.js";
 import { ask, askOnce } from "./api.js";
-import { promptBudget } from "./prompt_budget.js";
-import { copyButton } from "./clipboard.js";
 import { linkTo } from "./address.js";
 
 const WORDS = {
