@@ -8,7 +8,6 @@ from game_interface.models import Observation
 from managers.base import BaseManager
 from managers.episode_log import EpisodeLog
 from managers.knowledge_updates import KnowledgeUpdates
-from managers.played_turns import PlayedTurns
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnHistory, TurnRecord
@@ -18,6 +17,7 @@ from zorkgpt.knowledge.synthesis import KnowledgeSynthesizer
 from zorkgpt.knowledge.updater import KnowledgeUpdater
 from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
+from zorkgpt.runlog.episodes import PlayedTurns
 
 _HEADING_TOKENS = 30
 """The tokens of the heading that the lines are shown under."""

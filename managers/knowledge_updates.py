@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from managers.episode_log import EpisodeLog
-from managers.played_turns import PlayedTurns
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.errors import FileError, LLMError
@@ -13,6 +12,7 @@ from zorkgpt.knowledge.document import KnowledgeDocument, render
 from zorkgpt.knowledge.revision import Revision
 from zorkgpt.knowledge.synthesis import EpisodeReview, mean_critic_score
 from zorkgpt.knowledge.updater import KnowledgeUpdater
+from zorkgpt.runlog.episodes import PlayedTurns
 from zorkgpt.runlog.events import KnowledgeUpdated
 
 _LONGEST_LOGGED = 100_000

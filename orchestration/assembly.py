@@ -1,4 +1,4 @@
-"""Puts the real parts of a run together; no other module does."""
+"""Create the parts of a run and connect them; no other module does."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,14 +48,14 @@ def assemble(
     llm: LLM | None = None,
     game: Game | None = None,
 ) -> ZorkOrchestratorV2:
-    """Put together everything that plays, ready for its first episode.
+    """Return an orchestrator that is ready for its first episode.
 
     Args:
-        llm: Serves every role in the stead of the configured models.
-        game: What is played, closed with the orchestrator; None for the story of `options`, on the Z-machine.
+        llm: Overrides the configured models for every role.
+        game: The game to play, closed with the orchestrator; None for the story of `options` on the Z-machine.
 
     Raises:
-        ZorkGPTError: A part can't be had; the message says which and what to do.
+        ZorkGPTError: If a part can't be created; the message says which and what to do.
     """
     if config.telemetry.enabled:
         telemetry.switch_on(content=config.telemetry.content)
@@ -117,7 +117,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
 
 def _knowledge(services: Services) -> KnowledgeManager | None:
     """Return the manager of the knowledge base; None if nothing is remembered."""
-    if services.memory is None:
+    if services.knowledge is None:
         return None
     return KnowledgeManager(
         *services.for_manager("knowledge"),

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole, so that no reader and no killed process ever leaves or sees half of one."""
+"""Replace files atomically, so that no reader ever sees half of one and no killed process leaves one."""
 
 import os
 import stat
@@ -18,12 +18,12 @@ from zorkgpt.log import get_logger
 log = get_logger(__name__)
 
 Stamp = tuple[int, ...]
-"""Differs when a file has been replaced or edited; () for no file."""
+"""Changes when a file is replaced or edited; () for no file."""
 
 LOCK_TIMEOUT_S = 10.0
 _LOCK_POLL_S = 0.002
 LOOKS, BETWEEN_LOOKS_S = 5, 0.05
-"""An editor that is just saving may have emptied the file, or not put it in its place yet."""
+"""Retries, because an editor that is saving may have emptied the file or not renamed it yet."""
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -35,7 +35,7 @@ _KINDS = {
 
 
 class Disk:
-    """What writing safely asks of the operating system; one call each, so that a test can let any of them fail."""
+    """The operating system calls of safe writing, so that a test can make any of them fail."""
 
     create = staticmethod(os.open)
     write = staticmethod(os.write)
@@ -57,22 +57,22 @@ _DISK = Disk()
 
 
 def write_file(path: Path | str, data: bytes, *, durable: bool = True) -> None:
-    """Put these bytes in the place of a file, whole or not at all.
+    """Replace the content of a file atomically.
 
-    For a file that needs neither lock nor backup: of several writers the last one wins.
+    For files without lock and backup: the last of several writers wins.
 
     Args:
-        durable: whether the bytes are to survive a power cut once this returns. What can be made again need not.
+        durable: Whether the bytes must survive a power failure after this returns.
 
     Raises:
-        FileError: it can't be written; the file is what it was.
+        FileError: If the file can't be written; it is unchanged.
     """
     target = os.path.realpath(path)
     # Unlike an `AtomicFile`, it may be written by several processes and threads at once.
     temporary = f"{target}.{os.getpid()}.{threading.get_ident()}.tmp"
     try:
         if os.path.exists(target) and not os.path.isfile(target):
-            # A terminal or a pipe can't be replaced: writing to it is what was asked for.
+            # A terminal or a pipe can't be replaced, only written to.
             with open(target, "wb") as file:
                 file.write(data)
             return
@@ -87,10 +87,10 @@ def write_file(path: Path | str, data: bytes, *, durable: bool = True) -> None:
 
 
 def create_file(path: Path, data: bytes) -> None:
-    """Write a file that is not there yet, whole or not at all; one that another process makes meanwhile stays.
+    """Create a file atomically; one that another process creates at the same time is kept.
 
     Raises:
-        OSError: it can't be written.
+        OSError: If it can't be written.
     """
     temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.tmp"
     try:
@@ -100,7 +100,7 @@ def create_file(path: Path, data: bytes) -> None:
         except FileExistsError:
             return
         except OSError:
-            # Where there are no second names.
+            # The file system has no hard links.
             os.replace(temporary, path)
     finally:
         with suppress(FileNotFoundError):
@@ -108,10 +108,10 @@ def create_file(path: Path, data: bytes) -> None:
 
 
 def check_is_file(path: str, mode: int, error: type[FileError] = FileError) -> None:
-    """Pass if it is a file, as told by its mode.
+    """Raise an error if the mode is not that of a regular file.
 
     Raises:
-        FileError: it is something else; `error` says which class of it.
+        FileError: If it is something else; `error` is the class.
     """
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
@@ -119,24 +119,24 @@ def check_is_file(path: str, mode: int, error: type[FileError] = FileError) -> N
 
 
 class ReplacementObserver(Protocol):
-    """Is told of every replacement of a file."""
+    """Observes the replacements of a file."""
 
     def before_replacement(self, data: bytes) -> None:
-        """Called when the file is about to be replaced by these bytes, under its lock. Never raises."""
+        """Called under the lock before the file is replaced with these bytes. Never raises."""
 
     def after_replacement(self) -> None:
-        """Called when the file has been replaced."""
+        """Called after the file was replaced."""
 
 
 class AtomicFile:
-    """A file that several processes write: locked, whole at every instant, the previous one kept beside it.
+    """A file that several processes write, with a lock, atomic replacement and a backup of the previous content.
 
-    Every method may raise `FileError`, or what was given as `error`.
+    Every method may raise `FileError`, or the class given as `error`.
 
     Args:
-        lock_timeout_s: how long another process may hold the lock.
-        error: the class of the errors.
-        disk: the operating system; for tests.
+        lock_timeout_s: How long to wait for another process that has the lock.
+        error: The class of the errors.
+        disk: The operating system calls, for tests.
     """
 
     def __init__(
@@ -147,39 +147,39 @@ class AtomicFile:
         error: type[FileError] = FileError,
         disk: Disk | None = None,
     ) -> None:
-        # Replacing a symbolic link would leave the file it points to behind.
+        # Replacing a symbolic link would not change the file that it points to.
         self._path = os.path.realpath(path)
         self.path = Path(self._path)
         self.backup = Path(f"{self._path}.backup")
-        # One name for all writers: only who holds the lock writes, and what a killed one left is removed.
+        # One name for all writers: only the one with the lock writes, and removes what a killed one left.
         self._temporary = f"{self._path}.tmp"
         self._error = error
         self._disk = disk or _DISK
         self._folder = os.path.dirname(self._path)
         self._folder_existed = os.path.isdir(self._folder)
-        """If it is gone later, somebody has deleted it, and it is not made again."""
+        """A folder that is deleted later is not created again."""
         self._lock = FileLock(f"{self._path}.lock", timeout=lock_timeout_s)
         self._observer: ReplacementObserver | None = None
 
     def notify(self, observer: ReplacementObserver) -> None:
-        """Tell this one, and no other any longer, of every replacement from now on."""
+        """Set the observer, which replaces the previous one."""
         self._observer = observer
 
     def stamp(self) -> Stamp:
-        """Return what tells whether the file was changed since."""
+        """Return the current stamp of the file."""
         return self._stamp_of(self._path)
 
     def read(self) -> tuple[bytes | None, Stamp]:
-        """Return the bytes with the stamp they had; None if there is no file."""
+        """Return the bytes, None if there is no file, and their stamp."""
         return self._read(self._path)
 
     def read_backup(self) -> bytes | None:
-        """Return what the file was before it was replaced last; None if there is no backup."""
+        """Return the content before the last replacement; None if there is no backup."""
         return self._read(str(self.backup))[0]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes and threads out for as long as this takes; the same thread may take it again."""
+        """Hold the lock against other processes and threads. It is reentrant."""
         try:
             self._check_folder()
             if not self._folder_existed:
@@ -199,63 +199,33 @@ class AtomicFile:
             self._lock.release()
 
     def write(self, data: bytes, over: Stamp | None = None) -> Stamp | None:
-        """Put these bytes in the place of the file, for good, and keep the previous ones as the backup.
-
-        Only under the lock. If anything fails, the file is what it was.
+        """Replace the content durably and keep the previous one as the backup. Call it under the lock.
 
         Args:
-            over: the stamp of the file that they are to replace; None: whatever stands there.
+            over: The stamp of the content to replace; None to replace any.
 
         Returns:
-            The stamp of the new file, () if it can't be looked at. None: somebody who does not know our lock has
-            changed the file meanwhile, and it was left alone.
+            The stamp of the new file, () if it is unknown. None if a program that ignores the lock has changed the
+            file in the meantime; it is then unchanged.
+
+        Raises:
+            FileError: If the file can't be written; it is unchanged.
         """
         try:
             _write_new(self._disk, self._free_temporary(), data, like=self._path, durable=True)
             if over is not None and self._stamp_of(self._path) != over:
                 self._disk.remove(self._temporary)
                 return None
-            self._put(data)
+            if self._observer:
+                self._observer.before_replacement(data)
+            self._keep_backup()
+            self._disk.replace(self._temporary, self._path)
         except OSError as error:
             with suppress(OSError):
                 self._disk.remove(self._temporary)
             raise self._error(f"Can't write {self._path}: {error}. The file is as it was.") from error
-        return self._written()
-
-    def prepare(self, data: bytes) -> None:
-        """Write the bytes that are to take the file's place beside it, flushed; `put_prepared` or `discard` follows."""
         try:
-            _write_new(self._disk, self._free_temporary(), data, like=self._path, durable=True)
-        except OSError as error:
-            self.discard()
-            raise self._error(f"Can't write {self._path}: {error}. The file is as it was.") from error
-
-    def prepared(self) -> bytes | None:
-        """Return what `prepare` has written, perhaps in a process that was killed; None if there is nothing."""
-        return self._read(self._temporary)[0]
-
-    def put_prepared(self, data: bytes) -> Stamp:
-        """Put these bytes, which were prepared, in the place of the file, and return its stamp."""
-        try:
-            self._put(data)
-        except OSError as error:
-            raise self._error(f"Can't replace {self._path}: {error}") from error
-        return self._written()
-
-    def discard(self) -> None:
-        """Remove what was prepared."""
-        with suppress(OSError):
-            self._disk.remove(self._temporary)
-
-    def _put(self, data: bytes) -> None:
-        if self._observer:
-            self._observer.before_replacement(data)
-        self._keep_backup()
-        self._disk.replace(self._temporary, self._path)
-
-    def _written(self) -> Stamp:
-        try:
-            # At once: what is changed after this is somebody else's change.
+            # Immediately, so that later changes are recognized as those of others.
             written = self._stamp_of(self._path)
         except FileError:
             written = ()
@@ -265,7 +235,7 @@ class AtomicFile:
         return written
 
     def restore(self, data: bytes) -> None:
-        """Put the backup's bytes in the place of the file; the backup stays."""
+        """Replace the content with that of the backup, which is kept."""
         try:
             _write_new(self._disk, self._free_temporary(), data, like=self._path, durable=True)
             self._disk.replace(self._temporary, self._path)
@@ -274,7 +244,7 @@ class AtomicFile:
         _flush_folder(self._disk, self._folder)
 
     def remove(self) -> None:
-        """Delete the file, and everything that it would be recovered from."""
+        """Delete the file and everything from which it would be recovered."""
         for path in (self._path, str(self.backup), self._temporary):
             try:
                 self._disk.remove(path)
@@ -284,7 +254,7 @@ class AtomicFile:
                 raise self._error(f"Can't remove {path}: {error}") from error
 
     def set_aside(self) -> Path | None:
-        """Keep a damaged file under another name, one that is free; None if there was none."""
+        """Link a damaged file to a free name and return that name; None if there is no file."""
         for number in range(1, 1000):
             aside = Path(f"{self._path}.damaged-{number}")
             if aside.exists():
@@ -299,7 +269,7 @@ class AtomicFile:
         raise self._error(f"There are 999 damaged files beside {self._path}. Look at them and remove them.")
 
     def _free_temporary(self) -> str:
-        """Return the path of the temporary file, which is not there: what a kill has left is removed."""
+        """Return the path of the temporary file, without a file that a killed process left."""
         with suppress(FileNotFoundError):
             self._disk.remove(self._temporary)
         return self._temporary
@@ -309,12 +279,12 @@ class AtomicFile:
         with suppress(FileNotFoundError):
             self._disk.remove(beside)
         try:
-            # A second name for the old file costs nothing, however large it is.
+            # A hard link costs nothing, however large the file is.
             self._disk.link(self._path, beside)
         except FileNotFoundError:
             return
         except OSError:
-            # Where there are no second names.
+            # The file system has no hard links.
             _write_new(self._disk, beside, self._disk.read(self._path), like=self._path, durable=True)
         try:
             self._disk.replace(beside, str(self.backup))
@@ -335,7 +305,7 @@ class AtomicFile:
             return ()
         except OSError as error:
             raise self._error(f"Can't look at {path}: {error}") from error
-        # Before anything opens it: whoever reads a pipe waits for somebody to write.
+        # Before it is opened, because opening a pipe blocks until somebody writes to it.
         check_is_file(path, found.st_mode, self._error)
         return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
@@ -356,17 +326,17 @@ class AtomicFile:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A file was not as it was left, and has been replaced."""
+    """The replacement of a missing or damaged file."""
 
     path: Path
     was: Literal["missing", "damaged"]
     set_aside: Path | None
-    """Where what was found is kept; None: nothing was found."""
+    """The path of the damaged file; None if the file was missing."""
     backup: Path
 
     @property
     def way_out(self) -> str:
-        """What to do for whoever had deleted it on purpose."""
+        """How to start over, for users who deleted the file on purpose."""
         return f"To begin anew instead, delete both {self.path.name} and {self.backup.name} in {self.path.parent}."
 
     def describe(self) -> str:
@@ -377,15 +347,15 @@ class Recovery:
 def reread_or_recover(
     file: AtomicFile, reread: Callable[[], bool], replacement: Callable[[bytes | None], bytes | None]
 ) -> Recovery | None:
-    """Read a file again; one that is missing or damaged is set aside and replaced.
+    """Read a file again. If it is missing or damaged, set it aside and replace it.
 
     Args:
-        reread: takes over what the file says; False if it is missing or damaged.
-        replacement: given the content, None if the file is missing: what is to take its place; None if nothing
-            better is known.
+        reread: Loads the file; returns False if it is missing or damaged.
+        replacement: Returns the content that replaces the given one, which is None if the file is missing; None if
+            nothing better is known.
 
     Returns:
-        What was done; None: the file was as it should be.
+        The replacement; None if none was needed.
     """
     for _ in range(LOOKS):
         if reread():
@@ -397,7 +367,7 @@ def reread_or_recover(
 
 
 def recover(file: AtomicFile, replacement: Callable[[bytes | None], bytes | None]) -> Recovery | None:
-    """Set a file aside and replace it, if it is missing or damaged: see `reread_or_recover`."""
+    """Set a missing or damaged file aside and replace it; see `reread_or_recover`."""
     data, _ = file.read()
     better = replacement(data)
     if better is None:
@@ -411,7 +381,7 @@ def recover(file: AtomicFile, replacement: Callable[[bytes | None], bytes | None
 
 
 def _write_new(disk: Disk, path: str, data: bytes, *, like: str, durable: bool) -> None:
-    """Write a file that is not there yet, with the mode of another one, if that is there."""
+    """Create a file with the mode of another one, if that exists."""
     descriptor = disk.create(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with suppress(FileNotFoundError):
@@ -433,5 +403,5 @@ def _flush_folder(disk: Disk, folder: str) -> None:
         finally:
             disk.close(descriptor)
     except OSError as error:
-        # The new file is in its place and whole; only a power cut in this second could bring the old one back.
+        # The new file is complete and in place; only a power failure right now could bring the old one back.
         log.warning("folder not flushed", extra={"path": folder, "error": str(error)})

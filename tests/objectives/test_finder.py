@@ -3,9 +3,8 @@
 import pytest
 
 from tests.fixtures.objectives import THINGS, at, known
-from zorkgpt.objectives.conditions import Condition, ConditionKind
 from zorkgpt.objectives.finder import ObjectiveProposal, objective_from_proposal
-from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope
+from zorkgpt.objectives.models import Condition, ConditionKind, EpisodeTurn, Objective, Scope
 
 NOW = EpisodeTurn(1, 15)
 

@@ -9,7 +9,6 @@ from tests.fixtures.objectives import at, known, seen_on, turn, walked, wanted
 from zorkgpt.errors import InvalidAnswer, LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.retrieval import estimated_tokens
-from zorkgpt.objectives.conditions import ConditionKind
 from zorkgpt.objectives.finder import (
     Findings,
     ModelObjectiveFinder,
@@ -19,6 +18,7 @@ from zorkgpt.objectives.finder import (
     Situation,
     discovery_prompt,
 )
+from zorkgpt.objectives.models import ConditionKind
 
 
 def situation(**changed) -> Situation:

@@ -12,8 +12,16 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
 from zorkgpt.files import AtomicFile, Stamp, write_file
 from zorkgpt.identity_cache import cached_by_identity
-from zorkgpt.objectives.conditions import Condition, ConditionKind
-from zorkgpt.objectives.models import EpisodeTurn, Objective, ObjectiveEvidence, ObjectiveStatus, Scope, merged
+from zorkgpt.objectives.models import (
+    Condition,
+    ConditionKind,
+    EpisodeTurn,
+    Objective,
+    ObjectiveEvidence,
+    ObjectiveStatus,
+    Scope,
+    merged,
+)
 from zorkgpt.objectives.tracker import ObjectiveTracker
 
 _FIELDS = {"thing": int, "place": int, "points": int, "way": str, "text": str}

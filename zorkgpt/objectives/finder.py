@@ -12,8 +12,17 @@ from session.outcome import told_outcome
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.retrieval import estimated_tokens
-from zorkgpt.objectives.conditions import Condition, ConditionKind, describe, is_met, normalized_text
-from zorkgpt.objectives.models import EpisodeTurn, Objective, Scope, prompt_line
+from zorkgpt.objectives.models import (
+    Condition,
+    ConditionKind,
+    EpisodeTurn,
+    Objective,
+    Scope,
+    describe,
+    is_met,
+    normalized_text,
+    prompt_line,
+)
 from zorkgpt.prompts.render import one_line, render
 
 SCORE_BY = "score_by"

@@ -1,11 +1,180 @@
-"""An objective: what is wanted, how to tell that it is done, and what became of it."""
+"""An objective: what is wanted, the condition that fulfills it, and its result."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property, lru_cache
 from typing import Literal
 
-from zorkgpt.objectives.conditions import FINDINGS, Condition, ConditionKind, normalized_text
+from game_interface.models import Observation, Transition
+from zorkgpt.identity_cache import cached_by_identity
+from zorkgpt.text import with_article
+
+ExitNamer = Callable[[str], str]
+"""Action → the name of the exit that it takes, however it was typed."""
+
+
+class ConditionKind(StrEnum):
+    """The kinds of conditions; all but the last are checked against the Z-machine."""
+
+    SCORE = "score"
+    """The score is at least `points`."""
+    HOLDS = "holds"
+    """The player carries `thing`, also inside something carried."""
+    AT = "at"
+    """The player is at `place`."""
+    VISITED = "visited"
+    """The player was at `place` in this episode."""
+    THING_AT = "thing_at"
+    """`thing` is visible at, on or in `place`: a room or another thing."""
+    OPENED = "opened"
+    """`thing` was opened."""
+    WAY_TRIED = "way_tried"
+    """The exit `way` was tried from `place`, with whatever result."""
+    SCORED_AT = "scored_at"
+    """The action `way` taken at `place` scored; without `way`, any that does not lead elsewhere."""
+    TEXT = "text"
+    """Described in words, which only a reader can judge."""
+
+
+FINDINGS = frozenset({ConditionKind.VISITED, ConditionKind.WAY_TRIED, ConditionKind.TEXT})
+"""Kinds that stay reached across episodes; the others describe a state of the world, which a restart undoes."""
+"""First words of names before which no "the" is put."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition; which fields are set depends on the kind. Numbers are object numbers."""
+
+    kind: ConditionKind
+    thing: int | None = None
+    place: int | None = None
+    points: int | None = None
+    way: str = ""
+    text: str = ""
+    """The condition in words."""
+
+    @property
+    def checkable(self) -> bool:
+        """Whether the Z-machine's state decides it."""
+        return self.kind is not ConditionKind.TEXT
+
+    @cached_property
+    def key(self) -> str:
+        """The identity of the condition: equal for conditions that mean the same."""
+        words = "" if self.checkable else normalized_text(self.text)
+        parts = (self.kind, self.thing, self.place, self.points, normalized_text(self.way), words)
+        return ":".join(str(part) for part in parts if part not in (None, ""))
+
+
+@lru_cache(1024)
+def normalized_text(text: str) -> str:
+    """Return the words of a text in lower case, without punctuation, separated by single spaces."""
+    letters = "".join(letter if letter.isalnum() else " " for letter in text.casefold())
+    return " ".join(letters.split())
+
+
+def is_met(condition: Condition, now: Observation, visited: Collection[int]) -> bool:
+    """Return whether a condition on the state holds now; False for conditions on events."""
+    match condition.kind:
+        case ConditionKind.SCORE:
+            return now.score is not None and condition.points is not None and now.score >= condition.points
+        case ConditionKind.HOLDS:
+            return condition.thing in _carried(now)
+        case ConditionKind.AT:
+            return now.location is not None and now.location.num == condition.place
+        case ConditionKind.VISITED:
+            return condition.place in visited
+        case ConditionKind.THING_AT:
+            return _is_at(condition.thing, condition.place, now)
+    return False
+
+
+def came_about(condition: Condition, step: Transition, exit_name_of: ExitNamer) -> bool:
+    """Return whether a condition on an event came true on this turn."""
+    here = step.before.location_id
+    match condition.kind:
+        case ConditionKind.OPENED:
+            opened = {change.number for change in step.changed if change.attribute == "open" and change.value}
+            return condition.thing in opened & in_sight(step)
+        case ConditionKind.WAY_TRIED:
+            return here == condition.place and exit_name_of(step.action) == exit_name_of(condition.way)
+        case ConditionKind.SCORED_AT:
+            return here == condition.place and score_gain(step) > 0 and _is_meant(condition, step)
+        case ConditionKind.THING_AT:
+            # A thing that is put into something closed is out of sight at once.
+            put = {move.number for move in step.moved if move.destination_number == condition.place}
+            return condition.thing in put & in_sight(step)
+    return False
+
+
+def _is_meant(condition: Condition, step: Transition) -> bool:
+    """Return whether it was the action that scored before; where none is named, any that does not lead elsewhere."""
+    if condition.way:
+        return normalized_text(condition.way) == normalized_text(step.action)
+    return step.before.location == step.after.location
+
+
+@cached_by_identity
+def in_sight(step: Transition) -> frozenset[int]:
+    """Return the things that the player saw or carried before or after the turn: only their changes are observable."""
+    return frozenset(
+        item.num
+        for now in (step.before, step.after)
+        for items in (now.visible, now.carried or now.inventory)
+        for item in items or ()
+    )
+
+
+@cached_by_identity
+def _carried(now: Observation) -> frozenset[int]:
+    return frozenset(item.num for item in now.carried or now.inventory or ())
+
+
+def score_gain(step: Transition) -> int:
+    """Return the points scored on a turn; 0 if the story has no score."""
+    before, after = step.before.score, step.after.score
+    return 0 if before is None or after is None else after - before
+
+
+def _is_at(thing: int | None, place: int | None, now: Observation) -> bool:
+    parents = {item.num: item.parent for item in (*(now.visible or ()), *(now.carried or ()))}
+    if now.location is not None and now.location.num == place:
+        return thing in {item.num for item in now.visible or ()}
+    seen: set[int] = set()
+    holder = parents.get(thing or 0)
+    while holder and holder not in seen:
+        if holder == place:
+            return True
+        seen.add(holder)
+        holder = parents.get(holder)
+    return False
+
+
+def describe(condition: Condition, rooms: Mapping[int, str], things: Mapping[int, str]) -> str:
+    """Return the condition in words."""
+    thing = with_article(things.get(condition.thing or 0, ""))
+    room, holder = rooms.get(condition.place or 0), things.get(condition.place or 0, "")
+    place = f"{room or with_article(holder)} ({condition.place})"
+    match condition.kind:
+        case ConditionKind.SCORE:
+            return f"the score is {condition.points} or more"
+        case ConditionKind.HOLDS:
+            return f"you carry {thing}"
+        case ConditionKind.AT:
+            return f"you are at {place}"
+        case ConditionKind.VISITED:
+            return f"you were at {place} in this episode"
+        case ConditionKind.THING_AT:
+            return f"{thing} is at {place}" if room else f"{thing} is on or in {place}"
+        case ConditionKind.OPENED:
+            return f"{thing} was opened"
+        case ConditionKind.WAY_TRIED:
+            return f"{condition.way} was tried from {place}"
+        case ConditionKind.SCORED_AT:
+            return f"“{condition.way}” at {place} scored" if condition.way else f"an action at {place} scored"
+    return condition.text
+
 
 _MAX_EVIDENCE = 5
 _GIVEN_UP_FOR_GOOD = 3

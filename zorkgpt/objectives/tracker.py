@@ -7,27 +7,25 @@ from dataclasses import dataclass, replace
 from game_interface.models import Observation, Transition
 from session.history import TurnRecord
 from session.outcome import moved_or_had_effect
-from zorkgpt.objectives.conditions import (
-    Condition,
-    ConditionKind,
-    ExitNamer,
-    came_about,
-    in_sight,
-    is_met,
-    normalized_text,
-    score_gain,
-)
 from zorkgpt.objectives.finder import ReachedReport
 from zorkgpt.objectives.models import (
+    Condition,
+    ConditionKind,
     EpisodeTurn,
+    ExitNamer,
     Objective,
     ObjectiveEvidence,
     ObjectiveStatus,
     Scope,
     abandoned,
+    came_about,
+    in_sight,
+    is_met,
     merged,
+    normalized_text,
     reached,
     restarted,
+    score_gain,
 )
 
 _COUNTED = (

@@ -7,9 +7,8 @@ from game_interface.models import Item, Transition
 from session.outcome import failed
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import Recall
-from zorkgpt.objectives.conditions import Condition, ConditionKind, normalized_text
 from zorkgpt.objectives.finder import Findings, ObjectiveProposal, Situation
-from zorkgpt.objectives.models import Objective, ObjectiveStatus, Scope
+from zorkgpt.objectives.models import Condition, ConditionKind, Objective, ObjectiveStatus, Scope, normalized_text
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 
 _MAX_PER_RULE = 2

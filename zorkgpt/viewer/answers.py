@@ -20,8 +20,7 @@ from zorkgpt.viewer.json_lines import (
     whole_number,
 )
 from zorkgpt.viewer.map import map_picture
-from zorkgpt.viewer.memory_list import memory_list
-from zorkgpt.viewer.overview import heat, overview
+from zorkgpt.viewer.overview import heat, memory_list, overview
 from zorkgpt.viewer.run_files import RunFiles
 from zorkgpt.viewer.search import Search
 
