@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from game_interface.models import GrammarLine, Language, Scene, TokenKind, spelled_direction
+from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.world.directions import canonical_direction
 
 CONFIDENCE = 0.9
@@ -249,7 +250,13 @@ def _standard_verb(line: GrammarLine, language: Language) -> tuple[str, ...] | N
     """Return the verb of `_BY_VERB` that does the same as this line with one object; None if there is none."""
     if sum(token.kind is not TokenKind.WORD for token in line.tokens) != 1:
         return None
-    return next((verb for verb in _BY_VERB if verb and line.action in _actions(verb, language)), None)
+    return next((verb for verb, actions in _standard_actions(language).items() if line.action in actions), None)
+
+
+@cached_by_identity
+def _standard_actions(language: Language) -> dict[tuple[str, ...], set[int]]:
+    """Return the action numbers of each verb of `_BY_VERB` that is followed by one object."""
+    return {verb: _actions(verb, language) for verb in _BY_VERB if verb}
 
 
 def _actions(verb: tuple[str, ...], language: Language) -> set[int]:

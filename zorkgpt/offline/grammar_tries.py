@@ -5,6 +5,7 @@ from itertools import product
 
 from game_interface.core.sanitize import is_meta
 from game_interface.models import GrammarLine, GrammarToken, Language, TokenKind
+from zorkgpt.identity_cache import cached_by_identity
 
 _USUAL = {"take": 1, "open": 1, "read": 1, "examine": 1, "enter": 1, "push": 1, "climb": 1, "pull": 1, "turn": 1} | {
     "drop": 1,
@@ -69,8 +70,10 @@ def _command(verb: str, line: GrammarLine, names: Sequence[str]) -> str:
     return " ".join((verb, *(min(each.words) if each.kind is TokenKind.WORD else next(words) for each in line.tokens)))
 
 
-def _forms(language: Language) -> Iterator[tuple[str, GrammarLine]]:
-    """Yield a verb with a syntax for each action of the story and each number of objects that it takes."""
+@cached_by_identity
+def _forms(language: Language) -> tuple[tuple[str, GrammarLine], ...]:
+    """Return a verb with a syntax for each action of the story and each number of objects that it takes."""
+    forms = []
     about_the_program = {line.action for verb, lines in language.verbs.items() if is_meta(verb) for line in lines or ()}
     usual = ((language.verbs.get(language.truncate(verb)) or (), objects) for verb, objects in _USUAL.items())
     seen = {(line.action, objects) for lines, objects in usual for line in lines}
@@ -88,7 +91,8 @@ def _forms(language: Language) -> Iterator[tuple[str, GrammarLine]]:
             ):
                 continue
             seen.add(form)
-            yield verb, line
+            forms.append((verb, line))
+    return tuple(forms)
 
 
 def _fillings(kinds: Sequence[TokenKind], here: Sequence[str], held: Sequence[str]) -> Iterator[tuple[str, ...]]:
