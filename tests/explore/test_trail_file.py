@@ -14,16 +14,6 @@ RETURNED = Returned(2, 2, 1, 4, 2, True, True, "", 0, 2, "Room 2", 5, ["ring"])
 KEPT = KeptTrail("ab" * 32, "rules", a_trail("east > 2", FOUND, episode=2, seed=7), RETURNED, 1234)
 
 
-def test_what_was_rejected_because_of_the_story_is_told(tmp_path):
-    counts = {"score": 0, "max_score": 10, "places": 1, "deaths": 0, "memories": {}}
-    over = {"event": "episode_ended", "episode": 1, "time": "", "reason": "finished", "turns": 1} | counts
-    said = [("take ring", "story", True), ("dig", "story", False), ("sing", "model", True)]
-    rejections = [{"action": action, "reason": "", "judge": judge, "obeyed": obeyed} for action, judge, obeyed in said]
-    write_log(tmp_path, started(), turn(1, rejections=rejections), over)
-    trail = kept_trail(tmp_path / "runs" / "1", "episode_log.jsonl").trail
-    assert [action for _, action in trail.refused] == ["take ring"]
-
-
 def test_what_is_kept_comes_back(tmp_path):
     save_trail(tmp_path / FILE_NAME, KEPT)
     back = load_trail(tmp_path / FILE_NAME, 1234)
@@ -49,10 +39,10 @@ def test_where_it_cant_be_written_the_game_goes_on(tmp_path, caplog):
     assert "a trail could not be kept" in caplog.text
 
 
-@pytest.mark.parametrize(("end", "survived"), [({"died": True}, True), ({"died": True, "finished": True}, False)])
-def test_a_trail_ends_with_the_first_death_and_tells_whether_play_went_on(tmp_path, end, survived):
+@pytest.mark.parametrize("end", [{"died": True}, {"died": True, "finished": True}])
+def test_a_trail_ends_with_the_first_death(tmp_path, end):
     counts = {"score": 0, "max_score": 10, "places": 1, "deaths": 1, "memories": {}}
     over = {"event": "episode_ended", "episode": 1, "time": "", "reason": "death", "turns": 3} | counts
     write_log(tmp_path, started(), turn(1), turn(2, **end), turn(3), over)
     trail = kept_trail(tmp_path / "runs" / "1", "episode_log.jsonl").trail
-    assert ([step.action for step in trail.steps], trail.deadly, trail.survived) == (["look 1"], True, survived)
+    assert ([step.action for step in trail.steps], trail.deadly) == (["look 1"], True)

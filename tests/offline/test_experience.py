@@ -8,10 +8,9 @@ import pytest
 
 from game_interface.models import GrammarLine, GrammarToken, Item, Language, Location, Observation, TokenKind
 from tests.fixtures.trails import a_step, a_trail
-from zorkgpt.explore.trail import Trail
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Candidate, Tier
-from zorkgpt.offline.dangers import closed, dangerous_rooms, lost_fights
+from zorkgpt.offline.dangers import closed, dangerous_rooms
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.grammar_tries import commands, meant_commands
@@ -45,30 +44,11 @@ def test_what_brought_nothing_is_counted_by_place_and_action_once_an_episode():
     assert found.holders == {1: {"in case"}}
 
 
-def test_a_verb_promises_what_it_did_before():
-    found = Experience.of([FIRST, SECOND])
-    assert found.promise("push") > found.promise("dance") > found.promise("rub")
-
-
 def test_the_latest_episode_that_tells_says_what_is_left():
     third = replace(SECOND, episode=3, left={2: [], 4: ["blink", "NO SUCH KIND"]})
     assert Experience.of([SECOND, FIRST]).left == {2: Candidate(Tier.HANDLE, "dig")}
     assert Experience.of([SECOND, third]).left == {2: None, 4: None}
     assert Experience.of([FIRST]).left == {}
-
-
-def test_what_was_rejected_is_not_worth_a_walk_until_it_was_done_again():
-    rejected = replace(FIRST, refused=((1, "rub Lamp"), (2, "dig")))
-    assert Experience.of([FIRST, rejected]).refused == {1: {"rub lamp"}, 2: {"dig"}}
-    assert Experience.of([rejected, SECOND]).refused == {1: set(), 2: {"dig"}}
-    dug = [Memory("SUCCESS", "dig: +2 points", 1, "1", 2, "A hole.", "permanent", action="dig")]
-    walks = []
-    for refused in ({}, {2: frozenset({"dig"})}):
-        known = Experience(left={1: None, 2: None}, refused=refused)
-        explorer = OfflineExplorer(a_map(), lambda place: dug if place == 2 else [], experience=lambda one=known: one)
-        empty = replace(CONTEXT, observation=replace(NOW, visible=()))
-        walks.append("'dig' is left" in explorer.get_action_with_reasoning(empty).reasoning)
-    assert walks == [True, False]
 
 
 def a_map() -> MapGraph:
@@ -139,13 +119,9 @@ LANGUAGE = Language(
 
 
 def test_every_other_verb_is_tried_once_for_all_its_synonyms():
-    assert list(commands(LANGUAGE, ["rope"], ["knife"], lambda verb: 0.5, {})) == [
+    assert list(commands(LANGUAGE, ["rope"], ["knife"], {})) == [
         *("rub rope", "rub knife", "cut rope using knife", "pray", "wave knife"),
     ]
-
-
-def test_the_most_promising_verb_comes_first():
-    assert next(commands(LANGUAGE, ["rope"], ["knife"], lambda verb: float(verb == "cut"), {})).startswith("cut rope")
 
 
 BURNS, FLAME = 11, 12
@@ -161,7 +137,7 @@ def test_the_grammar_tells_what_is_meant_for_what():
     assert list(meant_commands(BURNING, THINGS, torch | spoon)) == ["burn paper using torch"]
     assert list(meant_commands(LANGUAGE, THINGS, torch)) == []
     # Of what nothing is known, everything may be meant.
-    tried = commands(BURNING, [*THINGS, "smoke"], ["torch", "spoon"], lambda verb: 0.5, THINGS | torch)
+    tried = commands(BURNING, [*THINGS, "smoke"], ["torch", "spoon"], THINGS | torch)
     fitting = ["burn paper using torch", "burn smoke using torch", "burn paper using spoon", "burn smoke using spoon"]
     assert sorted(tried) == sorted(fitting)
 
@@ -200,96 +176,17 @@ def test_what_a_memory_made_the_player_come_for_is_tried_first_even_if_it_seems_
 # Dangers
 
 
-def test_the_more_often_a_fight_was_lost_the_more_seldom_it_is_fought():
-    graph, blow = a_map(), "attack ogre with club"
-    for place in (1, 1, 2):
-        graph.add_move(Move(place, blow, place, MoveKind.DIED))
-    # Twice may have been bad luck.
-    assert not lost_fights(graph, 1, {blow: 2}, episode=3).hopeless
-    for _ in range(2):
-        graph.add_move(Move(1, blow, 1, MoveKind.DIED))
-    assert not lost_fights(graph, 1, {blow: 7}, episode=7).hopeless
-    told = [lost_fights(graph, 1, {blow: 4}, episode).hopeless for episode in range(6, 13)]
-    assert told == [set(), *[{blow}] * 5, set()]
-
-
-def test_who_won_a_fight_is_known_everywhere_and_roams_if_it_was_elsewhere():
-    graph = a_map()
-    for place, blow in ((1, "attack ogre with club"), (2, "attack thief with sword"), (2, "open box")):
-        graph.add_move(Move(place, blow, place, MoveKind.DIED))
-    found = lost_fights(graph, 1, {}, episode=3, fatal=["attack ogre with club"])
-    assert (found.killers, found.roaming, found.fatal) == ({"ogre", "thief"}, {"thief"}, ["attack ogre with club"])
-
-
-def deaths_after(*episodes: Trail) -> dict[int, tuple[str, ...]]:
-    return dict(Experience.of(episodes, seed=1).deaths)
-
-
-def test_the_commands_before_the_place_of_a_death_are_kept_of_episodes_with_the_same_seed():
-    walked = a_trail("Look > 1", "north > 2", "open box > 2", "east > 3", "take it > 3", "dig > 3", deadly=True)
-    assert deaths_after(walked) == {1: ("look", "north", "open box")}
-    assert deaths_after(a_trail("dig > 1", "dig > 1", episode=2, deadly=True)) == {2: ()}
-    assert not deaths_after(replace(walked, seed=2))
-    assert not deaths_after(replace(walked, deadly=False))
-    assert not Experience.of([walked]).deaths
-
-
-def test_a_turn_passes_where_the_same_commands_went_to_a_death_and_only_there():
-    known = Experience(deaths={4: ("take brass lamp",), 5: ("south",)})
-
-    def played(explorer: OfflineExplorer, *turns: int) -> list[str]:
-        return [explorer.get_action_with_reasoning(replace(CONTEXT, turn=turn)).action for turn in turns]
-
-    told, fresh = (OfflineExplorer(a_map(), experience=lambda one=one: one) for one in (known, Experience()))
-    usual = played(fresh, 1, 2, 3)
-    assert played(told, 1, 2) == ["take brass lamp", "wait"]
-    resumed = OfflineExplorer(a_map(), experience=lambda: known)
-    resumed.resume([json.loads(json.dumps(told.changed_notes()))])
-    assert played(told, 3, 4) == played(resumed, 3, 4) == usual[1:]
-    refused = OfflineExplorer(a_map(), experience=lambda: known)
-    assert played(refused, 1, 2) == ["take brass lamp", "wait"]
-    again = replace(CONTEXT, turn=2, refused="wait: the story knows no such word")
-    assert refused.get_action_with_reasoning(again).action == usual[1]
-    # Another command came first.
-    other = OfflineExplorer(a_map(), experience=lambda: Experience(deaths={4: ("look",)}))
-    assert played(other, 1, 2, 3) == usual
-
-
-@pytest.mark.parametrize("survived", [True, False])
-def test_an_exit_that_killed_is_tried_again_if_play_goes_on_after_a_death(survived):
-    graph = a_map()
-    graph.add_move(Move(1, "west", 1, MoveKind.DIED))
-    known = Experience.of([replace(SECOND, deadly=True, survived=survived, left={1: [], 2: []})])
-    killed = Memory("DANGER", "west: kills you", 1, "1", 0, "A pit.", "permanent", action="west")
-    explorer = OfflineExplorer(graph, lambda place: [killed] if place == 1 else [], experience=lambda: known)
-    turns = (replace(CONTEXT, turn=turn) for turn in range(1, 60))
-    tried = [explorer.get_action_with_reasoning(turn).action for turn in turns]
-    assert tried.count("west") == survived
-    assert tried[0] != "west"
-
-
 def test_an_exit_that_killed_is_shut_unless_it_was_walked_too():
     graph = a_map()
     for way in ("north", "west"):
         graph.add_move(Move(1, way, 1, MoveKind.DIED))
     shut = closed(graph, {}, EpisodeNotes(), ScoringPlan(), lambda room: PlaceNotes())
     assert shut == {(1, "west")}
-    # It is what is beyond that is feared, the more the more often somebody died.
+    # It is what is beyond that is feared, unless somebody died only once.
     assert dangerous_rooms(graph, ScoringPlan()) == set()
     graph.add_move(Move(1, "north", 1, MoveKind.DIED))
     assert dangerous_rooms(graph, ScoringPlan()) == {2}
     assert 2 not in dangerous_rooms(graph, ScoringPlan(), accepted=2)
-
-
-def test_before_a_place_where_somebody_died_is_entered_other_luck_is_waited_for():
-    graph = a_map()
-    graph.add_move(Move(1, "north", 1, MoveKind.DIED))
-    empty = replace(CONTEXT, observation=replace(NOW, visible=()))
-    digging = Memory("SUCCESS", "Dig", 1, "1", 5, "x", "permanent", action="dig", outcome="changed")
-    explorer = OfflineExplorer(graph, lambda place: [digging] if place == 2 else [])
-    actions = [explorer.get_action_with_reasoning(replace(empty, turn=turn)).action for turn in range(1, 30)]
-    assert "north" in actions
-    assert actions[actions.index("north") - 1] == "wait"
 
 
 @pytest.mark.parametrize("said", ["The trap door is closed.", "You can't, since the trap door is in the way."])

@@ -10,7 +10,7 @@ from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
-from zorkgpt.offline.scoring_plan import Need, ScoringPlan, ScoringStep, scoring_steps
+from zorkgpt.offline.scoring_plan import ScoringPlan, ScoringStep, scoring_steps
 from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.runlog.events import LeftToTry
 
@@ -22,14 +22,6 @@ TREASURE = (
     a_step("unlock chest with key > 2", held=("brass key", "leaflet"), effective=True),
     a_step("take gold > 2", score=10, held=("brass key", "gold", "leaflet"), effective=True),
     a_step("drop leaflet > 2", score=10, held=("brass key", "gold"), effective=True),
-)
-PEARL = (
-    a_step("south > 3"),
-    a_step("take pearl > 3", score=5, held=("pearl",), effective=True),
-    a_step("north > 1", score=5, held=("pearl",)),
-    a_step("north > 2", score=5, held=("pearl",)),
-    a_step("take brass key > 2", score=5, held=("brass key", "pearl"), effective=True),
-    a_step("east > 4", score=6, held=("brass key", "pearl")),
 )
 ROUTES = {1: [], 2: ["north"], 3: ["south"]}
 
@@ -57,19 +49,11 @@ def played_out(
     return done
 
 
-def test_a_plan_holds_what_did_something_up_to_the_last_points():
+def test_a_plan_holds_what_led_to_the_last_points():
     steps = scoring_steps([a_trail(*TREASURE)])
-    assert actions(steps) == ["take leaflet", "take brass key", "unlock chest with key", "take gold"]
-    assert [step.need for step in steps] == [Need.WHEN_STUCK, Need.ALWAYS, Need.IN_PASSING, Need.ALWAYS]
+    assert actions(steps) == ["take brass key", "unlock chest with key", "take gold"]
+    assert [step.needed for step in steps] == [True, False, True]
     assert steps[-1] == ScoringStep(2, "take gold", 10, yields=("gold",))
-
-
-def test_what_another_episode_scored_comes_before_what_followed_it_there():
-    steps = scoring_steps([a_trail(*TREASURE), a_trail(*PEARL, episode=2)])
-    assert [step.action for step in steps if step.need is not Need.WHEN_STUCK] == [
-        *("take pearl", "take brass key", "unlock chest with key", "take gold", "east")
-    ]
-    assert {step.action: step.times for step in steps}["take brass key"] == 2
 
 
 def test_nothing_scored_is_no_plan():
@@ -103,14 +87,9 @@ def test_what_can_not_be_reached_is_passed_over(where):
 
 def test_what_fails_is_tried_again_only_after_something_has_changed_and_not_for_ever():
     plan = ScoringPlan(
-        [ScoringStep(1, "push rug", 0, need=Need.WHEN_STUCK), ScoringStep(1, "down", 25), ScoringStep(2, "x", 1)]
+        [ScoringStep(3, "push rug", 0, needed=False), ScoringStep(1, "down", 25), ScoringStep(2, "x", 1)]
     )
     assert played_out(plan, failing=("down",)) == ["down", "x", "down", "push rug", "down"]
-
-
-def test_where_a_proven_step_fails_what_else_was_done_before_it_is_worth_a_detour():
-    plan = ScoringPlan([ScoringStep(3, "push button", 0, need=Need.WHEN_STUCK), ScoringStep(1, "north", 5)])
-    assert played_out(plan, failing=("north",)) == ["north", "push button", "north"]
 
 
 DARK = (Claim(Relation.DARK),)
@@ -135,24 +114,6 @@ DARK = (Claim(Relation.DARK),)
 def test_a_memory_is_read_by_its_fields_whoever_worded_it(fields, outcome):
     memory = Memory("NOTE", "In a model's own words", 1, "1", 0, "text", "permanent", action="Rub  LAMP")
     assert remembered_outcome(replace(memory, **fields)) == ("rub lamp", outcome)
-
-
-def test_the_same_points_in_another_way_are_made_once():
-    window, door = a_step("enter window > 5", score=5), a_step("south > 5", score=5)
-    both = a_trail(window, a_step("north > 1", score=5), replace(door, standing=replace(door.standing, score=10)))
-    plan = scoring_steps([a_trail(window), a_trail(door, episode=2)])
-    assert [(step.action, step.gain) for step in plan] == [("enter window", 5)]
-    assert [step.gain for step in scoring_steps([both])] == [5, 5]
-
-
-def test_only_at_any_price_does_a_stuck_plan_turn_to_all_that_was_done():
-    def first(**how):
-        plan = ScoringPlan([ScoringStep(2, "pray", 0, need=Need.WHEN_STUCK), ScoringStep(9, "dig", 5)])
-        found = plan.next(1, (), ROUTES, safe, **how)
-        return found and found[0].action
-
-    assert first() == "pray"
-    assert first(at_any_price=False) is None
 
 
 # In play, on the bundled story

@@ -42,10 +42,6 @@ class Trail:
     steps: tuple[TrailStep, ...]
     deadly: bool
     """Whether the player died after the last step."""
-    survived: bool = False
-    """Whether play went on after that death."""
-    refused: tuple[tuple[int, str], ...] = ()
-    """Place and action that was proposed there, and rejected because the story was known to refuse it."""
     left: dict[int, list[str]] = field(default_factory=dict)
     """Location → what the rules left untried there when the episode ended; see `LeftToTry`."""
 
@@ -59,16 +55,13 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
     events = list(events)
     left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
     steps: list[TrailStep] = []
-    refused: list[tuple[int, str]] = []
-    deadly = survived = False
+    deadly = False
     for turn in events:
         if not isinstance(turn, TurnRecord) or turn.transition.refused or turn.transition.fault:
             continue
         step, after = turn.transition, turn.after
-        if (place := step.before.location_id) is not None:
-            refused += [(place, each.action) for each in turn.rejections if each.judge == "story" and each.obeyed]
         if step.died or (step.finished and not step.victory):
-            deadly, survived = True, not step.finished
+            deadly = True
             break
         steps.append(
             TrailStep(
@@ -83,6 +76,4 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
             steps.pop()
             break
     untried = {int(place): action for place, action in left.items()}
-    return Trail(
-        started.episode, started.seed, started.location_id, tuple(steps), deadly, survived, tuple(refused), untried
-    )
+    return Trail(started.episode, started.seed, started.location_id, tuple(steps), deadly, untried)

@@ -5,9 +5,8 @@ from itertools import chain
 from typing import Protocol
 
 from zorkgpt.offline import dangers
-from zorkgpt.offline.candidates import Tier, exit_candidates, words_of
+from zorkgpt.offline.candidates import exit_candidates, words_of
 from zorkgpt.offline.exploring import DANGER_COST, explore
-from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.phrases import is_hostile
 from zorkgpt.offline.questions import answers_to
 from zorkgpt.offline.scoring_plan import ScoringStep
@@ -21,8 +20,6 @@ _MAX_BLOWS = 15
 """The most blows against one enemy with one weapon."""
 _SAME_REPLIES = 3
 """After how many equal replies in a row an attack counts as useless: chance would have said something else."""
-_MAX_TAKEN = 3
-"""How often in an episode the same light is taken up again."""
 _MAX_DROPS = 4
 """How often in an episode the same thing is laid down because too much is carried."""
 _MAX_UNBLOCKED = 3
@@ -53,42 +50,29 @@ def answer_question(turn: TurnView) -> AgentDecision | None:
     return AgentDecision(answers[given], "The game asks something instead of awaiting a command.")
 
 
-def break_deadly_repetition(turn: TurnView) -> AgentDecision | None:
-    """With the same seed, the same commands end in the same death, so let a turn pass before it."""
-    notes, deaths = turn.notes, turn.episode.experience.deaths
-    # Not every story knows the word, and not every critic lets it pass.
-    if turn.context.refused is not None or not any(
-        len(deaths[episode]) == notes.commands for episode in notes.repeats if episode in deaths
-    ):
-        return None
-    return AgentDecision("wait", "With the same commands, an earlier episode went from here to its death.")
-
-
 def fight(turn: TurnView) -> AgentDecision | None:
     """Who attacks won't stop, so strike with a weapon while there is a chance to win."""
-    if turn.scene is None:
-        return None
-    lost, notes = _lost_fights(turn), turn.notes
-    held = turn.context.observation.inventory or ()
-    weapons = turn.names(item for item in held if turn.attributes(item).get("weapon"))
-    for enemy in _enemies(turn, lost):
-        if enemy in lost.roaming or notes.replies.get(enemy, ("", 0))[1] >= _SAME_REPLIES:
+    notes = turn.notes
+    weapons = _weapons_held(turn)
+    for enemy in _enemies(turn):
+        if notes.replies.get(enemy, ("", 0))[1] >= _SAME_REPLIES:
             continue
-        strikes = [f"attack {enemy} with {weapon}" for weapon in weapons]
-        for strike in sorted(strikes, key=lambda each: each in lost.fatal):
-            if strike not in lost.hopeless and notes.blows.get(strike, 0) < _MAX_BLOWS:
-                notes.blows[strike] = notes.blows.get(strike, 0) + 1
-                return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
+        strikes = (f"attack {enemy} with {weapon}" for weapon in weapons)
+        strike = next((strike for strike in strikes if notes.may_repeat(strike, _MAX_BLOWS)), None)
+        if strike is not None:
+            notes.count(strike)
+            return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
     return None
 
 
 def take_weapon(turn: TurnView) -> AgentDecision | None:
     """A fight needs a weapon, so take up the first one that lies about."""
-    now, place = turn.context.observation, turn.place
-    if turn.scene is None or any(turn.attributes(item).get("weapon") for item in now.inventory or ()):
+    place = turn.place
+    if turn.scene is None or _weapons_held(turn):
         return None
     # A weapon that a creature wields can't be taken.
-    free = (each for each in now.visible or () if not turn.scene.attributes.get(each.parent, {}).get("animate"))
+    visible = turn.context.observation.visible or ()
+    free = (each for each in visible if not turn.scene.attributes.get(each.parent, {}).get("animate"))
     weapon = next(iter(turn.names(item for item in free if turn.attributes(item).get("weapon"))), None)
     action = f"take {weapon}"
     was_tried = action in place.done or action in place.refusals or action in place.failed_before
@@ -99,31 +83,13 @@ def take_weapon(turn: TurnView) -> AgentDecision | None:
 
 
 def flee(turn: TurnView) -> AgentDecision | None:
-    """Who can't be fought can be left, so go on by an untried exit or else back."""
-    notes, place = turn.notes, turn.place
-    if turn.scene is None or not any(_enemies(turn, _lost_fights(turn))) or not (ways := turn.open_exits()):
+    """Who can't be fought can be left, so go back."""
+    notes = turn.notes
+    if not any(_enemies(turn)) or not (ways := turn.open_exits()):
         return None
-    way = None
-    if notes.last is None or notes.last.place != turn.here:
-        way = next((action for _, action in place.left if place.offered.get(action) is Tier.NAMED_EXIT), None)
-    if way is not None:
-        turn.mark_done(way)
-    else:
-        way = notes.way_back if notes.way_back in ways else ways[notes.turn % len(ways)]
+    way = notes.way_back if notes.way_back in ways else ways[notes.turn % len(ways)]
     notes.walking = turn.here, way
-    notes.fled_from.setdefault(turn.here, []).append(notes.turn)
     return AgentDecision(way, "Somebody here means harm, and is better not fought.")
-
-
-def take_light(turn: TurnView) -> AgentDecision | None:
-    """Without a light the dark stays closed, so take up one that was lost, as after a death."""
-    notes, names = turn.notes, turn.names(turn.context.observation.visible)
-    lights = (f"take {name}" for name in names if name in notes.useful and name not in notes.held)
-    action = next((action for action in lights if notes.may_repeat(action, _MAX_TAKEN)), None)
-    if action is None:
-        return None
-    notes.count(action)
-    return AgentDecision(action, "It has given light, and lies here.")
 
 
 def open_again(turn: TurnView) -> AgentDecision | None:
@@ -161,43 +127,17 @@ def make_room(turn: TurnView) -> AgentDecision | None:
     if wanted is None or (thing := _useless(turn, wanted)) is None:
         return None
     notes.count(f"drop {thing}")
-    held = turn.context.observation.inventory or ()
-    weapons = turn.names(item for item in held if turn.attributes(item).get("weapon"))
-    _lay_down(turn, thing, is_tool=thing in notes.valued.union(weapons))
+    _lay_down(turn, thing, is_tool=thing in notes.valued.union(_weapons_held(turn)))
     notes.blocked.discard((turn.here, exit_name(wanted)))
     turn.place.unmark(wanted, reopened=True)
     notes.target = turn.here, wanted
     return AgentDecision(f"drop {thing}", "Too much is carried, and this was good for nothing yet.")
 
 
-def leave_the_dark(turn: TurnView) -> AgentDecision | None:
-    """Nothing can be done in the dark and something may kill, so make light or go."""
-    notes, place = turn.notes, turn.place
-    if notes.in_the_dark != turn.here or notes.lit or notes.dares_dark:
-        return None
-    for noun in notes.held:
-        action = f"turn on {noun}"
-        worth_it = action in place.offered or noun in notes.useful
-        if worth_it and action not in place.done and turn.is_valid(action):
-            turn.mark_done(action)
-            return AgentDecision(action, "It is dark here.")
-    for way in turn.open_exits():
-        return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
-    back = notes.way_back
-    if back and back not in place.done and back not in place.refusals:
-        place.mark(back)
-        return AgentDecision(back, "It is dark here, and nothing gives light: back.")
-    return None
-
-
-def explore_for_rewards(turn: TurnView) -> AgentDecision | None:
-    return explore(turn, limit=0)
-
-
 def follow_plan(turn: TurnView) -> AgentDecision | None:
     """What scored in earlier episodes scores again, so repeat it and what it needs, except in dangerous places."""
     feared = dangers.dangerous_rooms(turn.graph, turn.episode.plan)
-    return _follow_plan(turn, turn.episode.closed() | feared, at_any_price=False)
+    return _follow_plan(turn, turn.episode.closed() | feared)
 
 
 def explore_safely(turn: TurnView) -> AgentDecision | None:
@@ -205,7 +145,7 @@ def explore_safely(turn: TurnView) -> AgentDecision | None:
     return explore(turn, limit=DANGER_COST)
 
 
-def follow_plan_at_any_price(turn: TurnView) -> AgentDecision | None:
+def follow_plan_into_danger(turn: TurnView) -> AgentDecision | None:
     """Points behind a dangerous place are worth the risk once nothing cheaper is left."""
     return _follow_plan(turn, turn.episode.closed())
 
@@ -249,34 +189,29 @@ def wander(turn: TurnView) -> AgentDecision | None:
 
 BEHAVIORS: tuple[Behavior, ...] = (
     answer_question,
-    break_deadly_repetition,
     fight,
     take_weapon,
     flee,
-    take_light,
     open_again,
     take_back,
     leave_vehicle,
     make_room,
-    leave_the_dark,
-    explore_for_rewards,
     follow_plan,
     explore_safely,
-    follow_plan_at_any_price,
+    follow_plan_into_danger,
     explore_everything,
     retry,
     wander,
 )
 
 
-def _lost_fights(turn: TurnView) -> dangers.LostFights:
-    fatal = [action for action, outcome in turn.place.remembered.items() if outcome is ActionOutcome.KILLS]
-    episodes = turn.episode.experience.episodes
-    return dangers.lost_fights(turn.graph, turn.here, turn.place.barren, episodes, fatal)
+def _weapons_held(turn: TurnView) -> list[str]:
+    held = turn.context.observation.inventory or ()
+    return turn.names(item for item in held if turn.attributes(item).get("weapon"))
 
 
-def _enemies(turn: TurnView, lost: dangers.LostFights) -> Iterator[str]:
-    """Yield the creatures that the text calls hostile, or did at this place; those struck last, and known killers."""
+def _enemies(turn: TurnView) -> Iterator[str]:
+    """Yield the creatures that the text calls hostile, or did at this place, and those struck last."""
     response, notes = turn.context.response, turn.notes
     said = words_of(response) if is_hostile(response) else []
     struck = notes.last.action if notes.last else ""
@@ -286,7 +221,7 @@ def _enemies(turn: TurnView, lost: dangers.LostFights) -> Iterator[str]:
             continue
         known = notes.foes.get(turn.here, [])
         is_hostile_now = name.split()[-1] in said or struck.startswith(f"attack {name} ")
-        if name in known or name in lost.killers or is_hostile_now:
+        if name in known or is_hostile_now:
             if name not in known:
                 notes.foes[turn.here] = [*known, name]
             yield name
@@ -326,7 +261,7 @@ def _lay_down(turn: TurnView, thing: str, *, is_tool: bool) -> None:
         turn.notes.given_up.add(thing)
 
 
-def _follow_plan(turn: TurnView, shut: frozenset[DangerousSpot], *, at_any_price: bool = True) -> AgentDecision | None:
+def _follow_plan(turn: TurnView, shut: frozenset[DangerousSpot]) -> AgentDecision | None:
     """Return the next step of the plan that can be done now, or the next move towards it."""
     plan, graph, here = turn.episode.plan, turn.graph, turn.here
 
@@ -335,7 +270,7 @@ def _follow_plan(turn: TurnView, shut: frozenset[DangerousSpot], *, at_any_price
 
     routes = graph.routes(here, dangers=shut)
     held = frozenset(item.name for item in turn.context.observation.inventory or ())
-    while found := plan.next(here, held, routes, is_safe, at_any_price=at_any_price):
+    while found := plan.next(here, held, routes, is_safe):
         step, route = found
         scored = f"{step.action!r} scored {step.gain}" if step.gain else f"{step.action!r} led to points"
         if route:

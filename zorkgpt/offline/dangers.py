@@ -1,8 +1,7 @@
-"""Which exits and rooms are shunned: where the player died or fled, what is dark or was found closed."""
+"""The exits and rooms to avoid: where the player died, what is dark, and what was found closed."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
 from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
 from zorkgpt.offline.outcomes import ActionOutcome
@@ -10,13 +9,6 @@ from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.world.directions import canonical_direction
 from zorkgpt.world.graph import DangerousSpot, MapGraph
 from zorkgpt.world.movement import MoveKind
-
-_ACCEPTED_RISK = 0.15
-"""Deaths for each arrival at a room; who roams about may kill anywhere."""
-_WORTH_A_FIGHT = 0.25
-"""The least chance to survive a fight that is fought in each episode: one that was lost three times of three is not."""
-_AVOIDED_TURNS = 10
-"""Turns for which a place is avoided after fleeing from it; each further time doubles them."""
 
 
 def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
@@ -26,42 +18,6 @@ def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
         if move.kind is MoveKind.DIED:
             died[move.from_id, move.way] += times
     return died
-
-
-@dataclass(frozen=True)
-class LostFights:
-    """Fights that ended in the player's death in earlier episodes. A blow is an action: "attack ogre with club"."""
-
-    fatal: Collection[str] = ()
-    """Blows that were the last here, as memory tells; another weapon is preferred."""
-    hopeless: Collection[str] = ()
-    """Blows that are not worth the risk here in this episode."""
-    killers: Collection[str] = ()
-    """Creatures that won."""
-    roaming: Collection[str] = ()
-    """Those of them that won elsewhere: they roam, and guard no exit."""
-
-
-def lost_fights(
-    graph: MapGraph, here: int, fought: Mapping[str, int], episode: int, fatal: Collection[str] = ()
-) -> LostFights:
-    """Return the fights that were lost, as seen from a place.
-
-    Args:
-        fought: blow → the number of earlier episodes in which it was struck here.
-        episode: the number of earlier episodes.
-        fatal: see `LostFights`.
-    """
-    lost = {pair: times for pair, times in deaths(graph).items() if pair[1].startswith("attack ")}
-    hopeless: set[str] = set()
-    for (room, blow), times in lost.items():
-        fights = max(fought.get(blow, 0), times)
-        # By Laplace's rule of succession; the less likely it is to be survived, the more seldom it is tried.
-        chance = (fights - times + 1) / (fights + 2)
-        if room == here and chance < _WORTH_A_FIGHT and episode % round(1 / chance):
-            hopeless.add(blow)
-    won = {(room, blow.removeprefix("attack ").partition(" with ")[0]) for room, blow in lost}
-    return LostFights(fatal, hopeless, {name for _, name in won}, {name for room, name in won if room != here})
 
 
 def deadly_exits(graph: MapGraph) -> dict[int, dict[str, int]]:
@@ -91,21 +47,14 @@ def deadly_walks(graph: MapGraph) -> Counter[str]:
 
 
 def dangerous_rooms(graph: MapGraph, plan: ScoringPlan, accepted: int = 0) -> frozenset[DangerousSpot]:
-    """Return the rooms where more episodes ended in death than did what scores there, and not just once in a while.
+    """Return the rooms where several episodes ended in death, and one more if something scores there.
 
     Args:
-        accepted: by how many more at least, without being one.
+        accepted: so many more deaths are accepted.
     """
-    died = died_at(graph)
-    feared = [room for room, times in died.items() if room is not None and times - plan.times(room) > accepted]
+    died = {room: times for room, times in died_at(graph).items() if room is not None}
     # Once may have been bad luck.
-    risk = {room: max(1, _ACCEPTED_RISK * (_arrivals(graph, room) + died[room])) for room in feared}
-    return frozenset(room for room in feared if died[room] > risk[room])
-
-
-def _arrivals(graph: MapGraph, room: int) -> int:
-    """Return how often a room was walked to, in all episodes."""
-    return sum(way.ends.get(room, 0) for _, _, way in graph.all_connections())
+    return frozenset(room for room, times in died.items() if times > max(1, plan.scores_at(room) + accepted))
 
 
 def closed(
@@ -125,10 +74,8 @@ def closed(
             shut.add(room)
     for (room, action), times in died.items():
         unlit = place(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
-        # Where an exit was walked too, something beyond it was the cause; an action that scored as often is worth it.
-        survived = graph.connection(room, action) is not None or plan.times(room, action) >= times
+        # Where an exit was walked too, something beyond it was the cause; an action that scored is worth the risk once.
+        survived = graph.connection(room, action) is not None or (times == 1 and plan.scores_at(room, action))
         if not ((unlit and notes.lit) or survived):
             shut.add((room, action))
-    fled = notes.fled_from.items()
-    shut.update(room for room, turns in fled if notes.turn - turns[-1] < _AVOIDED_TURNS * 2 ** (len(turns) - 1))
     return frozenset(shut)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import takewhile
 from typing import Self
 
 from zorkgpt.explore.trail import Trail
@@ -25,46 +24,19 @@ class Experience:
     """What scored, as the steps of a plan."""
     barren: Mapping[Pair, int] = field(default_factory=dict)
     """Place and action → the number of episodes in which it was done without points."""
-    verbs: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """First word of an action → the number of times it was tried, and of those in which it changed something."""
     left: Mapping[int, Candidate | None] = field(default_factory=dict)
     """Place → the most promising action that was left untried there; None if none was."""
-    refused: Mapping[int, frozenset[str]] = field(default_factory=dict)
-    """Place → actions that were rejected there when they were last proposed: as a rule, the thing was not there."""
-    deaths: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """Episode of the same seed → its commands, normalized, before it went to the place of its first death."""
-    survives_death: bool = False
-    """Whether play ever went on after a death."""
     episodes: int = 0
     """The number of these episodes."""
 
     @classmethod
-    def of(
-        cls,
-        trails: Sequence[Trail],
-        is_vetoed: Callable[[ScoringStep], bool] = lambda step: False,
-        seed: int | None = None,
-    ) -> Self:
-        """Return the experience of these episodes, in the order in which they were played.
-
-        Args:
-            seed: of the episode that begins: with the same seed, the same commands come to the same. None: not known.
-        """
+    def of(cls, trails: Sequence[Trail], is_vetoed: Callable[[ScoringStep], bool] = lambda step: False) -> Self:
+        """Return the experience of these episodes, in the order in which they were played."""
         barren, scored = _tried(trails)
-        verbs: dict[str, list[int]] = {}
-        for trail in trails:
-            for step in trail.steps:
-                counts = verbs.setdefault(normalized_action(step.action).partition(" ")[0], [0, 0])
-                counts[0] += 1
-                counts[1] += step.effective
         return cls(
             tuple(step for step in scoring_steps(trails) if not is_vetoed(step)),
             {pair: times for pair, times in barren.items() if pair not in scored},
-            {verb: (tries, effects) for verb, (tries, effects) in verbs.items()},
             _left(trails),
-            _refused(trails),
-            {trail.episode: _before_last_place(trail) for trail in trails if trail.deadly and trail.seed == seed},
-            any(trail.survived for trail in trails),
             len(trails),
         )
 
@@ -77,11 +49,6 @@ class Experience:
         """Action, other than an exit → the number of places at which it was done without points."""
         return Counter(action for _, action in self.barren if canonical_direction(action) is None)
 
-    def promise(self, verb: str) -> float:
-        """Return how likely a verb is to change something, by Laplace's rule of succession."""
-        tries, effects = self.verbs.get(verb, (0, 0))
-        return (effects + 1) / (tries + 2)
-
     @cached_property
     def holders(self) -> dict[int, set[str]]:
         """Place → where putting a thing scored there: "in case", "on table"."""
@@ -93,13 +60,6 @@ class Experience:
                     if preposition and put.split()[-1] in thing.lower().split():
                         found.setdefault(step.place, set()).add(f"{at.strip()} {holder}")
         return found
-
-
-def _before_last_place(trail: Trail) -> tuple[str, ...]:
-    """Return the commands of a trail, normalized, before the one that led to its last place."""
-    places = [trail.start, *(step.standing.place for step in trail.steps)]
-    stayed = sum(1 for _ in takewhile(lambda place: place == places[-1], reversed(places)))
-    return tuple(normalized_action(step.action) for step in trail.steps[: max(0, len(places) - stayed - 1)])
 
 
 def _tried(trails: Iterable[Trail]) -> tuple[Counter[Pair], set[Pair]]:
@@ -119,19 +79,6 @@ def _tried(trails: Iterable[Trail]) -> tuple[Counter[Pair], set[Pair]]:
             place, score = now.place, now.score or 0
         times.update(done)
     return times, scored
-
-
-def _refused(trails: Iterable[Trail]) -> dict[int, frozenset[str]]:
-    refused: dict[int, set[str]] = {}
-    for trail in trails:
-        place = trail.start
-        for step in trail.steps:
-            if place in refused:
-                refused[place].discard(normalized_action(step.action))
-            place = step.standing.place
-        for at, action in trail.refused:
-            refused.setdefault(at, set()).add(normalized_action(action))
-    return {place: frozenset(actions) for place, actions in refused.items()}
 
 
 def _left(trails: Iterable[Trail]) -> dict[int, Candidate | None]:

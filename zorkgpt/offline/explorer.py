@@ -16,7 +16,7 @@ from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
 from zorkgpt.offline.candidates import COST, Nouns
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes
-from zorkgpt.offline.observing import compare_with_deaths, observe_place, observe_result
+from zorkgpt.offline.observing import observe_place, observe_result
 from zorkgpt.offline.offers import OFFERS, Offer
 from zorkgpt.offline.scoring_plan import PlanProgress, ScoringPlan, ScoringStep
 from zorkgpt.offline.view import SOMEWHERE, Episode, TurnView
@@ -171,8 +171,6 @@ class OfflineExplorer:
             checks=senses is not None,
         )
         is_new = context.turn != episode.notes.turn
-        if is_new:
-            compare_with_deaths(turn)
         episode.notes.turn = context.turn
         if context.observation.question is None:
             if is_new:
@@ -182,9 +180,8 @@ class OfflineExplorer:
 
     def _remember(self, turn: TurnView, action: str) -> None:
         now = turn.context.observation
-        turn.notes.proposed = normalized_action(action)
         if now.question is None:
-            turn.notes.last = LastTurn(turn.here, turn.notes.proposed, now.score, now.vehicle is not None)
+            turn.notes.last = LastTurn(turn.here, normalized_action(action), now.score, now.vehicle is not None)
 
 
 @cache

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import COST, Tier
-from zorkgpt.offline.notes import DEADLY, PlaceNotes
-from zorkgpt.offline.outcomes import ActionOutcome
+from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.view import TurnView
 from zorkgpt.player import AgentDecision
 from zorkgpt.world.directions import canonical_direction
@@ -20,8 +19,6 @@ _PROVEN_COST = -10.0
 _DANGER_COSTS = ((0, 0.0), (2, 15.0), (sys.maxsize, 40.0))
 """The most deaths at a place or on the way to it, and the steps that they add to its distance."""
 DANGER_COST = _DANGER_COSTS[-1][1]
-_DEADLY_EXIT_COST = 20.0
-"""The cost for each death by an exit, which may lead somewhere all the same."""
 _KNOWN_STEP_COST = 0.25
 """The cost of a step after the first episode: what is worth trying near the beginning has been tried by then."""
 
@@ -39,7 +36,7 @@ class Choice(NamedTuple):
 def explore(turn: TurnView, limit: float | None = None) -> AgentDecision | None:
     """Return the cheapest action left to try, or the first step to it; None if none costs less than the limit."""
     notes = turn.notes
-    while best := _Search(turn).best():
+    while best := _ActionSearch(turn).best():
         if limit is not None and best.cost >= limit:
             return None
         place = turn.episode.place(best.room)
@@ -55,12 +52,11 @@ def explore(turn: TurnView, limit: float | None = None) -> AgentDecision | None:
     return None
 
 
-class _Search:
+class _ActionSearch:
     def __init__(self, turn: TurnView) -> None:
         self._turn = turn
         self._experience = turn.episode.experience
         self._deadly_walks = dangers.deadly_walks(turn.graph)
-        self._deadly_exits = dangers.deadly_exits(turn.graph)
         self._step_cost = _KNOWN_STEP_COST if self._experience.episodes else 1.0
 
     def best(self) -> Choice | None:
@@ -90,17 +86,15 @@ class _Search:
     def _risk(self, room: int, action: str) -> float:
         """Return what the danger of an untried exit costs: places of one name are taken to be of a kind."""
         rooms = self._turn.graph.rooms
-        is_deadly = action in self._deadly_exits.get(room, {})
-        if is_deadly or room not in rooms or not canonical_direction(action):
+        if room not in rooms or not canonical_direction(action):
             return 0
         deadly = self._deadly_walks[rooms[room].name]
         return next(cost for most, cost in _DANGER_COSTS if deadly <= most)
 
     def _options(self, room: int, *, elsewhere: bool) -> Iterable[tuple[float, str]]:
         place, notes = self._turn.episode.place(room), self._turn.notes
-        refused = self._experience.refused.get(room, frozenset())
-        idle = place.portable | refused if elsewhere else {f"take {thing}" for thing in notes.left_behind}
-        idle = {*idle, *(f"take {thing}" for thing in notes.given_up), *self._deadly_ways(room)}
+        idle = place.portable if elsewhere else {f"take {thing}" for thing in notes.left_behind}
+        idle = {*idle, *(f"take {thing}" for thing in notes.given_up)}
         walked = {way for way in self._turn.graph.exits(room) if place.walked[way]}
         if not elsewhere and notes.target and notes.target[0] == room and notes.target[1] in place.remembered:
             # What a memory made the player come here for comes first: if it no longer holds, that will be known.
@@ -108,7 +102,7 @@ class _Search:
         yield from islice((option for option in place.left if option[1] not in idle | walked), 1)
         if not place.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
-        for errand in (self._fetch, self._risk_again, self._put_away, self._unlock):
+        for errand in (self._fetch, self._put_away, self._unlock):
             yield from errand(room, elsewhere=elsewhere)
 
     def _fetch(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
@@ -119,15 +113,6 @@ class _Search:
             is_new = fetch not in self._turn.episode.place(room).done
             if place == room and is_new and (elsewhere or thing not in self._turn.notes.left_behind):
                 yield 0.0, fetch
-
-    def _risk_again(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
-        """Take a deadly exit again, which may lead somewhere all the same."""
-        place = self._turn.episode.place(room)
-        # Where a death has been the end so far, none is risked twice.
-        for way, times in self._deadly_ways(room).items() if self._experience.survives_death else ():
-            is_lit = self._turn.notes.lit or place.remembered[way] is not ActionOutcome.KILLS_UNLIT
-            if way not in place.done and is_lit:
-                yield _DEADLY_EXIT_COST * times, way
 
     def _put_away(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
         """Put what was worth points where things scored before, or into whatever may be the right place."""
@@ -150,11 +135,6 @@ class _Search:
                 if place.is_fresh(action := f"unlock {lock} with {key}"):
                     yield COST[Tier.COMBINE] + place.cost_of_repeating(action), action
 
-    def _deadly_ways(self, room: int) -> dict[str, int]:
-        """Return the exits by which nobody came out alive → deaths; not those where memory blames somebody else."""
-        remembered = self._turn.episode.place(room).remembered
-        return {way: times for way, times in self._deadly_exits.get(room, {}).items() if remembered.get(way) in DEADLY}
-
 
 def _reason(place: PlaceNotes, action: str) -> str:
     remembered = place.remembered.get(action)
@@ -162,8 +142,6 @@ def _reason(place: PlaceNotes, action: str) -> str:
         tier = place.offered.get(action)
         kind = tier.name.lower().replace("_", " ") if tier is not None else "put away"
         return f"Not tried here yet ({kind})."
-    if remembered in DEADLY:
-        return "It was deadly before, and may lead on all the same."
     if action in place.reopened:
         return "It failed before, but something about it has changed."
     return f"Memory says that it {remembered}."

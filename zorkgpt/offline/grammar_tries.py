@@ -1,6 +1,6 @@
 """Commands by the story's own grammar: every verb that it knows, on what is at hand."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from game_interface.core.sanitize import is_meta
@@ -24,21 +24,18 @@ def commands(
     language: Language,
     here: Sequence[str],
     held: Sequence[str],
-    promise: Callable[[str], float],
     traits: AttributeNumbers,
 ) -> Iterator[str]:
-    """Yield the commands that can be made of the verbs and these names, those with the most promising verb first.
+    """Yield the commands that can be made of the verbs and these names.
 
     One command stands for all synonyms. With two objects, one is held. Left out are things that the verb is not meant
     for, as far as the grammar tells.
 
     Args:
         here: names of what is at hand and not held.
-        promise: verb → how likely it is to change something.
         traits: of those things of which they are known.
     """
-    forms = sorted(_forms(language), key=lambda form: -promise(form[0]))
-    for verb, line in forms:
+    for verb, line in _forms(language):
         tokens = _object_tokens(line)
         for names in _fillings([token.kind for token in tokens], here, held):
             pairs = zip(tokens, names, strict=True)

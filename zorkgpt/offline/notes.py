@@ -17,7 +17,7 @@ from zorkgpt.offline.phrases import is_unlocked
 from zorkgpt.world.directions import canonical_direction
 
 _IN_ORDER = PlainSerializer(sorted)
-Names = Annotated[set[str], _IN_ORDER]
+NameSet = Annotated[set[str], _IN_ORDER]
 PlaceAndAction = tuple[int, str]
 
 
@@ -46,19 +46,17 @@ class EpisodeNotes:
     target: PlaceAndAction | None = None
     """The destination of the player, and what it wants to try there."""
     held: tuple[str, ...] = ()
-    valued: Names = field(default_factory=set)
+    valued: NameSet = field(default_factory=set)
     """Things that scored when they were taken."""
-    given_up: Names = field(default_factory=set)
+    given_up: NameSet = field(default_factory=set)
     """Things that are not to be taken again."""
     blocked: Annotated[set[PlaceAndAction], _IN_ORDER] = field(default_factory=set)
     """Exits that led nowhere on the last try."""
 
     lamp: str | None = None
     """The thing that was switched on last, as long as it gave light."""
-    useful: Names = field(default_factory=set)
+    useful: NameSet = field(default_factory=set)
     """Things that give light."""
-    in_the_dark: int | None = None
-    """The current place, if nothing could be seen there."""
     dares_dark: bool = False
     """Whether dark places are entered without a light, because nothing else is left to try."""
 
@@ -79,21 +77,10 @@ class EpisodeNotes:
     holders: dict[int, list[str]] = field(default_factory=dict)
     """Place → where things can be put there: "in case", "on table"."""
 
-    blows: dict[str, int] = field(default_factory=dict)
-    """Blow → how often it was struck."""
     replies: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Creature that was attacked → the first line of the last reply, and how often that came in a row."""
     foes: dict[int, list[str]] = field(default_factory=dict)
     """Place → the creatures that were hostile there."""
-    fled_from: dict[int, list[int]] = field(default_factory=dict)
-    """Place → the turns on which the player fled from it."""
-
-    commands: int = 0
-    """How many commands were played."""
-    proposed: str | None = None
-    """The last command that was proposed, normalized."""
-    repeats: list[int] = field(default_factory=list)
-    """Earlier episodes that ended in a death and began with the same commands as this one has so far."""
     answered: dict[str, int] = field(default_factory=dict)
     """Question → how often it was answered since the story last awaited a command."""
 
@@ -130,7 +117,7 @@ class PlaceNotes:
 
     visited: bool = False
     """Whether it was visited in this episode."""
-    done: Names = field(default_factory=set)
+    done: NameSet = field(default_factory=set)
     """Actions taken in this episode."""
     remembered: dict[str, ActionOutcome] = field(default_factory=dict)
     failed_before: dict[str, str] = field(default_factory=dict)
@@ -141,7 +128,7 @@ class PlaceNotes:
     """Action → at how many places it was done without points in earlier episodes; all places share it."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Actions that failed → the response."""
-    in_vain: Names = field(default_factory=set)
+    in_vain: NameSet = field(default_factory=set)
     """Actions that had no effect when they were last tried in this episode."""
     reopened: Counter[str] = field(default_factory=Counter)
     """Failed actions whose things have changed since → how often, in this episode."""
@@ -158,7 +145,7 @@ class PlaceNotes:
     walked: Counter[str] = field(default_factory=Counter)
     """Exit or other action → how often it was taken in this episode."""
     dark: bool = False
-    everywhere: Names = field(default_factory=set)
+    everywhere: NameSet = field(default_factory=set)
     """Actions that need not be tried at other places either."""
     read: Annotated[tuple[tuple[str, str, str, int | None], ...] | None, Field(exclude=True)] = None
     """The fields of the memories that were last read."""
@@ -307,12 +294,8 @@ class PlaceNotes:
         return ((tier, action) for tier, action in pending if action not in self.barren | self.remembered.keys())
 
     def _pending(self) -> Iterator[tuple[Tier, str]]:
-        # The player died here of something other than taking an exit.
-        hurry = any(came is ActionOutcome.KILLS and canonical_direction(action) is None for action, came in self.deadly)
         for action, outcome in self.remembered.items():
-            # An action that failed when it was last tried had worked in another state of the world.
-            lapsed = action in self.failed_before and outcome is not ActionOutcome.SCORES
-            if action not in self.done and not hurry and not lapsed:
+            if action not in self.done:
                 if outcome in _REWARDING:
                     yield Tier.REWARD, action
                 # An exit that changed something without leading anywhere is at most a warning.
@@ -325,7 +308,7 @@ class PlaceNotes:
         for action, tier in self.offered.items():
             known = action in self.remembered or action in self.failed_before
             fresh = not known or action in self.reopened
-            if fresh and action not in self.done and (not hurry or canonical_direction(action)):
+            if fresh and action not in self.done:
                 yield tier, action
 
     def _renew(self, *derived: str) -> None:

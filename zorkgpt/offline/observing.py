@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import STEEP
 from zorkgpt.offline.notes import LastTurn
 from zorkgpt.offline.offers import Offer, holders, note_offers
@@ -16,19 +15,6 @@ _MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
 """Actions that may open an exit."""
 _MAX_OPENED = 3
 """How often in an episode the same action is repeated to open an exit."""
-_MAX_RELIT = 3
-"""How often at one place a light that has gone out is switched on again."""
-
-
-def compare_with_deaths(turn: TurnView) -> None:
-    """Note in which earlier episodes that ended in a death the commands were the same so far."""
-    notes, deaths = turn.notes, turn.episode.experience.deaths
-    if notes.proposed is None:
-        notes.repeats = sorted(deaths)
-        return
-    at, last = notes.commands, (notes.proposed,)
-    notes.repeats = [episode for episode in notes.repeats if deaths.get(episode, ())[at : at + 1] == last]
-    notes.commands += 1
 
 
 def observe_result(turn: TurnView) -> None:
@@ -153,15 +139,9 @@ def _note_laid_down(turn: TurnView) -> None:
 
 
 def _note_light(turn: TurnView) -> None:
-    notes, place = turn.notes, turn.place
     if turn.context.observation.dark or is_dark(turn.context.response):
-        place.dark = True
-        if notes.lamp is not None and place.reopened[again := f"turn on {notes.lamp}"] < _MAX_RELIT:
-            place.unmark(again, reopened=True)
-        notes.lamp = None
-        notes.in_the_dark = turn.here
-    elif notes.in_the_dark != turn.here:
-        notes.in_the_dark = None
+        turn.place.dark = True
+        turn.notes.lamp = None
 
 
 def _give_up_target(turn: TurnView) -> None:
@@ -173,8 +153,7 @@ def _give_up_target(turn: TurnView) -> None:
     if action in place.remembered and action not in place.done:
         return
     tools = (f"take {thing}" for thing, room in notes.laid_down.items() if room == turn.here)
-    deadly = dangers.deadly_exits(turn.graph).get(turn.here, ())
-    offered = {*(offered for _, offered in place.left), *tools, *deadly}
+    offered = {*(offered for _, offered in place.left), *tools}
     if not action.startswith("put ") and action not in offered:
         place.mark(action)
     notes.target = None

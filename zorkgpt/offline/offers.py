@@ -116,23 +116,24 @@ def grammar(turn: TurnView) -> Iterator[Candidate]:
         return
     seen, held = _marks(turn, now.visible), _marks(turn, now.inventory)
     at_hand = [name for name in dict.fromkeys((*seen, *place.mentioned)) if name not in turn.notes.held]
-    made = commands(turn.language, at_hand, list(held), episode.experience.promise, seen | held)
+    made = commands(turn.language, at_hand, list(held), seen | held)
     fresh = (action for action in made if episode.is_untried(turn.here, action) and place.is_fresh(action))
     accepted = (action for action in fresh if check_action(action, turn.language, turn.scene).valid)
     yield from (Candidate(Tier.GRAMMAR, action) for action in islice(accepted, _MAX_GRAMMAR))
 
 
 Offer = Callable[[TurnView], Iterable[Candidate]]
-OFFERS: tuple[Offer, ...] = (advice, blocking_doors, exits, usual_verbs, keys, gifts, meant_for_each_other)
+OFFERS: tuple[Offer, ...] = (advice, blocking_doors, exits, usual_verbs, keys, gifts, meant_for_each_other, grammar)
 
 
-def note_offers(turn: TurnView, offers: Iterable[Offer]) -> None:
+def note_offers(turn: TurnView, offers: Collection[Offer]) -> None:
     """Note the actions that can be tried here."""
     place, episode = turn.place, turn.episode
-    candidates = chain.from_iterable(offer(turn) for offer in offers)
+    candidates = chain.from_iterable(offer(turn) for offer in offers if offer is not grammar)
     untried = (each for each in candidates if episode.is_untried(turn.here, each.action))
     place.offer(episode.shuffled(each for each in untried if turn.is_valid(each.action)))
-    place.offer_more(grammar(turn))
+    if grammar in offers:
+        place.offer_more(grammar(turn))
     carried = tuple(f" {noun}" for noun in turn.names(turn.context.observation.carried))
     place.portable = frozenset(action for action in place.offered if action.endswith(carried))
 
