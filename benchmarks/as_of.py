@@ -59,7 +59,7 @@ def main() -> None:
             then.memories(turn % given.locations, 1, turn)
         looked_up = (perf_counter() - started) / len(turns)
         started = perf_counter()
-        Journal(database).replayed()
+        Journal(database).lasting()
         replayed = perf_counter() - started
         print(f"{given.changes} changes at {given.locations} locations, {database.path.stat().st_size / 1e6:.1f} MB")
     print(f"read once            {read * 1000:9.1f} ms")

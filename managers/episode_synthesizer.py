@@ -15,7 +15,7 @@ from session.history import TurnRecord
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Persistence
-from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import claim_run_directory
 from zorkgpt.runlog.events import EpisodeEnded
 
@@ -87,10 +87,8 @@ class EpisodeSynthesizer(BaseManager):
         self._consolidate()
         self._conclude(reason)
         self._end_objectives()
-        directory = run_directory(self._workdir, self._state.episode_id)
-        # If the directory was deleted meanwhile, it is not created again.
-        if self._memory and directory.is_dir():
-            self._memory.save_session(directory / "ephemeral_session.json")
+        if self._memory:
+            self._memory.flush()
         return self._episode_log.end(
             reason, message, memories=self._memory_counts(), metrics=self._metrics(), left_to_try=left_to_try
         )

@@ -8,9 +8,7 @@ from typing import Any
 from session import checkpoint, journal
 from session.checkpoint import Run
 from session.journal import Opening, TurnDecision, TurnJournal
-from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, FileError, ZorkGPTError
-from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.restore_point import Restorer
 
@@ -42,7 +40,6 @@ class ResumeFiles:
         self._checkpoint = directory / checkpoint.FILE_NAME
         self._undo = directory / "undo"
         self._journal: TurnJournal | None = None
-        self._ephemeral = b""
         """The ephemeral memories as they were last written to their own file."""
 
     def open_journal(self) -> None:
@@ -90,7 +87,6 @@ class ResumeFiles:
             "snapshots": snapshots | {_ROLLBACK: points},
         }
         try:
-            self._write_ephemeral(snapshots.get("memory"))
             checkpoint.write_checkpoint(self._checkpoint, content)
             self._complete(turn)
         except (OSError, FileError) as error:
@@ -159,15 +155,6 @@ class ResumeFiles:
     def _follow(self, turn: int) -> None:
         for restorer in self._restorers:
             restorer.begin(self._undo, turn)
-
-    def _write_ephemeral(self, memory: dict[str, Any] | None) -> None:
-        """Write the memory's snapshot to a file of its own too, where people and tools look for ephemeral memories."""
-        if memory is None:
-            return
-        ephemeral = as_json(memory["memories"])
-        if ephemeral != self._ephemeral:
-            write_file(self.directory / "ephemeral_session.json", as_json(memory), durable=False)
-            self._ephemeral = ephemeral
 
     def _note_failure(self, error: OSError | FileError) -> None:
         if not self._failures:

@@ -5,6 +5,7 @@ import os
 import signal
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,9 +21,8 @@ from zorkgpt.evals.ray_executor import RayExecutor, packed, play_on_worker, unpa
 from zorkgpt.evals.report import report
 from zorkgpt.evals.results import results_of
 from zorkgpt.evals.truth import read_shown
-from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.runlog.episodes import read_episode
@@ -212,9 +212,9 @@ def test_what_was_true_of_one_episode_only_is_told_to_the_next_generation(tmp_pa
     )
     for number, task in enumerate(run.next_tasks({}), 1):
         task.play(lambda turns: None)
-        episode_snapshot.save(
-            run.workdir(number) / "runs" / str(number), EpisodeSnapshot(number, {9: [dropped]}, {}, {})
-        )
+        state = SimpleNamespace(episode_id=number, turn_count=3)
+        with SimpleMemoryManager.open(run.workdir(number) / "Memories.md", game_state=state) as manager:
+            manager.add_memory(9, "Shed", dropped)
     second, _ = run.next_tasks({})
     assert [(one.key, one.memory) for one in undone_before(run.snapshot(1))] == [
         ((9, "Knife dropped", "The knife lies here."), dropped)

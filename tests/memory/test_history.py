@@ -41,7 +41,7 @@ def test_every_change_is_an_entry(path):
         ("invalidated", "agent", 5, "B"),
         ("added", "agent", 5, "Passing"),
     ]
-    assert manager.store.journal.replayed() == manager.memory_cache
+    assert manager.store.journal.lasting() == manager.memory_cache
 
 
 def test_a_file_without_a_journal_begins_one_with_what_it_holds(path):
@@ -79,7 +79,7 @@ def test_a_kill_between_journal_and_file_is_settled_by_what_the_file_says(path, 
         manager.supersede_memory(5, "Hall", "A", memory("B"))
     again = SimpleMemoryManager.open(path)
     assert told(path)[1:] == ([] if when == "before" else [("added", "agent", 5, "B"), ("superseded", "agent", 5, "A")])
-    assert again.store.journal.replayed() == again.memory_cache
+    assert again.store.journal.lasting() == again.memory_cache
     assert again.add_memory(5, "Hall", memory("C"))
     assert {source for _, source, *_ in told(path)} == {"agent"}
 

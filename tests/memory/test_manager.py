@@ -276,12 +276,12 @@ def test_the_session_of_an_episode_is_restored_into_that_episode_only(tmp_path, 
     saved = tmp_path / "runs" / "1" / "ephemeral_session.json"
     assert manager.save_session(saved) is True
     content = saved.read_bytes()
-    config = SimpleNamespace(zork_game_workdir=tmp_path)
-    resumed = SimpleMemoryManager(None, config, SimpleNamespace(episode_id=1, turn_count=8))
+    store = manager.store
+    resumed = SimpleMemoryManager(None, None, SimpleNamespace(episode_id=1, turn_count=8), path=store)
     assert resumed.restore_session(saved) is True
     assert resumed.ephemeral_cache == {5: [memory("Dropped", "ephemeral")]}
     assert resumed.is_first_visit(5) is False
-    other = SimpleMemoryManager(None, config, SimpleNamespace(episode_id=2, turn_count=0))
+    other = SimpleMemoryManager(None, None, SimpleNamespace(episode_id=2, turn_count=0), path=store)
     other.add_memory(6, "Attic", memory("Mine", "ephemeral"))
     assert other.restore_session(saved) is False
     assert other.ephemeral_cache == {6: [memory("Mine", "ephemeral")]}

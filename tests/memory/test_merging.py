@@ -140,7 +140,7 @@ def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_
         ("Mark 4", 1),
     ]
     # The history says what the file says: nothing has to be added to it.
-    assert MarkdownStore(target).journal.replayed() == {ATTIC: memories}
+    assert MarkdownStore(target).journal.lasting() == {ATTIC: memories}
     assert base.read_bytes() == written[0]["Memories.md"]
 
 

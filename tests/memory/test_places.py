@@ -140,7 +140,7 @@ def test_everything_beside_the_file_keeps_texts_and_numbers_apart(tmp_path):
         manager.add_memory(place, f"Name of {place!r}", memory(f"Passing of {place!r}", "ephemeral"))
         manager.record_arrival(place, f"Name of {place!r}", "A room.")
         manager.record_action_outcome(place, f"Name of {place!r}", "wait", "Time passes.", {"turn": 4})
-    assert set(manager.store.journal.replayed()) == {5, "5"}
+    assert set(manager.store.journal.lasting()) == {5, "5"}
     assert set(manager.as_of(2, 4)) == {5, "5"}
     assert [one.location_id for one in manager.explain("Lasting of '5'")] == ["5"]
 

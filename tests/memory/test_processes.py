@@ -133,7 +133,7 @@ def check_after_kill(path: Path, returned: list[str]) -> None:
     assert len(titles) <= len(returned) + 2
     # The line of the history that the kill left out is there after the next load.
     manager = SimpleMemoryManager(path=MarkdownStore(path, lock_timeout_s=1))
-    replayed = manager.store.journal.replayed().values()
+    replayed = manager.store.journal.lasting().values()
     assert sorted(one.title for kept in replayed for one in kept) == sorted(titles)
     assert manager.add_memory(1, "Room", memory("After"))
 

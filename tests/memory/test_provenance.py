@@ -8,7 +8,6 @@ from session.history import TurnRecord
 from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from tests.fixtures.runs import a_run
 from tests.fixtures.stores import journal_file
-from zorkgpt.memory.episode_snapshot import load
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf, Showings
 from zorkgpt.memory.storage.history import TurnStamp
@@ -133,7 +132,6 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
         [(str(place), json.dumps(of_nothing))],
     )
     database.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES ('', '1', %s)", [(bad,)])
-    (tmp_path / "runs" / "1" / "ephemeral_session.json").write_text("[" * 100_000)
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
         assert manager.explain("Initial contents", place) == before
     then = AsOf.of(tmp_path / "Memories.md")
@@ -141,4 +139,3 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
     assert place in then.all_memories(1, 8)
     with a_run(tmp_path, turns=8) as run:
         assert run.play_episode().reason == "turn limit"
-    assert load(tmp_path / "runs" / "1", 1) is None

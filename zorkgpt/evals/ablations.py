@@ -12,12 +12,10 @@ from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.encoding import as_json
 from zorkgpt.files import write_file
-from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, fields_of, memory_of
 from zorkgpt.memory.places import parse_place, place_order, render_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words
-from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episodes import read_episode
 
 _SOURCE = "evaluation"
@@ -73,8 +71,8 @@ def _memory_path(config: GameConfiguration) -> Path:
 def _make_all_permanent(config: GameConfiguration, last: int) -> None:
     """Keep what was ephemeral in the last episode, and call core what is permanent: nothing is known to be undone."""
     workdir = Path(config.zork_game_workdir)
-    kept = episode_snapshot.load(run_directory(workdir, last), last)
-    ephemeral = kept.memories if kept else {}
+    store = MarkdownStore(_memory_path(config))
+    ephemeral = store.journal.ephemeral(last)
     events = read_episode(workdir, last, config.episode_log_file)
     names: dict[PlaceKey, str] = {
         turn.before.location.num: turn.before.location.name
@@ -82,13 +80,13 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
         if isinstance(turn, TurnRecord) and turn.before.location is not None
     }
 
-    with MarkdownStore(_memory_path(config)).transaction(source=_SOURCE) as draft:
+    with store.transaction(source=_SOURCE) as draft:
         for place, memories in draft.document.all_memories().items():
             for memory in memories:
                 if memory.persistence is Persistence.CORE:
                     draft.replace(place, memory, replace(memory, persistence=Persistence.PERMANENT), "edited")
-        for place, memories in ephemeral.items():
-            for memory in filter(is_current, memories):
+        for place, forgotten in ephemeral.items():
+            for memory in filter(is_current, forgotten):
                 if known_again(draft.memories(place), memory) is None:
                     lasting = replace(memory, persistence=Persistence.PERMANENT)
                     draft.add(place, names.get(place, ""), lasting)

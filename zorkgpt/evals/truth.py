@@ -12,12 +12,13 @@ from orchestration.services import Services
 from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.encoding import as_json
-from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.claims import STATES, Claim, Relation
 from zorkgpt.memory.credit.adherence import words_of
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, Persistence, PlaceKey, same_episode
+from zorkgpt.memory.models import Memory, PlaceKey, same_episode
 from zorkgpt.memory.objects import PlacedObject
+from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.upkeep.audit import is_so
 from zorkgpt.run_folder import run_directory
@@ -379,12 +380,12 @@ def located(place: PlaceKey, memory: Memory) -> LocatedEphemeral:
 
 def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
     """Return what was true of an episode only, as it stood at the episode's end."""
-    found = episode_snapshot.load(directory, episode)
+    journal = Journal(sidecar(directory.parent.parent / "Memories.md"))
     return frozenset(
         located(place, memory)
-        for place, memories in (found.memories.items() if found else ())
+        for place, memories in journal.ephemeral(episode).items()
         for memory in memories
-        if is_current(memory) and memory.persistence is Persistence.EPHEMERAL
+        if is_current(memory)
     )
 
 

@@ -1,4 +1,4 @@
-"""Keeps what the memory knows of a running episode in a file of its own, for resuming it after a crash."""
+"""The state of a running episode, for resuming it. Its ephemeral memories are in the journal."""
 
 import json
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from zorkgpt.errors import FileError, reason_of
 from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, PlaceKey, fields_of, memory_of, same_episode
+from zorkgpt.memory.models import PlaceKey, same_episode
 from zorkgpt.memory.places import parse_place, render_place
 
 log = get_logger(__name__)
@@ -22,7 +22,6 @@ class EpisodeSnapshot:
     """What a resumed episode begins with."""
 
     episode: int | str
-    memories: dict[PlaceKey, list[Memory]]
     first_turns: dict[PlaceKey, int]
     """At which turn each location visited so far had its first one."""
     under_way: dict[str, Any]
@@ -34,9 +33,6 @@ def to_dict(snapshot: EpisodeSnapshot) -> dict[str, Any]:
     return {
         "version": _VERSION,
         "episode": snapshot.episode,
-        "memories": {
-            render_place(place): [fields_of(memory) for memory in kept] for place, kept in snapshot.memories.items()
-        },
         "first_turns": {render_place(place): turn for place, turn in snapshot.first_turns.items()},
         "under_way": snapshot.under_way,
     }
@@ -50,7 +46,6 @@ def from_dict(content: dict[str, Any]) -> EpisodeSnapshot:
     """
     return EpisodeSnapshot(
         content["episode"],
-        {parse_place(place): [memory_of(fields) for fields in kept] for place, kept in content["memories"].items()},
         {parse_place(place): int(turn) for place, turn in content["first_turns"].items()},
         content["under_way"],
     )

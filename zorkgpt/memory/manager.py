@@ -338,10 +338,15 @@ class SimpleMemoryManager(AgentMemory):
             self._writer.forget_episode()
             self._learner.reset()
 
+    def flush(self) -> None:
+        """Write every count of visits and results that no other change has included."""
+        with self.store.guard:
+            self._writer.count_all()
+
     def save_session(self, path: Path | str) -> bool:
         """Write the state of this episode to a file of its own, and return whether it could be written."""
         with self.store.guard:
-            self._writer.count_all()
+            self.flush()
             return episode_snapshot.save(Path(path), self._episode_snapshot())
 
     def restore_session(self, path: Path | str) -> bool:
@@ -371,11 +376,11 @@ class SimpleMemoryManager(AgentMemory):
 
     def _episode_snapshot(self) -> EpisodeSnapshot:
         under_way = {"recorder": self._learner.snapshot(), "keeper": self._writer.snapshot()}
-        return EpisodeSnapshot(self._state.episode, self.ephemeral_cache, self._visits.first_turns(), under_way)
+        return EpisodeSnapshot(self._state.episode, self._visits.first_turns(), under_way)
 
     def _resume(self, saved: EpisodeSnapshot) -> None:
         with self.store.guard:
-            self._writer.restore(saved.episode, saved.memories, saved.under_way["keeper"])
+            self._writer.restore(saved.episode, saved.under_way["keeper"])
             self._learner.restore(saved.first_turns, saved.under_way["recorder"])
 
 

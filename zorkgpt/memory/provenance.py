@@ -15,7 +15,7 @@ from zorkgpt.memory.models import (
     fields_of,
 )
 from zorkgpt.memory.places import place_order
-from zorkgpt.memory.storage.book import Change, MemoryBook
+from zorkgpt.memory.storage.book import Change, MemoryBook, after_change
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.person_edits import JournalFollower
@@ -271,7 +271,7 @@ class AsOf:
         self._records.append(record)
         self._numbers.setdefault(change.location_id, []).append(number)
         states = self._states.setdefault(change.location_id, [])
-        states.append(_after(states[-1] if states else (), change))
+        states.append(after_change(states[-1] if states else (), change))
         self._names[change.location_id] = change.location_name or self._names.get(change.location_id, "")
         if record.turn_stamp is not None:
             episode = episode_key(record.turn_stamp.episode)
@@ -284,7 +284,7 @@ class AsOf:
         states = self._ephemeral_states.setdefault(episode, {}).setdefault(change.location_id, [])
         last, kept = states[-1] if states else (0, ())
         # A turn that was played again counts as the latest so far.
-        states.append((max(last, stamp.turn if stamp else 0), _after(kept, change)))
+        states.append((max(last, stamp.turn if stamp else 0), after_change(kept, change)))
 
     def _ephemeral(self, location_id: PlaceKey, episode: int | str, turn: int) -> tuple[Memory, ...]:
         states = self._ephemeral_states.get(episode_key(episode), {}).get(location_id, [])
@@ -325,12 +325,6 @@ class AsOf:
                 if b'"episode_ended"' in line and (row := _row(line)) and row.get("event") == "episode_ended":
                     ended = row.get("time")
         return ended if isinstance(ended, str) else None
-
-
-def _after(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:
-    known = change.before is not None and change.before in memories
-    at = memories.index(change.before) if known else len(memories)
-    return (*memories[:at], *([change.after] if change.after is not None else []), *memories[at + 1 :])
 
 
 def _is_later(episode: int | str, than: int | str) -> bool:

@@ -70,6 +70,8 @@ class MemoryWriter:
         self._visits = visits
         self._stamp = stamp
         self._debug = debug
+        self._episode_start: int | None = None
+        """The end of the journal before the first ephemeral memory of the episode; None if there is none."""
         self._is_note_lost = False
         """Whether a change of an ephemeral memory could not be journaled."""
         self.last_error: MemoryStoreError | None = None
@@ -393,6 +395,8 @@ class MemoryWriter:
     def _journal(self, changes: Sequence[Change]) -> None:
         """Record changes of ephemeral memories, if possible."""
         try:
+            if self._episode_start is None:
+                self._episode_start = self.store.journal.size()
             self.store.journal.append(changes, turn_stamp=self._stamp())
         except MemoryStoreError as error:
             if not self._is_note_lost:
@@ -429,6 +433,7 @@ class MemoryWriter:
         if self._debug:
             self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
         self.ephemeral = {}
+        self._episode_start = None
         self._learned_in.clear()
         self.vetoes_obeyed = self.protected = 0
         if self.deduplicator is not None:
@@ -446,27 +451,29 @@ class MemoryWriter:
             self.deduplicator.forget()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return counts and names of the running episode, as plain values; its memories are in `ephemeral`."""
+        """Return the state of the running episode as plain values: counts, names, and where its memories are."""
+        end = self.store.journal.size()
         saved = {
             "names": [[place, name] for place, name in self.names.items()],
             "write_failures": self.write_failures,
-            "journal": self.store.journal.size(),
+            "journal": [end if self._episode_start is None else self._episode_start, end],
             "evidence": self.evidence.snapshot(),
         }
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
 
-    def restore(self, episode: int | str, memories: dict[PlaceKey, list[Memory]], saved: dict[str, Any]) -> None:
-        """Continue an interrupted episode with its memories and what `snapshot` returned."""
+    def restore(self, episode: int | str, saved: dict[str, Any]) -> None:
+        """Continue an interrupted episode from what `snapshot` returned, with its memories from the journal."""
         self.forget_episode()
-        self.store.journal.discard_ephemeral(episode, int(saved["journal"]))
-        self.ephemeral = {place: tuple(kept) for place, kept in memories.items()}
+        self._episode_start, end = map(int, saved["journal"])
+        self.store.journal.discard_ephemeral(episode, end)
+        self.ephemeral = self.store.journal.ephemeral(episode, self._episode_start, end)
         self.names.update((checked_place(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
         self.evidence.restore(saved["evidence"])
         if self.deduplicator is not None:
             self.deduplicator.restore(saved)
         if self._debug:
-            self._log.info("ephemeral memories restored", extra={"count": sum(map(len, memories.values()))})
+            self._log.info("ephemeral memories restored", extra={"count": sum(map(len, self.ephemeral.values()))})
 
     def ignore(self, location_id: PlaceKey, memory: Memory, why: str) -> None:
         """Log that a memory is not kept."""

@@ -6,14 +6,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, Persistence, PlaceKey, episode_key, memory_of
+from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, PlaceKey, episode_key
 from zorkgpt.memory.places import place_order
+from zorkgpt.memory.storage.book import Change, after_change
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.history import HistoryRecord, differences, row_of
+from zorkgpt.memory.storage.history import HistoryRecord, differences, record_of, row_of
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.turn_span import TurnSpan
-from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, place_key, text, turn_key, whole_number
+from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, text, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 
 _END = 999_999
@@ -82,9 +84,9 @@ class MemoryThreads:
             was_read = True
         before = self.rows.end
         for row in self.rows.new():
-            place = place_key(row.get("location_id"))
-            if place is not None and isinstance(row.get("after") or row.get("before"), dict):
-                self._add_change(row, place, _stamp(row, self._now, moments))
+            record = record_of(row)
+            if record is not None:
+                self._add_change(row, record.change, _stamp(row, self._now, moments))
             else:
                 self.rows.unreadable += 1
         has_new_rows = self.rows.end != before
@@ -133,27 +135,26 @@ class MemoryThreads:
         self._in_file, self.differing, self._is_compared = {}, 0, True
         if document is None:
             return
-        recorded = {key: place.memories() for key, place in self._in_journal.items()}
+        recorded = {key: place.memories for key, place in self._in_journal.items()}
         for change in differences(recorded, document):
             key = change.location_id
             if key not in self._in_file:
                 self._in_file[key] = self._in_journal.get(key, _PlaceMemories()).copy()
             first = _first_seen(change.after) if change.before is None else None
             row = row_of(HistoryRecord("", change, FROM_FILE))
-            self._in_file[key].add(row, first or max(self._now, latest))
+            self._in_file[key].add(row, change, first or max(self._now, latest))
             self.differing += 1
 
-    def _add_change(self, row: dict[str, Any], place: PlaceKey, stamp: tuple[int, int]) -> None:
+    def _add_change(self, row: dict[str, Any], change: Change, stamp: tuple[int, int]) -> None:
         self._now = stamp
         episode, turn = stamp
         # A turn that is played again after a crash counts as the latest so far, so that the order stays.
         self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
-        memory: dict[str, Any] = row.get("after") or row["before"]
-        if memory.get("persistence") == Persistence.EPHEMERAL:
-            found = self._ephemeral.setdefault(place, {}).setdefault(episode, _PlaceMemories())
+        if change.is_lasting:
+            memories = self._in_journal.setdefault(change.location_id, _PlaceMemories())
         else:
-            found = self._in_journal.setdefault(place, _PlaceMemories())
-        found.add(row, (episode, turn))
+            memories = self._ephemeral.setdefault(change.location_id, {}).setdefault(episode, _PlaceMemories())
+        memories.add(row, change, (episode, turn))
 
 
 class _PlaceMemories:
@@ -161,37 +162,36 @@ class _PlaceMemories:
 
     def __init__(self) -> None:
         self.name = ""
+        self.memories: tuple[Memory, ...] = ()
+        """The memories as they are now."""
         self.threads: list[Thread] = []
-        self._current: dict[tuple[str, str], _Current] = {}
-        """(title, text) → the current memory."""
+        self._current: dict[str, _Current] = {}
+        """The thread of each memory by its id."""
 
     def copy(self) -> "_PlaceMemories":
         """Return a copy, to which other changes can be added."""
         new = _PlaceMemories()
-        new.name = self.name
+        new.name, new.memories = self.name, self.memories
         copies = {id(thread): list(thread) for thread in self.threads}
         new.threads = list(copies.values())
         new._current = {key: one._replace(thread=copies[id(one.thread)]) for key, one in self._current.items()}
         return new
 
-    def memories(self) -> list[Memory]:
-        """Return the current memories."""
-        return [memory for one in self._current.values() if (memory := _memory(one.after)) is not None]
-
-    def add(self, row: dict[str, Any], stamp: tuple[int, int]) -> None:
+    def add(self, row: dict[str, Any], change: Change, stamp: tuple[int, int]) -> None:
         """Add a change to the memory that it changes, or a new memory."""
-        before, after = row.get("before"), row.get("after")
-        self.name = cut(row.get("location_name"), 200) or self.name
-        known = self._current.pop(_key(before), None) if isinstance(before, dict) else None
+        place, before, after = change.location_id, change.before, change.after
+        self.memories = after_change(self.memories, change)
+        self.name = cut(change.location_name, 200) or self.name
+        known = self._current.pop(memory_id(place, before), None) if before is not None else None
         if known is None:
-            if not isinstance(after, dict):
+            if after is None:
                 return
-            known = _Current([], {}, {})
+            known = _Current([], {})
             self.threads.append(known.thread)
         version = _version(row, turn_key(*stamp), known.fields)
         known.thread.append(version)
-        if isinstance(after, dict):
-            self._current[_key(after)] = _Current(known.thread, known.fields | version["set"], after)
+        if after is not None:
+            self._current[memory_id(place, after)] = _Current(known.thread, known.fields | version["set"])
 
 
 class _Current(NamedTuple):
@@ -200,15 +200,6 @@ class _Current(NamedTuple):
     thread: Thread
     fields: dict[str, Any]
     """As they are shown."""
-    after: dict[str, Any]
-    """As they stand in the history."""
-
-
-def _memory(fields: dict[str, Any]) -> Memory | None:
-    try:
-        return memory_of(fields)
-    except (TypeError, ValueError, AttributeError):
-        return None
 
 
 def _first_seen(memory: Memory | None) -> tuple[int, int] | None:
@@ -240,10 +231,6 @@ def _version(row: dict[str, Any], at: int, known: dict[str, Any]) -> dict[str, A
     else:
         version["gone"] = True
     return version
-
-
-def _key(memory: dict[str, Any]) -> tuple[str, str]:
-    return text(memory.get("title")), text(memory.get("text"))
 
 
 def _stamp(row: dict[str, Any], now: tuple[int, int], moments: list[Moment]) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """Records of the journal: what changed, when, and by whom; and the memories that a series of records leads to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from zorkgpt.memory.models import (
     memory_of,
 )
 from zorkgpt.memory.places import checked_place, place_order
-from zorkgpt.memory.storage.book import Change, ChangeKind
+from zorkgpt.memory.storage.book import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
 
@@ -83,14 +83,12 @@ class HistoryRecord:
         return episode_key(self.turn_stamp.episode if self.turn_stamp else self.change.memory.episode)
 
 
-def replayed(records: Iterable[HistoryRecord]) -> dict[PlaceKey, list[Memory]]:
+def replayed(records: Iterable[HistoryRecord]) -> dict[PlaceKey, tuple[Memory, ...]]:
     """Return the memories of each location after these changes."""
-    kept: dict[PlaceKey, list[Memory]] = {}
+    kept: dict[PlaceKey, tuple[Memory, ...]] = {}
     for record in records:
-        before, after = record.change.before, record.change.after
-        memories = kept.setdefault(record.change.location_id, [])
-        at = memories.index(before) if before in memories else len(memories)
-        memories[at : at + 1] = [after] if after is not None else []
+        place = record.change.location_id
+        kept[place] = after_change(kept.get(place, ()), record.change)
     return kept
 
 
@@ -148,7 +146,7 @@ def _shortened(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def differences(recorded: dict[PlaceKey, list[Memory]], document: Document) -> list[Change]:
+def differences(recorded: Mapping[PlaceKey, Sequence[Memory]], document: Document) -> list[Change]:
     """Return the changes that lead from the recorded memories to those of the document."""
     found = document.all_memories()
     changes = []

@@ -353,7 +353,7 @@ class MarkdownStore:
             # A kill came right after the file was put back to a checkpoint.
             self._discard(undo.journal, undo.trials)
             return
-        changes = differences(self.journal.replayed(), self._document)
+        changes = differences(self.journal.lasting(), self._document)
         with self.database.change():
             self._note_file(self._digest)
             self.journal.append(changes, source=source)

@@ -190,9 +190,24 @@ class Journal(Records):
             if record is not None:
                 yield record
 
-    def replayed(self) -> dict[PlaceKey, list[Memory]]:
-        """Return the lasting memories that all records lead to."""
-        return replayed(record for record in self.records() if record.change.is_lasting)
+    def lasting(self) -> dict[PlaceKey, list[Memory]]:
+        """Return the lasting memories of each place after all records."""
+        memories = replayed(record for record in self.records() if record.change.is_lasting)
+        return {place: list(kept) for place, kept in memories.items()}
+
+    def ephemeral(
+        self, episode: int | str, start: int = 0, end: int | None = None
+    ) -> dict[PlaceKey, tuple[Memory, ...]]:
+        """Return the ephemeral memories of an episode by place.
+
+        Args:
+            start: Records up to this position don't count.
+            end: Records after this position don't count. Defaults to the last one.
+        """
+        query = "SELECT record FROM zorkgpt_journal WHERE episode = %s AND id > %s AND id <= %s ORDER BY id"
+        rows = self._database.rows(query, (_key(episode_key(episode)), start, self.size() if end is None else end))
+        records = [record for (text,) in rows if (record := record_of(_loaded(text))) is not None]
+        return {place: memories for place, memories in replayed(records).items() if memories}
 
     def discard_ephemeral(self, episode: int | str, position: int) -> None:
         """Delete the changes of an episode's ephemeral memories after this position."""
