@@ -104,16 +104,6 @@ def test_it_walks_to_where_something_is_left_to_try():
     assert "Yard" in decision.reasoning
 
 
-def test_what_bars_an_exit_is_opened():
-    notes = PlaceNotes(refusals={"north": "The oak door is closed.", "push wall": "The wall is closed to you."})
-    assert [notes.bars_an_exit(thing) for thing in ("oak door", "door", "wall", "gate")] == [True, True, False, False]
-    explorer = OfflineExplorer(MapGraph())
-    door = replace(CONTEXT, observation=replace(NOW, visible=(Item(8, "oak door", 1),)))
-    assert explorer.get_action_with_reasoning(door).action == "take oak door"
-    tried = {explorer.get_action_with_reasoning(replace(door, turn=turn)).action for turn in (2, 3)}
-    assert tried == {"open oak door", "north"}
-
-
 def test_an_exit_is_not_opened_again_by_what_has_no_effect_any_more():
     graph = MapGraph()
     graph.add_connection(1, "down", 2)

@@ -256,7 +256,6 @@ def _lay_down(turn: TurnView, thing: str, *, is_tool: bool) -> None:
     """Note that a thing is dropped: a tool until the player comes here again, anything else for good."""
     if is_tool:
         turn.notes.left_behind.append(thing)
-        turn.notes.laid_down[thing] = turn.here
     else:
         turn.notes.given_up.add(thing)
 

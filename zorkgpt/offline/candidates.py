@@ -112,8 +112,6 @@ class Tier(IntEnum):
     """Any direction at a place whose text names no exit."""
     GRAMMAR = 14
     """Any other command that the story's own grammar accepts."""
-    MEANT = 15
-    """Using a held thing on another, where the story's own grammar looks for just such things."""
 
 
 COST = {
@@ -129,7 +127,6 @@ COST = {
     Tier.BARE_EXIT: 5.0,
     Tier.STEEP_EXIT: 12.0,
     Tier.HANDLE: 8.0,
-    Tier.MEANT: 8.0,
     Tier.INSPECT: 10.0,
     Tier.OTHER_EXIT: 22.0,
     Tier.COMBINE: 20.0,

@@ -102,19 +102,11 @@ class _ActionSearch:
         yield from islice((option for option in place.left if option[1] not in idle | walked), 1)
         if not place.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
-        for errand in (self._fetch, self._put_away, self._unlock):
-            yield from errand(room, elsewhere=elsewhere)
+        yield from self._put_away(room)
+        if elsewhere:
+            yield from self._unlock(room)
 
-    def _fetch(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
-        """Fetch a tool that was laid down so that an exit could be passed."""
-        for thing, place in self._turn.notes.laid_down.items():
-            fetch = f"take {thing}"
-            # What had to be laid down again on the way back stays there.
-            is_new = fetch not in self._turn.episode.place(room).done
-            if place == room and is_new and (elsewhere or thing not in self._turn.notes.left_behind):
-                yield 0.0, fetch
-
-    def _put_away(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
+    def _put_away(self, room: int) -> Iterator[tuple[float, str]]:
         """Put what was worth points where things scored before, or into whatever may be the right place."""
         place, notes = self._turn.episode.place(room), self._turn.notes
         known = self._experience.holders
@@ -127,10 +119,10 @@ class _ActionSearch:
                     unproven = COST[Tier.HANDLE] if known else _PUT_COST
                     yield _PROVEN_COST if holder in proven else unproven, action
 
-    def _unlock(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
+    def _unlock(self, room: int) -> Iterator[tuple[float, str]]:
         """Bring what is carried to what is locked elsewhere."""
         place = self._turn.episode.place(room)
-        for lock in place.locked if elsewhere else ():
+        for lock in place.locked:
             for key in self._turn.notes.held:
                 if place.is_fresh(action := f"unlock {lock} with {key}"):
                     yield COST[Tier.COMBINE] + place.cost_of_repeating(action), action

@@ -43,21 +43,6 @@ def commands(
                 yield _command(verb, line, names)
 
 
-def meant_commands(language: Language, here: AttributeNumbers, held: AttributeNumbers) -> Iterator[str]:
-    """Yield the commands that use something held on something else, where the grammar looks for just such things.
-
-    A story tells so of what belongs together: what can be burned and what burns, what can be turned and a tool.
-    """
-    for verb, line in _forms(language):
-        tokens = _object_tokens(line)
-        if len(tokens) == _MAX_OBJECTS:
-            kinds, attributes = [token.kind for token in tokens], [token.attribute for token in tokens]
-            for names in _fillings(kinds, list(here), list(held)):
-                told = [here.get(name, held.get(name, frozenset())) for name in names]
-                if all(attribute in each for attribute, each in zip(attributes, told, strict=True)):
-                    yield _command(verb, line, names)
-
-
 def _object_tokens(line: GrammarLine) -> list[GrammarToken]:
     return [token for token in line.tokens if token.kind in _OBJECTS]
 

@@ -66,8 +66,6 @@ class EpisodeNotes:
     """The thing that was put somewhere without effect on the last turn."""
     left_behind: list[str] = field(default_factory=list)
     """Tools that were laid down here so that an exit can be passed."""
-    laid_down: dict[str, int] = field(default_factory=dict)
-    """Such a tool, wherever it was → the place."""
     opener: str | None = None
     """What opened the exit that was found closed on the last turn."""
     repeated: dict[str, int] = field(default_factory=dict)
@@ -242,12 +240,6 @@ class PlaceNotes:
         tried = ((action.removeprefix("open "), text) for action, text in refusals.items() if "open " in action)
         locked = (noun for noun, text in tried if "locked" in words_of(text))
         return tuple(noun for noun in locked if not self._is_unlocked(noun))
-
-    def bars_an_exit(self, noun: str) -> bool:
-        """Return whether the story once said of an exit that this is closed."""
-        refusals = self.failed_before | self.refusals
-        said = (set(words_of(text)) for action, text in refusals.items() if canonical_direction(action))
-        return any({"closed", *words_of(noun)} <= words for words in said)
 
     def openers(self, response: str) -> Iterator[str]:
         """Yield what is known to open the things that a response names."""

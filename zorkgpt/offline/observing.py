@@ -82,7 +82,6 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
         _note_changes(turn)
     _note_mentioned(turn)
     notes.held = tuple(turn.names(turn.context.observation.inventory))
-    _note_laid_down(turn)
     _note_light(turn)
     notes.holders[turn.here] = list(holders(turn))
     note_offers(turn, offers)
@@ -128,16 +127,6 @@ def _note_mentioned(turn: TurnView) -> None:
         turn.place.mentioned |= dict.fromkeys(turn.episode.nouns.mentioned(turn.text, turn.scene, seen))
 
 
-def _note_laid_down(turn: TurnView) -> None:
-    """Forget the tools that were laid down and are held again, or no longer seen where they were."""
-    notes, seen = turn.notes, turn.names(turn.context.observation.visible)
-    notes.laid_down = {
-        thing: place
-        for thing, place in notes.laid_down.items()
-        if thing not in notes.held and (place != turn.here or thing in seen)
-    }
-
-
 def _note_light(turn: TurnView) -> None:
     if turn.context.observation.dark or is_dark(turn.context.response):
         turn.place.dark = True
@@ -152,8 +141,6 @@ def _give_up_target(turn: TurnView) -> None:
     action = notes.target[1]
     if action in place.remembered and action not in place.done:
         return
-    tools = (f"take {thing}" for thing, room in notes.laid_down.items() if room == turn.here)
-    offered = {*(offered for _, offered in place.left), *tools}
-    if not action.startswith("put ") and action not in offered:
+    if not action.startswith("put ") and action not in (offered for _, offered in place.left):
         place.mark(action)
     notes.target = None

@@ -8,7 +8,7 @@ from zorkgpt.action_check import check_action
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.offline.advice import advice_in
 from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
-from zorkgpt.offline.grammar_tries import commands, meant_commands
+from zorkgpt.offline.grammar_tries import commands
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import directions_in
@@ -45,7 +45,6 @@ _LIVING: tuple[_ActionPattern, ...] = ((Tier.GATHER, "take", ("takeable",)), (Ti
 _FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED, "living": _LIVING}
 _VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
 _UNKNOWN: Mapping[str, bool] = {}
-_MAX_PAIRS = 48
 _MAX_GRAMMAR = 6
 """The most commands of the story's grammar that a place offers at a time."""
 
@@ -55,12 +54,6 @@ def advice(turn: TurnView) -> Iterator[Candidate]:
     found = advice_in(turn.context.response, turn.language, turn.scene)
     turn.place.advice |= dict.fromkeys(map(normalized_action, found))
     yield from (Candidate(Tier.ADVICE, action) for action in turn.place.advice)
-
-
-def blocking_doors(turn: TurnView) -> Iterator[Candidate]:
-    """What is said to block an exit probably opens."""
-    at_hand = chain(turn.place.mentioned, turn.names(turn.context.observation.visible))
-    yield from (Candidate(Tier.OPEN, f"open {noun}") for noun in at_hand if turn.place.bars_an_exit(noun))
 
 
 def exits(turn: TurnView) -> Iterator[Candidate]:
@@ -95,20 +88,6 @@ def keys(turn: TurnView) -> Iterator[Candidate]:
     yield from (Candidate(Tier.COMBINE, f"unlock {lock} with {key}") for lock in turn.place.locked for key in held)
 
 
-def gifts(turn: TurnView) -> Iterator[Candidate]:
-    """Creatures trade, or let pass whoever gives them what they want."""
-    if turn.episode.nouns.known("give"):
-        yield from islice(_gifts(turn), _MAX_PAIRS)
-
-
-def meant_for_each_other(turn: TurnView) -> Iterator[Candidate]:
-    """The grammar tells which things a verb combines, such as a flame and what burns."""
-    now = turn.context.observation
-    if turn.language is not None and now.inventory:
-        meant = meant_commands(turn.language, _marks(turn, now.visible), _marks(turn, now.inventory))
-        yield from (Candidate(Tier.MEANT, action) for action in meant)
-
-
 def grammar(turn: TurnView) -> Iterator[Candidate]:
     """Where nothing else is left, some verb of the story's own grammar may do something."""
     now, place, episode = turn.context.observation, turn.place, turn.episode
@@ -123,7 +102,7 @@ def grammar(turn: TurnView) -> Iterator[Candidate]:
 
 
 Offer = Callable[[TurnView], Iterable[Candidate]]
-OFFERS: tuple[Offer, ...] = (advice, blocking_doors, exits, usual_verbs, keys, gifts, meant_for_each_other, grammar)
+OFFERS: tuple[Offer, ...] = (advice, exits, usual_verbs, keys, grammar)
 
 
 def note_offers(turn: TurnView, offers: Collection[Offer]) -> None:
@@ -165,14 +144,6 @@ def _fitting(attributes: Mapping[str, bool]) -> dict[str, list[tuple[Tier, str]]
     return {
         how: [(tier, verb) for tier, verb, needed in forms if _may(attributes, needed)] for how, forms in _FORMS.items()
     }
-
-
-def _gifts(turn: TurnView) -> Iterator[Candidate]:
-    held = dict.fromkeys(turn.names(turn.context.observation.inventory))
-    for item in turn.context.observation.visible or ():
-        receiver = turn.episode.nouns.name(item)
-        if receiver and turn.attributes(item).get("animate", True):
-            yield from (Candidate(Tier.COMBINE, f"give {gift} to {receiver}") for gift in held if gift != receiver)
 
 
 def _may(attributes: Mapping[str, bool], needed: tuple[str, ...]) -> bool:
