@@ -4,16 +4,14 @@ import logging
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import UsageTotals
 from zorkgpt.llm.client import LLMClient, ModelStatus
-from zorkgpt.llm.messages import Message, Usage
 from zorkgpt.llm.progress import CallObserver
-from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.run_folder import MODEL_CALLS, run_directory
@@ -77,9 +75,9 @@ class ModelCalls(BaseManager):
         """Take on the usage of a checkpoint and of the calls that were made after it: they were paid for too."""
         usage = self.client.usage
         usage.restore(state["usage"])
-        for call in read_events(self._calls_log, after=state["log_bytes"]) if self._calls_log.is_file() else ():
-            if isinstance(call, ModelCalled):
-                usage.add(_call_record(call))
+        for event in read_events(self._calls_log, after=state["log_bytes"]) if self._calls_log.is_file() else ():
+            if isinstance(event, ModelCalled):
+                usage.add(event.call)
 
     @property
     def _calls_log(self) -> Path:
@@ -92,7 +90,7 @@ class ModelCalls(BaseManager):
     def _log_call(self, call: CallRecord) -> None:
         state = self._state
         turn = state.turn_count + (call.role in _ASKED_BEFORE_THE_TURN)
-        event = _event(call, episode=state.episode_id, turn=turn)
+        event = ModelCalled(state.episode_id, turn, datetime.now(UTC).isoformat(timespec="milliseconds"), call)
         try:
             with RunLogWriter(self._calls_log) as writer:
                 writer.write(event)
@@ -100,36 +98,3 @@ class ModelCalls(BaseManager):
             if not self._failures:
                 self._log.warning("a model's call could not be written down", extra={"reason": str(error)})
             self._failures += 1
-
-
-def _event(call: CallRecord, *, episode: int, turn: int) -> ModelCalled:
-    return ModelCalled(
-        episode=episode,
-        turn=turn,
-        time=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        role=call.role,
-        model=call.model,
-        messages=[asdict(message) for message in call.messages],
-        answer=call.answer,
-        reasoning=call.reasoning,
-        prompt_tokens=call.usage.prompt_tokens,
-        completion_tokens=call.usage.completion_tokens,
-        cost=call.cost,
-        latency_s=round(call.latency_s, 6),
-        error=call.error,
-    )
-
-
-def _call_record(call: ModelCalled) -> CallRecord:
-    """Return the call that `_event` made an event of."""
-    return CallRecord(
-        role=cast(Role, call.role),
-        model=call.model,
-        messages=tuple(Message(**cast(dict[str, Any], message)) for message in call.messages),
-        answer=call.answer,
-        reasoning=call.reasoning,
-        usage=Usage(call.prompt_tokens, call.completion_tokens),
-        cost=call.cost,
-        latency_s=call.latency_s,
-        error=call.error,
-    )

@@ -78,10 +78,10 @@ def test_every_question_to_a_model_can_be_read_again(play, tmp_path):
     assert all(isinstance(call, ModelCalled) for call in calls)
     # The first request only asked whether the model answers.
     assert len(calls) == len(server.requests) - 1
-    agent = [call for call in calls if call.role == "agent"]
-    assert [call.turn for call in agent] == [1, 2, 3, 4]
-    assert agent[0].answer == "I look about.\nACTION: look"
-    assert [message["speaker"] for message in agent[0].messages] == ["system", "user"]
+    agent = [called for called in calls if called.call.role == "agent"]
+    assert [called.turn for called in agent] == [1, 2, 3, 4]
+    assert agent[0].call.answer == "I look about.\nACTION: look"
+    assert [message.speaker for message in agent[0].call.messages] == ["system", "user"]
 
 
 def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):

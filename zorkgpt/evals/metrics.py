@@ -325,8 +325,9 @@ def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:
 def _usage(files: EpisodeFiles) -> dict[str, RoleUsage]:
     path = files.directory / MODEL_CALLS
     used: dict[str, RoleUsage] = {}
-    for call in read_events(path) if path.is_file() else ():
-        if isinstance(call, ModelCalled):
+    for event in read_events(path) if path.is_file() else ():
+        if isinstance(event, ModelCalled):
+            call = event.call
             tokens = (call.prompt_tokens or 0) + (call.completion_tokens or 0)
             one = RoleUsage(1, tokens, call.cost, call.latency_s)
             used[call.role] = used.get(call.role, RoleUsage()).plus(one)

@@ -341,9 +341,10 @@ class LLMClient:
             messages=tuple(messages),
             answer=raw.content if raw else "",
             reasoning=raw.reasoning if raw else "",
-            usage=usage,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
             cost=cost_of(usage, price_of(model, self.settings.prices)),
-            latency_s=latency_s,
+            latency_s=round(latency_s, 6),
             error=str(error) if error else None,
         )
         self.usage.add(record)

@@ -42,11 +42,17 @@ class CallRecord:
     messages: tuple[Message, ...]
     answer: str
     reasoning: str
-    usage: Usage
+    prompt_tokens: int | None
+    """None if the server did not report it, like `completion_tokens`."""
+    completion_tokens: int | None
     cost: float | None
     """None: the model has no known price, or the server did not report usage."""
     latency_s: float
     error: str | None = None
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(self.prompt_tokens, self.completion_tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from game_interface.models import Transition
 from session.history import TurnRecord
+from zorkgpt.llm.usage import CallRecord
 
 SCHEMA_VERSION = 1
 
@@ -103,26 +104,14 @@ class LeftToTry:
 
 @dataclass(frozen=True, slots=True)
 class ModelCalled:
-    """A request to a model, and its answer."""
+    """A model was asked. In the log, the fields of the call are those of the event."""
 
     kind: ClassVar[str] = "model_called"
     episode: int | str
     turn: int
     """The turn that it was made for; 0: before the first."""
     time: str
-    role: str
-    model: str
-    messages: list[dict[str, str]]
-    """{speaker, content}, in order."""
-    answer: str
-    reasoning: str
-    prompt_tokens: int | None
-    """None: the server did not say; so for `completion_tokens`."""
-    completion_tokens: int | None
-    cost: float | None
-    """None: not known."""
-    latency_s: float
-    error: str | None = None
+    call: CallRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,16 +158,19 @@ Event = (
     | EpisodeResumed
     | EpisodeEnded
 )
+_INNER: dict[type, str] = {TurnRecord: "transition", ModelCalled: "call"}
+"""The field whose own fields are written in its place."""
 _KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in get_args(Event)}
 
 
 def to_record(event: Event) -> dict[str, Any]:
     """Return the event as a JSON object.
 
-    A turn is one object without its transition, whose fields are among its own.
+    The fields of a turn's transition, and of a model's call, are among those of the event.
     """
     record: dict[str, Any] = {"v": SCHEMA_VERSION, "event": event.kind} | _fields(event)
-    return record | _fields(record.pop("transition")) if isinstance(event, TurnRecord) else record
+    inner = _INNER.get(type(event))
+    return record | _fields(record.pop(inner)) if inner else record
 
 
 def from_record(record: dict[str, Any]) -> Event | None:
@@ -190,10 +182,11 @@ def from_record(record: dict[str, Any]) -> Event | None:
     kind = _KINDS.get(record.get("event", ""))
     if kind is None:
         return None
-    return _adapter(kind.kind).validate_python(record | {"transition": record} if kind is TurnRecord else record)
+    inner = _INNER.get(kind)
+    return _adapter(kind.kind).validate_python(record | {inner: record} if inner else record)
 
 
-def _fields(value: Event | Transition) -> dict[str, Any]:
+def _fields(value: Event | Transition | CallRecord) -> dict[str, Any]:
     # `asdict`, which copies deeply, takes many times as long.
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
