@@ -1,16 +1,14 @@
 """Every snippet of docs/models.md works, against a server on localhost."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from session.game_configuration import GameConfiguration, model_settings
 from tests.fixtures.chat_server import ChatServer, Reply, Request
+from tests.fixtures.command_line import command
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Message
 from zorkgpt.llm.roles import Role
@@ -65,17 +63,14 @@ def test_configuration(snippet, server, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("snippet", snippets("sh"))
 def test_commands(snippet, server, tmp_path):
-    environment = os.environ | {"OPENAI_BASE_URL": server.url}
+    environment = {"OPENAI_BASE_URL": server.url}
     for line in ADDRESS.sub(server.url, snippet).splitlines():
         if line.startswith("export "):
             name, _, value = line.removeprefix("export ").partition("=")
             environment[name] = value
             continue
-        command = shlex.split(line.removeprefix("uv run python "))
-        short = ["--episodes", "1", "--max-turns", "3", "--quiet", "--workdir", str(tmp_path)]
-        done = subprocess.run(
-            [sys.executable, *command, *short], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
-        )
+        words = shlex.split(line.removeprefix("uv run python main.py "))
+        done = command(*words, "--episodes", "1", "--max-turns", "3", "--quiet", cwd=tmp_path, **environment)
         assert done.returncode == 0, done.stdout + done.stderr
     agents = [request for request in server.requests if "ACTION: <one command>" in request.prompt]
     assert len(agents) == 3
