@@ -20,7 +20,7 @@ class StoryIdentity(Protocol):
 
     @property
     def title(self) -> str | None:
-        """The title for people; None if it is not known."""
+        """The title for people; None if unknown."""
 
     @property
     def path(self) -> Path:
@@ -45,7 +45,7 @@ class Game(Protocol):
         """The words and grammar that the parser knows; None if they are not known."""
 
     def get_max_score(self) -> int | None:
-        """Return the highest score that can be reached, None if it is not known."""
+        """Return the highest score that can be reached, None if unknown."""
 
     def reset(self) -> str:
         """Begin a new game from the story's initial state, and return the opening text."""
@@ -82,7 +82,7 @@ class Game(Protocol):
         """Go to a saved state.
 
         Raises:
-            StateError: it is damaged or of another story; the game is where it was.
+            StateError: If it is damaged or of another story; the game is where it was.
         """
 
     def close(self) -> None:

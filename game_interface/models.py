@@ -43,13 +43,13 @@ class Observation:
     dark: bool = False
     """It is too dark to see; False also if the story does not tell."""
     creatures: tuple[Item, ...] | None = None
-    """The visible objects that are alive; None: it is not known which are."""
+    """The visible objects that are alive; None if unknown."""
     circumstances: str = ""
     """A digest of what decides, beside the location, whether an action works: what is carried, darkness, the vehicle,
     and which things at hand are open, locked or switched on."""
     question: str | None = None
     """The story awaits an answer or a key press instead of a command: its question as printed, "" if that can't be told
-    apart from the rest of the text. None: it awaits an ordinary command, or does not tell."""
+    apart from the rest of the text. None if it awaits an ordinary command, or this is unknown."""
 
     @property
     def location_id(self) -> int | None:
@@ -156,7 +156,7 @@ class GrammarToken:
     words: frozenset[str] = frozenset()
     """The words that match; only for `TokenKind.WORD`."""
     attribute: int | None = None
-    """The attribute of the things that are meant: the parser takes one with it where none is named; None: any."""
+    """The attribute of the things that are meant: the parser takes one with it where none is named; None for any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class Language:
     """How many Z-characters of a word the dictionary keeps: 6 or 9."""
     words: frozenset[str]
     verbs: Mapping[str, tuple[GrammarLine, ...] | None]
-    """Verb → its grammar lines; None: they are not known."""
+    """Verb → its grammar lines; None if unknown."""
     names: Mapping[str, frozenset[int]]
     """Word → the objects that it names."""
     adjectives: frozenset[str] = frozenset()

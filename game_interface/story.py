@@ -64,8 +64,8 @@ def find_story(name_or_path: str | Path | None = None, *, infrastructure: Path =
     where owners put theirs, else the bundled one.
 
     Raises:
-        StoryFileNotFound: there is none.
-        StoryError: there is one that can't be played; the message says why.
+        StoryFileNotFound: If there is none.
+        StoryError: If there is one that can't be played; the message says why.
     """
     candidates = _candidates(infrastructure)
     if name_or_path is None or not str(name_or_path).strip():
@@ -115,8 +115,8 @@ def load_story(path: Path) -> Story:
     """Read and check one file.
 
     Raises:
-        StoryFileNotFound: there is no such file.
-        StoryError: it can't be read or played.
+        StoryFileNotFound: If there is no such file.
+        StoryError: If it can't be read or played.
     """
     path = path.absolute()
     if path.is_dir():
@@ -149,7 +149,7 @@ def checked(raw: bytes, name: str) -> bytes:
     """Return the bytes of a playable story, extracted from a Blorb file where they are in one.
 
     Raises:
-        StoryError: they can't be played; the message says why.
+        StoryError: If they can't be played; the message says why.
     """
     data = _out_of_blorb(raw, name) if raw[:4] == b"FORM" and raw[8:12] == b"IFRS" else raw
     problem = _kind_problem(data) or _header_problem(data)

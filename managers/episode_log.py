@@ -32,7 +32,7 @@ class EpisodeLog:
         """Start the log of an episode and return its first event.
 
         Raises:
-            WorkdirError: The log can't be written.
+            WorkdirError: If the log can't be written.
         """
         state = self._state
         event = EpisodeStarted(
@@ -57,7 +57,7 @@ class EpisodeLog:
         Of what was written after the checkpoint, only the events about interruptions are kept.
 
         Raises:
-            WorkdirError: The log can't be written.
+            WorkdirError: If the log can't be written.
         """
         event = EpisodeResumed(
             episode=self._state.episode_id, time=_now(), turn=saved.checkpoint.turn, max_turns=self._max_turns
@@ -77,7 +77,7 @@ class EpisodeLog:
         """Write an event, if an episode is running.
 
         Raises:
-            WorkdirError: The log can't be written.
+            WorkdirError: If the log can't be written.
         """
         if self._writer:
             with self._raising_workdir_error():
@@ -129,7 +129,7 @@ class EpisodeLog:
         """Check that the log still exists: writing to a deleted file would succeed and be lost.
 
         Raises:
-            WorkdirError: The log was deleted or moved.
+            WorkdirError: If the log was deleted or moved.
         """
         if not (self._directory / self._file_name).exists():
             gone = f"log in {self._directory}" if self._workdir.is_dir() else f"working directory {self._workdir}"

@@ -47,7 +47,7 @@ class EpisodeSynthesizer(BaseManager):
         """Forget what belongs to the last episode and begin a new one under the next free number.
 
         Raises:
-            WorkdirError: The working directory can't be written.
+            WorkdirError: If the working directory can't be written.
         """
         self._state.reset_episode(self._claim())
         for manager in self._managers:
@@ -70,7 +70,7 @@ class EpisodeSynthesizer(BaseManager):
         """Log a turn.
 
         Raises:
-            WorkdirError: The log can't be written.
+            WorkdirError: If the log can't be written.
         """
         self._episode_log.write(record)
 

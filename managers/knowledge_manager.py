@@ -35,7 +35,7 @@ class KnowledgeManager(BaseManager):
         episode_log: Gets an event when something is new; None for a log that is never begun.
 
     Raises:
-        FileError: There is a knowledge base, and it can't be read.
+        FileError: If there is a knowledge base, and it can't be read.
     """
 
     def __init__(

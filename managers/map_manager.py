@@ -29,7 +29,7 @@ class MapManager(BaseManager):
             with an empty map.
 
     Raises:
-        ZorkGPTError: There is a map file, and it can't be read or a later version wrote it.
+        ZorkGPTError: If there is a map file, and it can't be read or a later version wrote it.
     """
 
     def __init__(

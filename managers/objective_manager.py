@@ -35,7 +35,7 @@ class ObjectiveManager(BaseManager):
         remember: Whether the objectives of earlier episodes are read and those of this one saved.
 
     Raises:
-        ZorkGPTError: There is an objectives file, and it can't be read or a later version wrote it.
+        ZorkGPTError: If there is an objectives file, and it can't be read or a later version wrote it.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class ObjectiveManager(BaseManager):
         """Restore what `snapshot` returned; the turns up to then are not processed again.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: It is no such state; the objectives are what they were.
+            KeyError, TypeError, ValueError, AttributeError: If it is no such state; the objectives are what they were.
         """
         updated = EpisodeTurn(*map(int, state["updated"])) if state["updated"] else None
         restore_tracker(self.tracker, state["book"])

@@ -17,7 +17,7 @@ class ObjectiveRecords:
         file: None if nothing is remembered.
 
     Raises:
-        ZorkGPTError: The file can't be read, or a later version wrote it.
+        ZorkGPTError: If the file can't be read, or a later version wrote it.
     """
 
     def __init__(

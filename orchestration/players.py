@@ -45,7 +45,7 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
     """Choose the player: `asked` is a key of `PLAYERS`, or `auto` for the configured model, otherwise the rules.
 
     Raises:
-        ConfigurationError: `asked` needs a model and none is named, or a server is named without a model.
+        ConfigurationError: If `asked` needs a model and none is named, or a server is named without a model.
     """
     models = model_settings(config)
     if models is None and config.llm.client_base_url and asked in ("auto", "model"):

@@ -32,10 +32,10 @@ class Watcher(Protocol):
         """Follow an interrupted episode that goes on; `episode_started` is not called for it again."""
 
     def turn_played(self, record: TurnRecord) -> None:
-        """Take note of a turn."""
+        """Record a turn."""
 
     def episode_ended(self, event: EpisodeEnded) -> None:
-        """Take note of the end of the episode."""
+        """Record the end of the episode."""
 
 
 class ZorkOrchestratorV2:
@@ -95,7 +95,7 @@ class ZorkOrchestratorV2:
         """Go on with an episode that was cut short, as if nothing had happened: after the last turn that was over.
 
         Raises:
-            CheckpointError: It can't go on, or another process plays it; its files are left as they are.
+            CheckpointError: If it can't go on, or another process plays it; its files are left as they are.
         """
         self._reopen(episode)
         while self._cycle.is_behind:
@@ -155,8 +155,8 @@ class ZorkOrchestratorV2:
             resume: The episode to go on with; None for a new one.
 
         Raises:
-            CheckpointError: The episode can't be resumed.
-            KeyboardInterrupt: It was pressed; everything is saved.
+            CheckpointError: If the episode can't be resumed.
+            KeyboardInterrupt: If it was pressed; everything is saved.
         """
         if resume is None:
             self.reset_episode()

@@ -29,8 +29,8 @@ class Snapshot(Protocol):
         """Take on a state that `snapshot` returned.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: It is no such state.
-            CheckpointError: It can't be restored; the message says why.
+            KeyError, TypeError, ValueError, AttributeError: If it is no such state.
+            CheckpointError: If it can't be restored; the message says why.
         """
         ...
 
@@ -79,7 +79,7 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
     """Replace the checkpoint: as a whole, or not at all if the process is killed. It is not flushed to disk.
 
     Raises:
-        FileError: it can't be written; the one before stands.
+        FileError: If it can't be written; the one before stands.
     """
     body = as_json({"version": VERSION} | content)
     data = b"%s%s}\n" % (_HEAD % zlib.crc32(body), body)
@@ -96,7 +96,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """Return the checkpoint, if it is whole and of a known version. The file is never changed.
 
     Raises:
-        CheckpointError: It is not; the message says why and what to do.
+        CheckpointError: If it is not; the message says why and what to do.
     """
     try:
         data = path.read_bytes()

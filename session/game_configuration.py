@@ -55,7 +55,7 @@ class GameConfiguration(Tables):
     can be read by its flat name.
 
     Raises:
-        ConfigurationError: A keyword is unknown or a value is invalid. The message names the setting. `from_config`
+        ConfigurationError: If a keyword is unknown or a value is invalid. The message names the setting. `from_config`
             and `load` read files that other programs may have written, so they ignore unknown names with a warning.
     """
 
@@ -93,7 +93,7 @@ class GameConfiguration(Tables):
         """Make a configuration from a dict of sections, flat names, or both. Unknown names are ignored with a warning.
 
         Raises:
-            ConfigurationError: A value is invalid.
+            ConfigurationError: If a value is invalid.
         """
         return cls(**without_unknown(config, "the configuration"))
 
@@ -115,7 +115,7 @@ class GameConfiguration(Tables):
             arguments: Flat names or sections. None values are ignored.
 
         Raises:
-            ConfigurationError: A value is invalid, an argument is unknown, or the file is missing or not TOML.
+            ConfigurationError: If a value is invalid, an argument is unknown, or the file is missing or not TOML.
         """
         # Importing the library takes longer than most commands.
         from session.settings_sources import read_configuration

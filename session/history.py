@@ -28,7 +28,7 @@ class GameText:
     things: tuple[str, ...] = ()
     """Names of the visible objects."""
     creatures: tuple[str, ...] | None = None
-    """Names of those that are alive; None: not known."""
+    """Names of those that are alive; None if unknown."""
     known_exits: tuple[str, ...] = ()
     """Exits of this location that are known already."""
     described: str = ""

@@ -65,7 +65,7 @@ class TurnJournal:
     A last line that a kill has cut short is removed first.
 
     Raises:
-        OSError: It can't be opened.
+        OSError: If it can't be opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -92,7 +92,7 @@ def read_journal(path: Path) -> JournalContent:
     """Return everything that was written; a last line that is cut short is left out.
 
     Raises:
-        CheckpointError: There is no journal, or it is damaged.
+        CheckpointError: If there is no journal, or it is damaged.
     """
     try:
         data = path.read_bytes()

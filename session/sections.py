@@ -213,9 +213,9 @@ class GameplaySection(SettingsSection):
     room_description_age_window: int = Field(default=10, ge=0)
     """Turns during which the last room description is shown again."""
     loop_window_turns: int = Field(default=20, ge=0)
-    """Turns within which a return to the same state is reported to the player; 0: never."""
+    """Turns within which a return to the same state is reported to the player; 0 for never."""
     stuck_after_turns: int = Field(default=40, ge=0)
-    """Turns without a new location, object, score or memory after which the player is told; 0: never."""
+    """Turns without a new location, object, score or memory after which the player is told; 0 for never."""
 
 
 class ContextSection(SettingsSection):
@@ -321,7 +321,7 @@ class DeduplicationSection(SettingsSection):
     batch_size: int = Field(default=_DEDUPLICATION.batch_size, ge=1)
     """Texts per embedding request."""
     consolidate_every_episodes: int = Field(default=5, ge=0)
-    """Episodes between consolidations of the whole file; 0: never."""
+    """Episodes between consolidations of the whole file; 0 for never."""
 
 
 class TelemetrySection(SettingsSection):

@@ -34,7 +34,7 @@ def read_configuration(
         arguments: Flat names, tables, or both.
 
     Raises:
-        ConfigurationError: A value is invalid, an argument is unknown, or the file is missing or not TOML.
+        ConfigurationError: If a value is invalid, an argument is unknown, or the file is missing or not TOML.
     """
     tables = _tables(pyproject)
     variables = _setting_variables(environment)

@@ -1,7 +1,7 @@
 """Check a command against the story's own dictionary, grammar and objects before it is played, without a model.
 
-Only what the story is known to refuse is rejected. Where knowledge ends, or the command is of a kind that is not
-analysed here (speech, several objects, pronouns), it passes.
+Only what the story is known to refuse is rejected. Commands that are not analyzed here (speech, several objects,
+pronouns) pass.
 """
 
 import re
@@ -63,9 +63,9 @@ def check_action(
     """Return whether the story is known to refuse the action in the current state.
 
     Args:
-        language: the story's parser; None: not known, so everything passes.
-        scene: what is in scope; None: not known, so only words and grammar are checked.
-        answering: the game has just asked something, so that a bare name may be an answer.
+        language: The words and grammar of the story; None if unknown, so that everything passes.
+        scene: What is in scope; None if unknown, so that only words and grammar are checked.
+        answering: The game has just asked something, so that a bare name may be an answer.
     """
     text = " ".join(action.lower().split()).rstrip(".!?")
     if language is None or not language.verbs or not _PLAIN.fullmatch(text):
@@ -124,7 +124,7 @@ def _fillings(line: GrammarLine, words: tuple[str, ...], *, may_omit: bool, at: 
     """Yield every way in which the words fill the line's tokens from `at` on.
 
     Args:
-        may_omit: the last tokens may stay empty, except after free text, which the parser ends at its next word.
+        may_omit: The last tokens may stay empty, except after free text, which the parser ends at its next word.
     """
     at_end = at == len(line.tokens)
     may_end = at_end or (may_omit and (at == 0 or line.tokens[at - 1].kind is not TokenKind.FREE))
@@ -165,7 +165,7 @@ def _faults(
 def _meaning(
     kind: TokenKind, phrase: tuple[str, ...], language: Language, scene: Scene | None, whole: Mapping[str, str]
 ) -> frozenset[int] | str | None:
-    """Return the objects in scope that a phrase can mean; why there are none; or None if it is not known.
+    """Return the objects in scope that a phrase can mean; why there are none; or None if unknown.
 
     Args:
         whole: The words of the phrase as they were typed.

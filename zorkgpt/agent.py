@@ -60,8 +60,8 @@ class Agent(Player):
         """Return the model's command and its reasons; the model is asked again if its answer holds no command.
 
         Raises:
-            InvalidAnswer: There was no command in three answers, nor in a typed one. None is made up.
-            LLMError: The model could not be asked, several times in a row.
+            InvalidAnswer: If there was no command in three answers, nor in a typed one. None is made up.
+            LLMError: If the model could not be asked, several times in a row.
         """
         messages = prompt_for(context, self._budgets, self._context_length)
         if self._by_fields:

@@ -50,7 +50,7 @@ class Critic:
     """Rejects what the story is known to refuse, and what the model of the role `critic` scores too low.
 
     Args:
-        language: The story's grammar; None if it is not known.
+        language: The story's grammar; None if unknown.
         llm: Serves the role; None to judge by the story alone.
         threshold: The lowest score that is accepted.
         budgets: How long each part of the player's prompt may be; the critic's are half as long.

@@ -34,7 +34,7 @@ class StandIn(Player):
         """Return the model's decision, or that of the rules, marked as theirs.
 
         Raises:
-            LLMError: The model could not be asked.
+            LLMError: If the model could not be asked.
         """
         self._turns += 1
         try:
@@ -58,7 +58,7 @@ class StandIn(Player):
         )
 
     def look_on(self, context: PlayerContext, action: str) -> None:
-        """Take note of an action that another player chose."""
+        """Record an action that another player chose."""
         self._player.look_on(context, action)
         self._rules.look_on(context, action)
 

@@ -11,7 +11,7 @@ def as_json(value: Any, *, indented: bool = False) -> bytes:
     """Return a value as JSON in UTF-8; a dataclass becomes an object of its fields.
 
     Args:
-        indented: write it on many lines for people, else on one line without spaces.
+        indented: Write it on many lines for people, else on one line without spaces.
     """
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indented else None)

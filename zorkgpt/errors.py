@@ -81,7 +81,7 @@ class MemoryConflict(MemoryEditError):
     """The memory was changed by somebody else since the person looked at it; nothing was changed.
 
     Args:
-        now: the `Memory` as it stands.
+        now: The `Memory` as it stands.
     """
 
     def __init__(self, message: str, now: object) -> None:

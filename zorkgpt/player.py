@@ -196,14 +196,14 @@ class Player(Protocol):
         """Return the next action.
 
         Raises:
-            LLMError: A model was asked and gave none.
-            PlayerStopped: There will be no more actions.
-            UndoRequested: The last turn is to be taken back.
+            LLMError: If a model was asked and gave none.
+            PlayerStopped: If there will be no more actions.
+            UndoRequested: If the last turn is to be taken back.
         """
         ...
 
     def look_on(self, context: PlayerContext, action: str) -> None:
-        """Take note of an action that was chosen by another player in this one's stead."""
+        """Record an action that was chosen by another player in this one's stead."""
         return
 
     def changed_notes(self) -> dict[str, Any]:

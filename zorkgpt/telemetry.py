@@ -35,7 +35,7 @@ _CONVENTIONAL: dict[MemoryOperation, str] = {
     "delete": "delete_memory",
     "reset": "delete_memory",
 }
-"""What the conventions call an operation; in the span's name both stand."""
+"""The name of an operation in the conventions; a span's name contains both."""
 _DURATION_BUCKETS_S = [0.01 * 2**power for power in range(14)]
 _TOKEN_BUCKETS = [4**power for power in range(14)]
 _PORTS = {"http": 80, "https": 443}
@@ -52,7 +52,7 @@ class Spoken(Protocol):
 
 
 class Answered(Protocol):
-    """Notes the answer to a model call, and its tokens where the server has counted them."""
+    """Records the answer to a model call, and its tokens if the server counted them."""
 
     def __call__(
         self, content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool
@@ -65,12 +65,12 @@ def switch_on(
     tracer_provider: "TracerProvider | None" = None,
     meter_provider: "MeterProvider | None" = None,
 ) -> bool:
-    """Record spans and metrics from now on. False: opentelemetry-api is not installed, and nothing is recorded.
+    """Record spans and metrics from now on. Return False if opentelemetry-api is not installed.
 
     Args:
-        content: put prompts, answers, search queries and memories into spans too.
-        tracer_provider: where spans go; None: OpenTelemetry's global provider.
-        meter_provider: where metrics go; None: the global one.
+        content: Whether spans contain prompts, answers, search queries and memories too.
+        tracer_provider: Where spans go; None for OpenTelemetry's global provider.
+        meter_provider: Where metrics go; None for the global one.
     """
     global _recorder
     try:
@@ -91,7 +91,7 @@ def switch_off() -> None:
 
 @contextmanager
 def model_call(role: str, model: str, base_url: str, messages: Iterable[Spoken]) -> Iterator[Answered]:
-    """Record a request to a model: what is done in this context, until the answer is noted or an error is raised."""
+    """Record a request to a model, from entering this context until the answer is recorded or an error is raised."""
     recorder = _recorder
     if recorder is None:
         yield _unrecorded
@@ -102,11 +102,11 @@ def model_call(role: str, model: str, base_url: str, messages: Iterable[Spoken])
 
 @contextmanager
 def memory_operation(operation: MemoryOperation, place: object, *texts: str) -> Iterator[None]:
-    """Record an operation of the memory: what is done in this context.
+    """Record what is done in this context as an operation of the memory.
 
     Args:
-        place: its key. One that is a text, such as a URL, counts as content.
-        texts: of the memories that it is about.
+        place: The key of the place. A text, such as a URL, counts as content.
+        texts: The texts of the memories.
     """
     recorder = _recorder
     if recorder is None:
@@ -123,7 +123,7 @@ def traced(
     """Record each call of a method as an operation of the memory.
 
     Args:
-        shown: the texts in the method's result.
+        shown: Returns the texts in the method's result.
     """
 
     def decorate(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -152,7 +152,7 @@ def traced(
 
 
 class _Recorder:
-    """Makes the spans, and holds the instruments of the metrics."""
+    """Creates the spans and the instruments of the metrics."""
 
     def __init__(self, tracer: "Tracer", meter: "Meter", *, content: bool) -> None:
         self.content = content
@@ -174,7 +174,7 @@ class _Recorder:
     def model_call(self, role: str, model: str, base_url: str, messages: Iterable[Spoken]) -> Iterator[Answered]:
         measured = {
             "gen_ai.operation.name": "chat",
-            # The flavour of the protocol, whoever serves it: `server.address` tells who does.
+            # The protocol, whoever serves it; `server.address` names the server.
             "gen_ai.provider.name": "openai",
             "gen_ai.request.model": model,
             **_server(base_url),
@@ -216,17 +216,17 @@ class _Recorder:
     def _operation(
         self, name: str, measured: dict[str, Any], further: dict[str, Any], *, is_remote: bool
     ) -> Iterator["Span"]:
-        """Make a span and measure how long it lasts.
+        """Create a span and measure its duration.
 
         Args:
-            measured: attributes of the span and of its duration.
-            further: attributes of the span only.
+            measured: Attributes of the span and of its duration.
+            further: Attributes of the span only.
         """
         from opentelemetry.trace import SpanKind, StatusCode
 
         kind, failed = SpanKind.CLIENT if is_remote else SpanKind.INTERNAL, {}
         started = time.perf_counter()
-        # Not the exception itself: its message may hold text of the prompt.
+        # Not the exception itself, because its message may contain text of the prompt.
         with self._tracer.start_as_current_span(
             name, kind=kind, attributes=measured | further, record_exception=False, set_status_on_exception=False
         ) as span:
@@ -250,7 +250,7 @@ def _message(speaker: str, content: str) -> dict[str, Any]:
 
 
 def _server(base_url: str) -> dict[str, str | int]:
-    """Return address and port; nothing where it is no address, as with a client that was handed in."""
+    """Return address and port; nothing if it is no address, as with a client passed by the caller."""
     try:
         parts = urlsplit(base_url)
         port = parts.port or _PORTS.get(parts.scheme)
@@ -262,4 +262,4 @@ def _server(base_url: str) -> dict[str, str | int]:
 
 
 _recorder: _Recorder | None = None
-"""None: switched off."""
+"""None if switched off."""

@@ -28,7 +28,7 @@ LENGTH = struct.Struct(">I")
 READY = b"ready"
 """The first message, sent before the story is touched; the second one is `HELLO`."""
 HELLO = struct.Struct(">?hh")
-"""Supported by Jericho's own table; player object (0: unknown); maximum score (0: unknown)."""
+"""Supported by Jericho's own table; player object (0 if unknown); maximum score (0 if unknown)."""
 SNAPSHOT = struct.Struct(">IIII????hi8q")
 """Bytes of text, of memory, of the stack's used end and of the narrative; whether the whole memory follows, or what
 changed in it; game over, won, emulator halted; score, moves (of supported games); the registers, as in `STATE`.
@@ -52,8 +52,8 @@ def receive(channel: socket.socket) -> bytes:
     """Return the next message.
 
     Raises:
-        EOFError: the other side is gone.
-        TimeoutError: the socket's time limit passed.
+        EOFError: If the other side is gone.
+        TimeoutError: If the socket's time limit passed.
     """
     return _receive_exactly(channel, LENGTH.unpack(_receive_exactly(channel, LENGTH.size))[0])
 
@@ -90,7 +90,7 @@ class _Interpreter:
         self._settled: dict[tuple[str, ...], Any] = {}
         """Settling commands → the memory after the last step and these commands."""
         self._known: Any = None
-        """The memory as the parent knows it; None: not at all."""
+        """The memory as the parent knows it; None if it does not."""
 
     def hello(self) -> bytes:
         if not self._supported:
@@ -210,7 +210,7 @@ class _Interpreter:
 
 
 def _draws_between(start: _FrotzState, end: _FrotzState) -> int | None:
-    """Return how many random numbers were drawn between two states; None if it is not known."""
+    """Return how many random numbers were drawn between two states; None if unknown."""
     (value, *others), (wanted, *others_then) = start[7], end[7]
     value, wanted = int(value) % _RNG_RANGE, int(wanted) % _RNG_RANGE
     for count in range(_MOST_DRAWS if others == others_then else 0):

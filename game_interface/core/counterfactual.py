@@ -78,7 +78,7 @@ class Bookkeeping:
     own_attributes: frozenset[int] = frozenset()
     """Such attributes of the player object."""
     control_moves: Mapping[str, int | None] = field(default_factory=dict)
-    """Each control that can be played → how many moves it takes; None: the story does not tell."""
+    """Each control that can be played → how many moves it takes; None if unknown."""
 
 
 # Learning the bookkeeping
@@ -252,7 +252,7 @@ class Counterfactual:
         """Return the transition with what came about by itself marked, and whether anything unnamed was changed.
 
         Raises:
-            WorkerFailure: the interpreter did not survive a control.
+            WorkerFailure: If the interpreter did not survive a control.
         """
         quiet = _is_quiet(step)
         moved, changed, unnamed = step.moved, step.changed, quiet

@@ -27,7 +27,7 @@ class StoryFact:
     subject: str
     """player, location, score, end, names or light."""
     known: str | None
-    """How it is known, or what it is now; None: it is not."""
+    """How it is known, or its current value; None if unknown."""
     consequence: str = ""
     """What follows if it is not known."""
 
@@ -39,7 +39,7 @@ def story_facts(
 
     Args:
         by_table: Jericho has a table for this story.
-        sees_questions: it is known where the story reads commands, and so when it asks something instead.
+        sees_questions: It is known where the story reads commands, and so when it asks something instead.
         sees_headings: `look` was seen to print the name of a room, which it does not in the dark.
     """
     location, player = now.location, profile.player

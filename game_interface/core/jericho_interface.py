@@ -49,7 +49,7 @@ _prompts: defaultdict[str, Prompts] = defaultdict(Prompts)
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The current state of the game, in every form that is needed of it."""
+    """The current state of the game in all its forms."""
 
     snapshot: InterpreterState
     view: View
@@ -64,15 +64,15 @@ class JerichoInterface:
     dies is replaced and put back to the state before the command, and the turn says so (`Transition.fault`).
 
     Args:
-        rom_path: a story file, or the name of one that `find_story` knows; None: the first one that it finds.
-        seed: seed of the interpreter's random generator, 1 or more. Same seed, same commands: same text.
-        time_limit_s: after this long without an answer the interpreter is killed.
-        several_commands: what becomes of "open door. go north": "refuse", or "first" to play only the first command.
-        story: the story, if it was loaded already.
+        rom_path: A story file, or the name of one that `find_story` knows; None for the first one that it finds.
+        seed: Seed of the interpreter's random generator, 1 or more. Same seed, same commands: same text.
+        time_limit_s: After this long without an answer the interpreter is killed.
+        several_commands: What becomes of "open door. go north": "refuse", or "first" to play only the first command.
+        story: The story, if it was loaded already.
 
     Raises:
-        StoryError: the story can't be found or played.
-        ConfigurationError: the seed or the time limit is out of its range.
+        StoryError: If the story can't be found or played.
+        ConfigurationError: If the seed or the time limit is out of its range.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class JerichoInterface:
         self._reader = ViewReader(self.story.profile, Names(self._machine), Light())
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
         self._state: _State | None = None
-        """None: not begun."""
+        """None before the game begins."""
         self._scene: tuple[_State, Scene | None] | None = None
         """The last scene that was asked for, and the state it belongs to."""
         self._opening: str = ""
@@ -191,7 +191,7 @@ class JerichoInterface:
         """Play a command; if the story then reads at a new place, find out what it reads there.
 
         Raises:
-            WorkerFailure: the interpreter did not survive that.
+            WorkerFailure: If the interpreter did not survive that.
         """
         typed = as_typed(before.snapshot, command)
         snapshot = self._worker.step(typed)
@@ -255,7 +255,7 @@ class JerichoInterface:
         """Go back, in a new interpreter, to the state before the command.
 
         Raises:
-            InterpreterError: that failed too.
+            InterpreterError: If that failed too.
         """
         self.died = False
         log.warning("interpreter replaced", extra={"action": str(action)[:80], "failure": str(failure)})
@@ -288,7 +288,7 @@ class JerichoInterface:
         return self._reader.profile.named_attributes(self._current().view, number)
 
     def get_max_score(self) -> int | None:
-        """Return the highest score that can be reached; None if it is not known."""
+        """Return the highest score that can be reached; None if unknown."""
         self._current()
         return self._reader.profile.max_score
 
@@ -369,7 +369,7 @@ class JerichoInterface:
         """Go to a saved state.
 
         Raises:
-            StateError: it is damaged or of another story; the game is where it was.
+            StateError: If it is damaged or of another story; the game is where it was.
         """
         self._current()
         state, finished = _unpacked(saved, self.story.sha256)
@@ -412,7 +412,7 @@ class JerichoInterface:
         return _State(snapshot, view, observation, text.strip().removeprefix(">").lstrip())
 
     def _follow_player(self, view: View) -> None:
-        """Take note of who the player is now: in some stories one goes on as somebody else."""
+        """Record who the player is now: in some stories one goes on as somebody else."""
         profile = self._reader.profile
         if profile.player_global is None:
             return
@@ -519,7 +519,7 @@ def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, bool]:
     """Return the interpreter's state and whether the game had ended.
 
     Raises:
-        StateError: it is damaged or of another story, which would hang the interpreter.
+        StateError: If it is damaged or of another story, which would hang the interpreter.
     """
     if not isinstance(saved, bytes) or len(saved) < _SAVE_HEADER.size or not saved.startswith(_SAVE_MAGIC):
         raise StateError("This is not a saved state. Pass the value that save_state() returned, unchanged.")

@@ -32,11 +32,11 @@ class Light:
         return self._dark.get(state)
 
     def note_description(self, state: RoomState, name: str, text: str, *, left_its_room: bool) -> None:
-        """Take in the answer to `look` in this state of a room; "" if there is none.
+        """Process the answer to `look` in this state of a room; "" if there is none.
 
         Args:
-            name: of the room, as players see it; "" if that is not known.
-            left_its_room: the story keeps another place than the room in its variable for the location, as Inform's
+            name: Of the room, as players see it; "" if that is not known.
+            left_its_room: The story keeps another place than the room in its variable for the location, as Inform's
                 library does in the dark.
         """
         heading, room = heading_in(text), state[0]
@@ -62,7 +62,7 @@ def state_of(view: View, room: int, ignored: frozenset[int]) -> RoomState:
     """Return what decides on the light in a room.
 
     Args:
-        ignored: attributes that the story keeps for itself.
+        ignored: Attributes that the story keeps for itself.
     """
     kinds: set[tuple[frozenset[int], ...]] = set()
     left: list[tuple[int, tuple[frozenset[int], ...]]] = [(room, ())]

@@ -47,7 +47,7 @@ class Names:
         return place not in self._headings and not is_shown(view.name(place))
 
     def note_description(self, place: int, text: str) -> None:
-        """Take in the answer to `look` at a place."""
+        """Process the answer to `look` at a place."""
         self._headings[place] = heading_in(text)
 
     @cached_property

@@ -42,7 +42,7 @@ class ViewReader:
         return Location(number, self.names.of_place(view, number))
 
     def room(self, view: View) -> int | None:
-        """Return the number of the room that the player is in; None if it is not known."""
+        """Return the number of the room that the player is in; None if unknown."""
         profile = self.profile
         above = view.ancestors(profile.player) if profile.player else ()
         if profile.location_global is not None:
@@ -72,7 +72,7 @@ class ViewReader:
         return room is not None and bool(self.light.is_dark(self.room_state(view, room)))
 
     def deadflag(self, view: View) -> int | None:
-        """Return Inform's `deadflag`; None if it is not known."""
+        """Return Inform's `deadflag`; None if unknown."""
         index = self.profile.deadflag_global
         return None if index is None else view.global_value(index)
 
@@ -80,7 +80,7 @@ class ViewReader:
         """Return the state of the game.
 
         Args:
-            score: what the interpreter says, used where the memory does not tell; likewise `moves`.
+            score: What the interpreter says, used where the memory does not tell; likewise `moves`.
         """
         profile, player, room = self.profile, self.profile.player, self.room(view)
         if profile.score_global is not None:
@@ -198,7 +198,7 @@ class ViewReader:
         closed container before and after.
 
         Args:
-            at_hand: the objects that are visible or carried. What a creature elsewhere does is not the player's doing.
+            at_hand: The objects that are visible or carried. What a creature elsewhere does is not the player's doing.
         """
         difference = changes(before, after)
         if not difference.moved and not difference.flipped:

@@ -43,7 +43,7 @@ class Profile:
     player_global: int | None = None
     """Inform's `player`, which names another object when one goes on as somebody else."""
     rooms_parent: int | None = None
-    """The parent of every room; 0: rooms have no parent."""
+    """The parent of every room; 0 if rooms have no parent."""
     attributes: Mapping[str, int] = field(default_factory=dict)
     """Name → attribute number."""
     derived: Mapping[str, DerivedAttribute] = field(default_factory=dict)
@@ -127,7 +127,7 @@ def read_profile(path: Path, story_sha256: str) -> Profile | None:
     """Return the profile beside a bundled story; None if it was made for another build.
 
     Raises:
-        StoryError: it is not a JSON object with these keys.
+        StoryError: If it is not a JSON object with these keys.
     """
     try:
         stored = json.loads(path.read_text("utf-8"))

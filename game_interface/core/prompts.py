@@ -75,7 +75,7 @@ class Prompts:
         """Find out what the story reads here. The worker is left in another state.
 
         Raises:
-            WorkerFailure: the interpreter did not survive a command.
+            WorkerFailure: If the interpreter did not survive a command.
         """
         here = snapshot.place
         if here not in self._awaits_command and not snapshot.halted:
@@ -87,7 +87,7 @@ class Prompts:
         The worker is left in another state.
 
         Raises:
-            WorkerFailure: the interpreter did not survive an answer.
+            WorkerFailure: If the interpreter did not survive an answer.
         """
         waiting, seen = [opening], {(opening.place, opening.memory)}
         for _ in range(_MOST_TRIALS):

@@ -42,12 +42,12 @@ def clean_command(text: str, *, several: SeveralCommands = "refuse", language: L
     Curly quotes, dashes and accents become their plain forms; runs of blanks become one.
 
     Args:
-        several: what becomes of several commands.
-        language: the story's own grammar, which tells "save the whale" from a saved game where "save" takes a noun, and
-            a person who is addressed from a verb; None: not known.
+        several: What becomes of several commands.
+        language: The story's own grammar, which tells "save the whale" from a saved game where "save" takes a noun, and
+            a person who is addressed from a verb; None if unknown.
 
     Raises:
-        CommandRefused: it may not be sent. The message is written for the player and says what to do instead.
+        CommandRefused: If it may not be sent. The message is written for the player and says what to do instead.
     """
     if not isinstance(text, str):
         raise CommandRefused(f"A command is text, not {type(text).__name__}. Send a short phrase such as: look")
@@ -69,7 +69,7 @@ def clean_key(text: str) -> str:
     """Return what a player types where the story reads a single key: a key's name or a text whose first letter counts.
 
     Raises:
-        CommandRefused: The game can't read it.
+        CommandRefused: If the game can't read it.
     """
     if not isinstance(text, str):
         raise CommandRefused(f"A key is text, not {type(text).__name__}. Send a letter, a digit, enter or escape.")

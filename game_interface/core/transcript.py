@@ -53,12 +53,12 @@ def read_ending(
     """Return whether the player died, and whether the game is over.
 
     Args:
-        text: what the game printed.
-        deadflag: Inform's variable of that name; None where it is not known. 0 does not prove that the game goes on.
+        text: What the game printed.
+        deadflag: Inform's variable of that name; None if unknown. 0 does not prove that the game goes on.
         over: Jericho's flag for a death, only set for games that it knows.
         won: Jericho's flag for a victory, as above.
-        halted: the emulator has stopped.
-        asks: the story awaits an answer instead of a command; None: not known. A text alone is no final question.
+        halted: The emulator has stopped.
+        asks: The story awaits an answer instead of a command; None if unknown. A text alone is no final question.
     """
     says_died = bool(_DIED.search(text))
     asks_finally = asks is not False and bool(_FINAL_QUESTION.search(text))

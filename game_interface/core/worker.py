@@ -72,7 +72,7 @@ class InterpreterState:
         """Read an answer of the interpreter process.
 
         Args:
-            known: the memory before the request.
+            known: The memory before the request.
         """
         *sizes, whole, over, won, halted, score, moves = (head := child.SNAPSHOT.unpack_from(answer))[:10]
         parts, at = [], child.SNAPSHOT.size
@@ -111,7 +111,7 @@ class BranchComparison:
     differing: tuple[int, ...]
     """Addresses whose bytes differ between the two branches, after the same settling commands."""
     surplus_draws: int | None
-    """How many more random numbers the action drew than the control; None: it is not known."""
+    """How many more random numbers the action drew than the control; None if unknown."""
     control: dict[int, int]
     """What the control changed in memory: address → byte."""
     action: dict[int, int]
@@ -133,7 +133,7 @@ class Worker:
     directory: neither a removed story file nor a `chdir` nor a file that the story writes does any harm.
 
     Raises:
-        WorkerFailure: from every method but `kill`, if the process hung or died. It is then gone.
+        WorkerFailure: If the process hung or died, in every method but `kill`.
     """
 
     def __init__(self, story: bytes, *, seed: int, time_limit_s: float) -> None:
@@ -237,11 +237,11 @@ class Worker:
         """Compare the last step, or another action, with a control; the game does not move.
 
         Args:
-            control: a command without effect.
-            then: settling commands that follow both, to overwrite what the parser keeps of a command.
-            action: played from the current state; None: the last step.
-            from_last_step: the action is played from the state before the last step instead.
-            rng_advance: how many random numbers are drawn before both.
+            control: A command without effect.
+            then: Settling commands that follow both, to overwrite what the parser keeps of a command.
+            action: Played from the current state; None for the last step.
+            from_last_step: The action is played from the state before the last step instead.
+            rng_advance: How many random numbers are drawn before both.
 
         Returns:
             None if there was no step to compare.

@@ -41,14 +41,14 @@ class ZMachineEnv(gymnasium.Env[str, str]):
     in it.
 
     Args:
-        story: a story, a file, or the name of one; None: the first one found, see `find_story`.
-        seed: of the first `reset` that is given none; None: a random one.
-        max_steps: after so many steps an episode is truncated; None: never.
+        story: A story, a file, or the name of one; None for the first one that `find_story` finds.
+        seed: Seed of the first `reset` without one; None for a random one.
+        max_steps: After so many steps an episode is truncated; None for never.
         render_mode: "ansi": `render` returns what the game printed last.
 
     Raises:
-        StoryError: the story can't be found or played.
-        ConfigurationError: `max_steps` or `render_mode` is out of its range.
+        StoryError: If the story can't be found or played.
+        ConfigurationError: If `max_steps` or `render_mode` is out of its range.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
@@ -72,16 +72,16 @@ class ZMachineEnv(gymnasium.Env[str, str]):
         self._max_steps = max_steps
         self._first_seed = seed
         self._steps: int | None = None
-        """Steps of this episode; None: none has begun."""
+        """Steps of this episode; None if none has begun."""
         self._printed = ""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a new game.
 
         Args:
-            seed: the same one gives the same games: this one, and those of later resets without a seed, each of which
+            seed: The same one gives the same games: this one, and those of later resets without a seed, each of which
                 differs from the one before.
-            options: there are none.
+            options: There are none.
         """
         super().reset(seed=self._first_seed if seed is None else seed)
         self._first_seed, self._steps = None, 0
@@ -93,7 +93,7 @@ class ZMachineEnv(gymnasium.Env[str, str]):
         """Play a command: observation, reward, whether the game is over, whether `max_steps` ended it, info.
 
         Raises:
-            ResetNeeded: no episode has begun.
+            ResetNeeded: If no episode has begun.
         """
         if self._steps is None:
             raise gymnasium.error.ResetNeeded("No episode has begun: call reset() before step().")

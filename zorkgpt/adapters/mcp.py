@@ -35,7 +35,7 @@ def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[An
     """Return a server of this memory; several clients share it, and the episode that `reset` ends.
 
     Args:
-        read_only: nothing can be changed.
+        read_only: Nothing can be changed.
     """
     server: MCPServer[Any] = MCPServer(
         "zorkgpt-memory", title="Memory of places", instructions=INSTRUCTIONS, log_level="ERROR"
@@ -84,12 +84,12 @@ def serve(
     """Serve a memory until the client is gone (standard input and output), or until it is stopped (HTTP).
 
     Args:
-        host: where to listen for streamable HTTP; None: standard input and output.
-        token: what a request has to carry as `Authorization: Bearer`; needed for every host but this machine.
-        ready: called with the address, before the first request.
+        host: The address for streamable HTTP; None for standard input and output.
+        token: What a request has to carry as `Authorization: Bearer`; needed for every host but this machine.
+        ready: Called with the address, before the first request.
 
     Raises:
-        ConfigurationError: others can reach the host, and there is no token.
+        ConfigurationError: If others can reach the host, and there is no token.
     """
     server = make_server(memory, read_only=read_only)
     if host is None:
@@ -118,7 +118,7 @@ def serve(
 
 
 def with_token(app: ASGIApp, token: str | None) -> ASGIApp:
-    """Return the application behind a check of the token; None: there is none."""
+    """Return the application behind a check of the token, if there is one."""
     if token is None:
         return app
     wanted = f"Bearer {token}".encode()

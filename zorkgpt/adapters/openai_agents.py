@@ -17,7 +17,7 @@ def memory_tools(memory: AgentMemory, *, read_only: bool = False) -> list[Tool]:
     """Return the tools for `Agent(tools=...)`. A refusal is told to the model, which may try otherwise.
 
     Args:
-        read_only: without the tools that change something.
+        read_only: Without the tools that change something.
     """
     tools = MemoryTools(memory, read_only=read_only)
     made: list[FunctionTool] = [
@@ -38,8 +38,8 @@ def memory_instructions(
     """Return instructions for `Agent(instructions=...)`: how to use the memory, and what is known of the place.
 
     Args:
-        place_of: from the context that `Runner.run` was given to the place where the agent is; None: nowhere yet.
-        also: the agent's own instructions, which come first.
+        place_of: From the context that `Runner.run` was given to the place where the agent is; None if nowhere yet.
+        also: The agent's own instructions, which come first.
     """
 
     def instructions(context: RunContextWrapper[Any], agent: Agent[Any]) -> str:

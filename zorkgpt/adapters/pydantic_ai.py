@@ -16,7 +16,7 @@ class MemoryToolset(FunctionToolset[Any]):
     """The tools for `Agent(toolsets=[...])`. A refusal is told to the model, which may try otherwise.
 
     Args:
-        read_only: without the tools that change something.
+        read_only: Without the tools that change something.
     """
 
     def __init__(self, memory: AgentMemory, *, read_only: bool = False) -> None:
@@ -29,7 +29,7 @@ class MemoryToolset(FunctionToolset[Any]):
         """Call a tool.
 
         Raises:
-            ModelRetry: the memory has refused; the message says why.
+            ModelRetry: If the memory has refused; the message says why.
         """
         try:
             return await super().call_tool(name, tool_args, ctx, tool)

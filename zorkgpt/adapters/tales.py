@@ -41,7 +41,7 @@ class Settings:
     seed: int = 1
     memory: bool = True
     workdir: Path | None = None
-    """Where memories are kept from one evaluation to the next; None: each begins with none."""
+    """Where memories are kept between evaluations; None if each starts without any."""
     nb_steps: int = 100
 
     @classmethod
@@ -75,7 +75,7 @@ class _GameRun:
         """Return the command that the player has chosen.
 
         Raises:
-            ZorkGPTError: it has none: a model can't be asked, or a file can't be written.
+            ZorkGPTError: If it has none: a model can't be asked, or a file can't be written.
         """
         chosen = self.commands.get()
         if isinstance(chosen, BaseException):
@@ -167,7 +167,7 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
         """Return the next command, and what the suite writes down of the step.
 
         Raises:
-            ZorkGPTError: there is no next command.
+            ZorkGPTError: If there is no next command.
         """
         if self._run is None:
             raise ZorkGPTError("No game has begun: the suite calls reset() before act().")

@@ -60,8 +60,8 @@ class TextGame:
     """One game after the other, each begun by the `Told` of its opening.
 
     Args:
-        commands: where each command is put; the game then waits.
-        told: where what came of it comes from; None: the game is closed.
+        commands: Where each command is put; the game then waits.
+        told: Receives the results; None closes the game.
     """
 
     language = None
@@ -84,7 +84,7 @@ class TextGame:
         """Wait for the next opening.
 
         Raises:
-            GameClosed: there will be none.
+            GameClosed: If there will be none.
         """
         opening = self._told.get()
         if opening is None:
@@ -102,7 +102,7 @@ class TextGame:
         """Hand out a command and wait for what came of it.
 
         Raises:
-            PlayerStopped: nobody plays on.
+            PlayerStopped: If nobody plays on.
         """
         before = self._now
         self._commands.put(action)
@@ -148,7 +148,7 @@ class TextGame:
     def restore_state(self, saved: bytes) -> None:
         """
         Raises:
-            StateError: always.
+            StateError: Always.
         """
         raise StateError(f"{self._story.title} can't go back: it is played by somebody else. Begin a new episode.")
 

@@ -20,7 +20,7 @@ class MemoryTools:
     """The tools of one memory. A refusal is a TypeError, ValueError or ZorkGPTError, in words for a model.
 
     Args:
-        read_only: nothing can be changed.
+        read_only: Nothing can be changed.
     """
 
     def __init__(self, memory: AgentMemory, *, read_only: bool = False) -> None:
@@ -82,6 +82,6 @@ class MemoryTools:
 
 
 def told_at(memory: AgentMemory, place: PlaceKey | None) -> str:
-    """Return instructions for an agent that is at this place, with what is known of it; None: it is nowhere."""
+    """Return instructions for an agent that is at this place, with what is known of it; None if it is nowhere."""
     known = "" if place is None else memory.recall(place)
     return f"{INSTRUCTIONS}\n\n{known}" if known else INSTRUCTIONS

@@ -46,7 +46,7 @@ def evaluate(options: EvalOptions) -> int:
     """Play the remaining runs of an evaluation and print the results. Returns the exit code.
 
     Raises:
-        ZorkGPTError: the input can't be used, or the configured model can't be reached; nothing was played.
+        ZorkGPTError: If the input can't be used, or the configured model can't be reached; nothing was played.
     """
     store = ResultStore(options.out) if options.out and is_url(options.out) else None
     runs = _planned(options)
@@ -172,7 +172,7 @@ class _Display:
     """Tells how far the runs are: as a bar on a terminal, elsewhere in a line for each run that ends.
 
     Args:
-        store: keeps each run when it ends.
+        store: Keeps each run when it ends.
     """
 
     def __init__(self, runs: Sequence[EvaluationRun], bar: Progress | None, store: ResultStore | None) -> None:

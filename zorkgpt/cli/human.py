@@ -27,7 +27,7 @@ class HumanPlayer(Player):
     """Reads commands from standard input, and as a watcher of the run shows what came of them.
 
     Args:
-        line: shows what goes on between the commands; what is printed goes to its console.
+        line: Shows what goes on between the commands; what is printed goes to its console.
     """
 
     def __init__(self, line: StatusLine) -> None:

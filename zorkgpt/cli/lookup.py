@@ -37,7 +37,7 @@ def find_place(names: Mapping["PlaceKey", str], text: str) -> "PlaceKey":
     A number or a key in quotation marks need not be among the names.
 
     Raises:
-        MemoryEditError: No place fits, or several do. The message lists them.
+        MemoryEditError: If no place fits, or several do. The message lists them.
     """
     try:
         return parse_place(text.strip())
@@ -73,7 +73,7 @@ def find_memories(
         also_removed: Include memories that only the history knows.
 
     Raises:
-        MemoryEditError: No memory fits. The message suggests similar titles.
+        MemoryEditError: If no memory fits. The message suggests similar titles.
     """
     candidates = [one for one in _candidates(manager, also_removed=also_removed) if place is None or one.place == place]
     wanted = _folded(text)
@@ -95,7 +95,7 @@ def find_memory(manager: "SimpleMemoryManager", text: str, place: "PlaceKey | No
     """Return the only memory that `find_memories` finds.
 
     Raises:
-        MemoryEditError: No memory fits, or several do. The message lists them with their ids.
+        MemoryEditError: If no memory fits, or several do. The message lists them with their ids.
     """
     found = find_memories(manager, text, place)
     if len(found) > 1:

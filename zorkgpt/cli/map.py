@@ -63,7 +63,7 @@ def _graph(paths: RunPaths) -> "MapGraph":
     """Read the map.
 
     Raises:
-        MapFileError: there is no map, or it can't be read.
+        MapFileError: If there is no map, or it can't be read.
     """
     from zorkgpt.world.map_file import read_map
 

@@ -29,7 +29,7 @@ class RunPaths:
     workdir: Path
     memory: str
     address: str | None = field(default=None, repr=False)
-    """The PostgreSQL that keeps the memories instead; None: the file does."""
+    """The address of a PostgreSQL database with the memories; None if they are in the file."""
     map: str = MAP_FILE
     state: str = STATE_FILE
     log: str = EPISODE_LOG
@@ -53,12 +53,12 @@ def run_paths(workdir: Path | None = None, game: str | None = None, *, make: boo
     Reports on the standard error which story that is, if there are several.
 
     Args:
-        make: make the folder of a story that was not played yet, by default of the one that `play` would choose.
+        make: Make the folder of a story that was not played yet, by default of the one that `play` would choose.
 
     Raises:
-        ConfigurationError: a setting is wrong.
-        WorkdirError: the folder is another story's, or nothing is kept of the game.
-        StoryError: there is no such game, or its file can't be used.
+        ConfigurationError: If a setting is wrong.
+        WorkdirError: If the folder is another story's, or nothing is kept of the game.
+        StoryError: If there is no such game, or its file can't be used.
     """
     found = configured_paths()
     if workdir is not None and (_holds_a_run(workdir, found) or not story_folders(workdir)):
@@ -98,7 +98,7 @@ def story_folder(config: "GameConfiguration", story: StoryMark) -> Path:
     """Find the story's own folder in the configured working directory, and make it if there is none.
 
     Raises:
-        WorkdirError: the working directory is another story's folder, or can't be written.
+        WorkdirError: If the working directory is another story's folder, or can't be written.
     """
     return folder_for(
         Path(config.zork_game_workdir),

@@ -63,7 +63,7 @@ def play_episodes(options: PlayOptions) -> int:
     """Play, show and sum up episodes. Return the exit code.
 
     Raises:
-        ZorkGPTError: The input can't be used, or the configured model can't be reached; nothing was played.
+        ZorkGPTError: If the input can't be used, or the configured model can't be reached; nothing was played.
     """
     status = Status(CurrentCall())
     status.begin("loading the story")

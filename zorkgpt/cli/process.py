@@ -20,7 +20,7 @@ class ExitCode(IntEnum):
     NOT_UNDERSTOOD = 1
     """`memories check` found lines that are not understood."""
     BAD_INPUT = 2
-    """A file, a setting or an argument can't be used; nothing was changed."""
+    """A file, a setting or an argument is invalid; nothing was changed."""
     MODEL_UNREACHABLE = 3
     """The configured model can't be reached."""
     INTERRUPTED = 130
@@ -32,7 +32,7 @@ def prepare_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            # It stays open until the end: it has the file descriptor of the closed one, which no other file may get.
+            # It stays open, so that no other file gets the file descriptor of the closed one.
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
         else:
             stream.reconfigure(errors="replace")
@@ -46,7 +46,7 @@ def announce_start() -> None:
 
 
 def flush_stdout(code: int) -> int:
-    """Flush the standard output. Returns the exit code, 1 in the place of 0 where that failed."""
+    """Flush the standard output. Return the exit code, or 1 instead of 0 if flushing failed."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -65,10 +65,10 @@ _UNINTERRUPTIBLE = ("<frozen importlib", f"{os.sep}pydantic{os.sep}")
 
 
 class Stop:
-    """Raises KeyboardInterrupt for the first signal; later ones are ignored, so they don't disturb the saving.
+    """Raises KeyboardInterrupt for the first signal and ignores later ones, which would disturb saving.
 
-    Where Python would not let the exception out it is raised again a moment later, and if some library swallows it,
-    `requested` still tells.
+    Where Python can't raise the exception, it is raised a moment later. If a library suppresses it, `requested` is
+    still set.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Stop:
         sys.unraisablehook = self._raise_lost
 
     def raise_if_requested(self) -> None:
-        """Raise KeyboardInterrupt if it was requested and has not arrived yet."""
+        """Raise KeyboardInterrupt if one was requested and was not raised yet."""
         if self.requested:
             # A second one would interrupt the saving.
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -106,7 +106,7 @@ class Stop:
         _raise_later()
 
     def _raise_lost(self, lost: "UnraisableHookArgs") -> None:
-        """Raise an interrupt again that was lost in a `__del__` or in a callback from C."""
+        """Raise an interrupt again that was lost in `__del__` or in a callback from C."""
         if issubclass(lost.exc_type, KeyboardInterrupt):
             _raise_later()
         else:
@@ -114,7 +114,7 @@ class Stop:
 
 
 STOP = Stop()
-"""The handler of this process, as signals are the process's too."""
+"""The handler of this process."""
 
 
 def _raise_later() -> None:
@@ -122,9 +122,9 @@ def _raise_later() -> None:
 
 
 def _is_uninterruptible(frame: FrameType | None) -> bool:
-    """Whether a module is being imported or a pydantic model built.
+    """Return whether a module is being imported or a pydantic model is being built.
 
-    Both turn an interrupt into an error of their own, and neither takes long.
+    Both replace an interrupt with an error of their own, and neither takes long.
     """
     while frame is not None:
         if any(part in frame.f_code.co_filename for part in _UNINTERRUPTIBLE):

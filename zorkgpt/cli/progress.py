@@ -8,18 +8,18 @@ from session.history import TurnRecord, UsageTotals
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 _MEASURED_TURNS = 50
-"""The speed is measured over as many of the last turns."""
+"""The number of the last turns over which the speed is measured."""
 _FEWEST_TURNS = 5
-"""Fewer don't tell the speed."""
+"""The minimum for a speed."""
 
 
 class RunProgress:
     """A watcher that counts turns and episodes for the displays.
 
     Args:
-        episodes: how many will be played.
-        max_turns: the limit of one episode.
-        now: a monotonic clock, in seconds.
+        episodes: How many will be played.
+        max_turns: The limit of one episode.
+        now: A monotonic clock, in seconds.
     """
 
     def __init__(self, episodes: int, max_turns: int, now: Callable[[], float] = time.monotonic) -> None:
@@ -28,9 +28,9 @@ class RunProgress:
         self._now = now
         self._ended: list[int] = []
         self._turn: int | None = None
-        """The last turn of the running episode; None: none is running."""
+        """The last turn of the running episode; None if none is running."""
         self._shown_turn = 0
-        """The last turn of the episode that is running or was."""
+        """The last turn of the running or last episode."""
         self._times: deque[float] = deque(maxlen=_MEASURED_TURNS + 1)
         self._spent: UsageTotals | None = None
 
@@ -59,12 +59,12 @@ class RunProgress:
 
     @property
     def is_limit(self) -> bool:
-        """Whether `turns_left` is the most that there can be in this episode: none has ended, or it is longer."""
+        """Whether `turns_left` is an upper limit, because no episode has ended or this one is longer than usual."""
         return not self._ended or (self._turn or 0) >= self._usual_turns
 
     @property
     def turns_left(self) -> int:
-        """The remaining turns, if episodes are as long as those before them, or else as long as they may be."""
+        """The remaining turns, estimated by the length of earlier episodes, or else by the limit."""
         usual_turns = self._usual_turns
         running = self._turn is not None
         expected = self._max_turns if self.is_limit else usual_turns
@@ -77,14 +77,14 @@ class RunProgress:
 
     @property
     def turns_per_s(self) -> float | None:
-        """The speed; None: too few turns to tell."""
+        """The speed; None after too few turns."""
         measured = len(self._times) - 1
         took = self._times[-1] - self._times[0] if measured >= _FEWEST_TURNS else 0.0
         return measured / took if took > 0 else None
 
     @property
     def seconds_left(self) -> float | None:
-        """The remaining time; None: not known yet."""
+        """The remaining time; None if unknown."""
         rate = self.turns_per_s
         return self.turns_left / rate if rate else None
 
@@ -96,7 +96,7 @@ class RunProgress:
     def speed(self) -> str:
         """Return what is known of speed and cost: `3.1 turns/s  12,840 tokens  cost 0.0214  about 18 min left`.
 
-        Before an episode has ended, or while one is longer than usual, the time left is the longest that there may be.
+        Before an episode has ended, or while one is longer than usual, the remaining time is an upper limit.
         """
         said = [] if (rate := self.turns_per_s) is None else [f"{rate:.3g} turns/s"]
         if self._spent:

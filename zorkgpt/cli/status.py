@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from zorkgpt.llm.progress import CallInProgress, CurrentCall
 
 SILENCE_S = 20.0
-"""After so many seconds without an answer, a check says that it still waits."""
+"""Seconds without an answer after which a check reports that it is still waiting."""
 _REFRESHES_PER_S = 4
 _SHOWN_AFTER_S = 1.0
-"""A shorter wait has no seconds."""
+"""Shorter waits are shown without seconds."""
 _DOING = {
     Role.AGENT: "waiting for the model",
     Role.CRITIC: "reviewing the action",
@@ -34,11 +34,11 @@ _DOING = {
 
 
 class Status:
-    """What goes on now: a call to a model, or else the phase of the run.
+    """The current activity: a call to a model, or else a phase of the run.
 
     Args:
-        calls: knows the call in progress.
-        now: the monotonic clock of `calls`, in seconds.
+        calls: The call in progress.
+        now: The monotonic clock of `calls`, in seconds.
     """
 
     def __init__(self, calls: "CurrentCall", now: Callable[[], float] = time.monotonic) -> None:
@@ -66,7 +66,7 @@ def _call_line(call: "CallInProgress", now: float, phase: str) -> str:
         left = "" if call.ends is None else f"{max(0, round(call.ends - now))} s left"
         return _with_details("waiting for the server", f"retry {call.retry} of {call.retries}", left)
     tokens = "" if call.tokens is None else f"{call.tokens:,} {'token' if call.tokens == 1 else 'tokens'}"
-    # The players' model is asked for a sign of life before anything is played.
+    # The player's model is contacted before anything is played.
     doing = phase if phase and call.role == Role.AGENT else _DOING[call.role]
     return _with_details(doing, _seconds(now - call.began), tokens)
 
@@ -81,10 +81,10 @@ def _with_details(what: str, *details: str) -> str:
 
 
 class StatusLine:
-    """Shows the status below what is printed on a terminal, and nothing elsewhere.
+    """Shows the status below the output on a terminal, and nothing elsewhere.
 
     Args:
-        console: everything that is printed while the line shows goes there.
+        console: The console for everything that is printed while the line is shown.
     """
 
     def __init__(self, console: Console, status: Status) -> None:
@@ -106,7 +106,7 @@ class StatusLine:
             self._live.start(refresh=True)
 
     def hide(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -135,7 +135,7 @@ class StatusLine:
 
 @contextmanager
 def told_if_silent(line: StatusLine, who: str, limit_s: float, *, after_s: float = SILENCE_S) -> Iterator[None]:
-    """Say that there is no answer yet, should the body take longer than `after_s`."""
+    """Report that there is no answer yet if the body takes longer than `after_s`."""
 
     def tell() -> None:
         line.say(

@@ -97,7 +97,7 @@ class Summarizer(Protocol):
         """Return one summary of the previous summary and these turns.
 
         Raises:
-            LLMError: The model could not be asked, or its answer could not be read.
+            LLMError: If the model could not be asked, or its answer could not be read.
         """
         ...
 

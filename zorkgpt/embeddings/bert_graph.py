@@ -17,7 +17,7 @@ def bert_graph(folder: Path) -> bytes:
     """Return the serialised graph of the model in a folder with `config.json` and `model.safetensors`.
 
     Raises:
-        OSError, KeyError, ValueError: the folder holds no BERT model.
+        OSError, KeyError, ValueError: If the folder holds no BERT model.
     """
     from safetensors.numpy import load_file
 

@@ -50,10 +50,10 @@ class VectorCache:
         """Return the vectors of texts, of shape (n, d); those that are missing are embedded in one batch.
 
         Args:
-            lasting: they are of memories that are kept: others will need their vectors too.
+            lasting: They are of memories that are kept: others will need their vectors too.
 
         Raises:
-            EmbeddingError: a missing one could not be embedded.
+            EmbeddingError: If a missing one could not be embedded.
         """
         with self._lock:
             keys = [key_of(text) for text in texts]
@@ -82,7 +82,7 @@ class VectorCache:
         """Embed these texts again, and keep nothing else.
 
         Raises:
-            EmbeddingError: they could not be embedded; the cache is then empty.
+            EmbeddingError: If they could not be embedded; the cache is then empty.
         """
         with self._lock:
             self._drop()

@@ -47,8 +47,8 @@ def choose_provider(
     is left, that is logged, and the result has no `available` provider.
 
     Args:
-        llm_client: a client of the OpenAI SDK's shape; without one no server is asked.
-        cache_dir: where a model that had to be built is kept; by default the user's cache folder.
+        llm_client: A client of the OpenAI SDK's shape; without one no server is asked.
+        cache_dir: Where a model that had to be built is kept; by default the user's cache folder.
     """
     if choice == "none":
         return None
@@ -101,8 +101,8 @@ class FirstThatWorks:
     def __init__(self, providers: Sequence[EmbeddingProvider], *, load_timeout_s: float = 20.0) -> None:
         """
         Args:
-            providers: the best first.
-            load_timeout_s: how long a call waits while another thread loads the model.
+            providers: The best first.
+            load_timeout_s: How long a call waits while another thread loads the model.
         """
         self.providers = tuple(providers)
         self._usable = list(providers)

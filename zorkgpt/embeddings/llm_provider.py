@@ -20,7 +20,7 @@ class LLMEmbeddingProvider:
     ) -> None:
         """
         Args:
-            client: a client of the OpenAI SDK's shape (`client.embeddings.create(...)`).
+            client: A client of the OpenAI SDK's shape (`client.embeddings.create(...)`).
         """
         self.model = model
         self._client = client

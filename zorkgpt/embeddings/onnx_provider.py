@@ -26,8 +26,8 @@ class OnnxProvider:
     def __init__(self, *, batch_size: int = 32, cache_dir: Path | None = None, hub_timeout_s: float = 10.0) -> None:
         """
         Args:
-            cache_dir: where a graph that was built from weights is kept; by default the user's cache folder.
-            hub_timeout_s: how long the model hub may take to answer.
+            cache_dir: Where a graph that was built from weights is kept; by default the user's cache folder.
+            hub_timeout_s: How long the model hub may take to answer.
         """
         self.model = DEFAULT_MODEL
         self._batch_size = batch_size

@@ -38,7 +38,7 @@ class EmbeddingProvider(Protocol):
         """Return the vector of a text, of shape (d,).
 
         Raises:
-            EmbeddingError: the text could not be embedded.
+            EmbeddingError: If the text could not be embedded.
         """
         ...
 
@@ -46,7 +46,7 @@ class EmbeddingProvider(Protocol):
         """Return the vectors of several texts in their order, of shape (n, d); (0, d) for none.
 
         Raises:
-            EmbeddingError: at least one of them could not be embedded.
+            EmbeddingError: If at least one of them could not be embedded.
         """
         ...
 
@@ -54,6 +54,6 @@ class EmbeddingProvider(Protocol):
         """Return the length d of the vectors; may load the model.
 
         Raises:
-            EmbeddingError: the model is not available.
+            EmbeddingError: If the model is not available.
         """
         ...

@@ -24,8 +24,8 @@ def embed_whole(
     """Return the vectors of whole texts; all pieces of a text have the same weight.
 
     Args:
-        pieces_of: cuts a text into parts that fit the model's window.
-        embed_pieces: returns vectors of unit length for parts that fit.
+        pieces_of: Cuts a text into parts that fit the model's window.
+        embed_pieces: Returns vectors of unit length for parts that fit.
     """
     pieces: list[str] = []
     owners: list[int] = []
@@ -52,7 +52,7 @@ def cut_by_tokens(text: str, spans: list[tuple[int, int]], limit: int) -> list[s
     """Cut a text into equal parts of at most `limit` tokens.
 
     Args:
-        spans: start and end of each token in the text.
+        spans: Start and end of each token in the text.
     """
     count = -(-len(spans) // limit)
     if count <= 1:

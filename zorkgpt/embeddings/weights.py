@@ -49,11 +49,11 @@ def find_weights(cache_dir: Path, *, hub_timeout_s: float = 10.0, rebuild: bool 
     """Return the weights from the nearest place that has them; the hub is asked last.
 
     Args:
-        hub_timeout_s: how long the hub may take to answer before it counts as unreachable.
-        rebuild: build the graph again although the cache holds one, because that is damaged.
+        hub_timeout_s: How long the hub may take to answer before it counts as unreachable.
+        rebuild: Build the graph again although the cache holds one, because that is damaged.
 
     Raises:
-        EmbeddingError: no place has them.
+        EmbeddingError: If no place has them.
     """
     tried: list[str] = []
     for folder in local_folders():

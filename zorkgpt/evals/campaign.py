@@ -32,10 +32,10 @@ class CampaignWatcher(Protocol):
     """Follows the runs of an evaluation."""
 
     def progress(self, run: EvaluationRun, turns: int) -> None:
-        """Take note of how many turns of a run are over."""
+        """Record how many turns of a run are over."""
 
     def ended(self, outcome: RunOutcome) -> None:
-        """Take note of the end of a run."""
+        """Record the end of a run."""
 
 
 def play_all(
@@ -44,11 +44,11 @@ def play_all(
     """Play all runs that are not finished, and return how each of them ended, in their order.
 
     Args:
-        executor: closed when this returns.
-        limit_s: how long one task may take; None: as long as it likes.
+        executor: Closed when this returns.
+        limit_s: The timeout of a task; None for no limit.
 
     Raises:
-        KeyboardInterrupt: it was pressed; every run has saved what it had.
+        KeyboardInterrupt: If it was pressed; every run has saved what it had.
     """
     campaign = _Campaign(executor, watcher, limit_s)
     try:

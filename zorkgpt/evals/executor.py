@@ -50,7 +50,7 @@ class Task(Protocol):
         """Play what is left of it.
 
         Raises:
-            ZorkGPTError: it can't be played to its end.
+            ZorkGPTError: If it can't be played to its end.
         """
         ...
 
@@ -61,7 +61,7 @@ class TaskEvent:
 
     task: Task
     turns: int | None = None
-    """How many of its turns are over; None: it has ended."""
+    """The number of its turns so far; None if it has ended."""
     failure: str = ""
     """Why it has ended before it was finished; "" if it was."""
     is_lost: bool = False
@@ -99,7 +99,7 @@ class _Playing:
     process: SpawnProcess
     pipe: Connection
     failure: str | None = None
-    """None: it has not told how it ended."""
+    """None until it reports how it ended."""
 
 
 class ProcessExecutor:

@@ -56,14 +56,14 @@ class GenerationRun(EvaluationRun):
         return self.folder / f"episode-{episode}"
 
     def snapshot(self, generation: int) -> Path:
-        """Return the folder of what was learned up to the end of a generation; 0: what the first one begins with."""
+        """Return the folder with the knowledge at the end of a generation; 0 for the start of the first one."""
         return self.folder / _SNAPSHOTS / str(generation)
 
     def check(self) -> None:
         """Raise an error if it can't be played; see `EvaluationRun.check`.
 
         Raises:
-            ConfigurationError: it was begun with other values, or the ablation is none for generations.
+            ConfigurationError: If it was begun with other values, or the ablation is none for generations.
         """
         if self.ablation not in _FIT:
             fit = ", ".join(_FIT)
@@ -93,7 +93,7 @@ class GenerationRun(EvaluationRun):
         """Return the episodes of the present generation that are not over; merge those that are complete.
 
         Raises:
-            EvaluationFailed: more than half of a generation was given up.
+            EvaluationFailed: If more than half of a generation was given up.
         """
         self.check()
         self.begin()
@@ -136,10 +136,10 @@ class GenerationRun(EvaluationRun):
         """Play an episode, or what is left of it.
 
         Args:
-            start: the snapshot that it begins with.
+            start: The snapshot that it begins with.
 
         Raises:
-            EvaluationFailed: it ended with an error, or can't go on.
+            EvaluationFailed: If it ended with an error, or can't go on.
         """
         files = self._files(episode)
         if self._ended(episode) is None:
@@ -212,12 +212,12 @@ def merge_snapshot(config: GameConfiguration, start: Path, over: Sequence[Episod
     """Merge what the episodes have learned that all began with the same snapshot.
 
     Args:
-        config: names the files.
-        over: the episodes, in the order of their numbers.
-        target: a folder in which there is nothing.
+        config: Names the files.
+        over: The episodes, in the order of their numbers.
+        target: A folder in which there is nothing.
 
     Raises:
-        FileError: a file can't be read or written.
+        FileError: If a file can't be read or written.
     """
     last = time_of(over[-1].number)
     _merge_memories(config, start, over, target)

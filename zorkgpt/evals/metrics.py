@@ -35,7 +35,7 @@ class RoleUsage:
     tokens: int = 0
     """Read and written, as far as the server said."""
     cost: float | None = 0.0
-    """None: a call's cost is not known."""
+    """None if the cost of a call is unknown."""
     seconds: float = 0.0
 
     def plus(self, other: "RoleUsage") -> "RoleUsage":
@@ -200,7 +200,7 @@ class Metric:
     group: Group
     label: str
     of: Callable[[Sequence[EpisodeFigures]], float | None]
-    """None: it does not apply, or is not known."""
+    """None if it does not apply or is unknown."""
     unit: str = ""
     """"%": the value is a share, and shown in percent."""
 
@@ -214,7 +214,7 @@ def figures_of(run: EvaluationRun) -> RunFigures:
     """Read what a run has left; only its finished episodes count.
 
     Raises:
-        EvaluationFailed: turns are missing in a log. What else is damaged raises whatever reading it does.
+        EvaluationFailed: If turns are missing in a log. Other damage raises the error of reading it.
     """
     played = run.played()
     name = run.config.episode_log_file

@@ -102,7 +102,7 @@ def protocol_named(name: str) -> EvaluationProtocol:
     `generations-GxE` (G generations of E such episodes), or `generations-GxExT`.
 
     Raises:
-        ConfigurationError: there is none of that name.
+        ConfigurationError: If there is none of that name.
     """
     for protocol in FIXED:
         if protocol.name == name:

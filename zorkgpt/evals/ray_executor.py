@@ -31,11 +31,11 @@ class RayExecutor:
     """Plays each task in a worker of a Ray cluster.
 
     Args:
-        address: of a cluster; "local" begins one on this machine.
-        jobs: how many are played at the same time; None: as many as the cluster has processors.
+        address: Of a cluster; "local" begins one on this machine.
+        jobs: The number of parallel tasks; None for the number of the cluster's processors.
 
     Raises:
-        ConfigurationError: Ray is not installed, or the cluster can't be reached.
+        ConfigurationError: If Ray is not installed, or the cluster can't be reached.
     """
 
     def __init__(self, address: str, jobs: int | None = None) -> None:
@@ -122,8 +122,8 @@ def play_on_worker(task: Task, begun: bytes, *inputs: tuple[Path, bytes]) -> Ite
     not, and what it has written.
 
     Args:
-        begun: the task's folder as an earlier try has left it; b"": there was none.
-        inputs: what the task reads.
+        begun: The task's folder as an earlier attempt left it; b"" if there was none.
+        inputs: What the task reads.
     """
     scratch = Path(tempfile.mkdtemp(prefix="zorkgpt-"))
     try:

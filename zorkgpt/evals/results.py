@@ -35,7 +35,7 @@ class Interval:
 
 
 def interval(values: Sequence[float]) -> Interval | None:
-    """Return the mean of the values and how sure it is (Efron and Tibshirani, 1993); None: there are none."""
+    """Return the mean of the values with its interval (Efron and Tibshirani, 1993); None if there are none."""
     import numpy as np
 
     if not values:
@@ -259,7 +259,7 @@ def _cost(one: RoleUsage) -> str:
 
 
 def time_rows(results: EvaluationResults) -> tuple[list[str], list[list[str]]] | None:
-    """Return the header and the rows of the time by part, the sum last; None: the logs do not tell."""
+    """Return the header and the rows of the time by part, the sum last; None if the logs have none."""
     times = ms_by_part(results.runs)
     if not times:
         return None

@@ -57,7 +57,7 @@ class TurnCounter(Protocol):
     """Is told how far a run is, and may raise to end it."""
 
     def __call__(self, turns: int, /) -> None:
-        """Take note of how many of the run's turns are over; those that an ended episode did not use are too."""
+        """Record how many of the run's turns are over; those that an ended episode did not use are too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class EvaluationRun:
         """The story of the file.
 
         Raises:
-            StoryError: it can't be played.
+            StoryError: If it can't be played.
         """
         return load_story(self.game)
 
@@ -187,7 +187,7 @@ class EvaluationRun:
         return last_end(read_episode(files.workdir, files.number, self.config.episode_log_file))
 
     def turns_left(self, played: list[EpisodeFiles]) -> int:
-        """Return how many turns the next episode may have; 0: there is none."""
+        """Return the maximum turns of the next episode; 0 if there is none."""
         protocol = self.protocol
         if not protocol.restarts:
             return protocol.turns if len(played) < protocol.episodes else 0
@@ -211,10 +211,10 @@ class EvaluationRun:
         """Return what can be played now; nothing: the run is finished.
 
         Args:
-            failures: name of a task → why it was given up.
+            failures: Name of a task → why it was given up.
 
         Raises:
-            EvaluationFailed: the run can't go on.
+            EvaluationFailed: If the run can't go on.
         """
         task = RunTask(self)
         if task.name in failures:
@@ -229,7 +229,7 @@ class EvaluationRun:
         """Raise an error if the folder holds another run; nothing is changed.
 
         Raises:
-            ConfigurationError: it was begun with another protocol, story, player, model or setting.
+            ConfigurationError: If it was begun with another protocol, story, player, model or setting.
         """
         path = self.folder / RUN_FILE
         if not path.is_file():
@@ -255,9 +255,9 @@ class EvaluationRun:
         """Play what is left of the run; an episode that was cut short goes on.
 
         Raises:
-            EvaluationFailed: an episode ended with an error, or can't go on.
-            ConfigurationError: see `check`.
-            KeyboardInterrupt: it was pressed; everything is saved.
+            EvaluationFailed: If an episode ended with an error, or can't go on.
+            ConfigurationError: See `check`.
+            KeyboardInterrupt: If it was pressed; everything is saved.
         """
         self.check()
         self.begin()
@@ -287,10 +287,10 @@ class EvaluationRun:
         """Play an episode in its working directory, or what is left of it.
 
         Args:
-            undone: what was true of earlier episodes only.
+            undone: What was true of earlier episodes only.
 
         Raises:
-            EvaluationFailed: it ended with an error, or can't go on.
+            EvaluationFailed: If it ended with an error, or can't go on.
         """
         config = self._configured(files.workdir, turns)
         seed = self.protocol.seed_of(self.seed, episode)

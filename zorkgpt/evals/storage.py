@@ -28,11 +28,11 @@ class ResultStore:
     """A folder of a store, which is made like a folder of this machine.
 
     Args:
-        url: such as `s3://bucket/folder` or `file:///folder`. What a store has to know of its user is taken from
-            where its own library looks for that: the environment, or a file of its own.
+        url: Such as `s3://bucket/folder` or `file:///folder`. What a store has to know of its user is taken from
+            where its own library looks for that: The environment, or a file of its own.
 
     Raises:
-        ConfigurationError: fsspec is not installed, or knows no such store.
+        ConfigurationError: If fsspec is not installed, or knows no such store.
     """
 
     def __init__(self, url: str) -> None:
@@ -54,7 +54,7 @@ class ResultStore:
         """Bring what is stored and not in this folder.
 
         Raises:
-            FileError: it can't be read.
+            FileError: If it can't be read.
         """
         try:
             stored = self._files.find(self._root) if self._files.exists(self._root) else []
@@ -79,7 +79,7 @@ class ResultStore:
         """Store what has changed below a folder, under the names that it has below `root`.
 
         Raises:
-            FileError: it can't be written.
+            FileError: If it can't be written.
         """
         try:
             for path in sorted(folder.resolve().rglob("*")):

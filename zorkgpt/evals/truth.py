@@ -43,7 +43,7 @@ class ShownMemories:
 
     turn: int
     place: int | None = None
-    """The player's place before the turn; None: not known."""
+    """The player's place before the turn; None if unknown."""
     shown: int = 0
     earlier: int = 0
     """Of those, the ones that an earlier episode has taught."""
@@ -106,7 +106,7 @@ class WorldNow:
         return cls(things, frozenset(one.number for one in held), game.observe().dark)
 
     def bears_out(self, place: PlaceKey, memory: Memory) -> bool | None:
-        """Return whether all that can be decided of a memory's claims holds now; None: nothing can be decided.
+        """Return whether all that can be decided of a memory's claims holds now; None if nothing can be decided.
 
         What a memory says of one state of the world only is not decided.
         """
@@ -122,7 +122,7 @@ class WorldNow:
         return any(claim.number == number and self._holds(claim, place) for claim in memory.claims)
 
     def name_of(self, number: int | None) -> str:
-        """Return the name of a thing; "" if it is not known."""
+        """Return the name of a thing; "" if unknown."""
         thing = self.things.get(number) if number is not None else None
         return thing.name if thing else ""
 
@@ -161,7 +161,7 @@ class TruthRecorder:
     The claims are held against the object tree while the episode is played: afterwards nobody could tell.
 
     Args:
-        earlier: what was true of an earlier episode only, and was not when it began anew.
+        earlier: What was true of an earlier episode only, and was not when it began anew.
     """
 
     def __init__(self, earlier: frozenset["LocatedEphemeral"]) -> None:

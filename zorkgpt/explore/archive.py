@@ -51,7 +51,7 @@ class Archive:
         """Add an episode; episodes must be added in the order in which they were played.
 
         Args:
-            returned: how its return to an earlier cell went, if it began with one.
+            returned: How its return to an earlier cell went, if it began with one.
         """
         self.episodes += 1
         if returned:
@@ -157,9 +157,9 @@ class KeptTrail:
     player: str
     trail: Trail
     returned: Returned | None
-    """How its own return went; None: it did not return to an earlier state."""
+    """The result of its own return; None if it did not return to an earlier state."""
     log_bytes: int
-    """The size of the log that it was made from; if it differs, the trail is made again. 0: it came without its log."""
+    """The size of the log that it was read from; if it differs, the log is read again. 0 if there is no log."""
     version: int = VERSION
 
 
@@ -193,7 +193,7 @@ class ArchiveReader:
     """Reads the archive of a working directory's episodes, each once.
 
     Args:
-        story_sha256: only episodes of this story, with this seed, began from the same world and are archived.
+        story_sha256: Only episodes of this story, with this seed, began from the same world and are archived.
     """
 
     workdir: Path

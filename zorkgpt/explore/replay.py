@@ -16,7 +16,7 @@ def shortenings(start: int | None, steps: Sequence[TrailStep]) -> Iterator[tuple
     advanced less, and changes that no object shows are not noticed. So a replay compares each step with the original.
 
     Args:
-        start: number of the room before the first step.
+        start: Number of the room before the first step.
     """
     kept: list[int] = []
     passed: list[int | None] = [start]
@@ -97,7 +97,7 @@ def route_along(trail: Trail, end: int, failures: ReplayFailures, verbatim_turns
     route gets other random numbers, and so does the same route with an idle command before it.
 
     Args:
-        verbatim_turns: up to so many turns, nothing is left out.
+        verbatim_turns: Up to so many turns, nothing is left out.
     """
     kept = _kept_indices(trail, end, failures, verbatim_turns)
     verbatim = end <= verbatim_turns or failures.verbatim_steps(end)
@@ -160,7 +160,7 @@ class Journey:
     repairs: int = 0
     """How often the journey was mended."""
     score: int | None = None
-    """The score after the last step; None: there was none."""
+    """The score after the last step; None if there was none."""
 
     @property
     def next(self) -> str | None:
@@ -177,7 +177,7 @@ class Journey:
 
     @property
     def turn_of_difference(self) -> int:
-        """The turn of the earlier episode that led elsewhere this time; 0: none did."""
+        """The turn of the earlier episode that led elsewhere this time; 0 if none did."""
         return self.route.turns[self.done - 1] if self.difference else 0
 
     def follow(self, action: str, now: ObservedState) -> None:

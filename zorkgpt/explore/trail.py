@@ -13,11 +13,11 @@ class ObservedState:
     """The state of a game as a player can observe it: the key of a cell in the archive."""
 
     place: int | None
-    """Number of the room; None if it is not known."""
+    """Number of the room; None if unknown."""
     inventory: tuple[str, ...]
     """Names of what is held, in alphabetical order."""
     score: int | None
-    """None: not known, or irrelevant."""
+    """None if unknown or irrelevant."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class KnowledgeClaim:
     action: str
     """The normalized action; for `UNDERSTOOD` a form of commands with "…" for things; for `BEST` the points as text."""
     place: int | None = None
-    """None: anywhere."""
+    """None for anywhere."""
 
     def is_about(self, turn: TurnRecord) -> bool:
         """Return whether the turn tests the claim."""
@@ -260,10 +260,10 @@ def contradicts(claim: KnowledgeClaim, new: Attempt, origin: Attempt | None) -> 
     """Return whether an attempt contradicts a claim: the same action at the same place in the same state.
 
     Args:
-        origin: the attempt that the claim was learned from; None: not available.
+        origin: The attempt that the claim was learned from; None if unavailable.
 
     Returns:
-        None: it would contradict the claim, but the state of one of the attempts is not known.
+        None if it would contradict the claim, but the state of one of the attempts is unknown.
     """
     turn = new.turn
     if turn.transition.fault is not None or not claim.is_about(turn) or claim.is_borne_out(turn):

@@ -34,7 +34,7 @@ class ProcessedTurns:
     until: int = 0
     """The last turn that was learned from."""
     concluded: int | None = None
-    """The last turn when lessons were drawn from the episode as a whole; None: they were not yet."""
+    """The last turn when lessons were drawn from the episode as a whole; None if they were not yet."""
     due: bool = False
     """Whether the episode is over and still to be concluded."""
 
@@ -84,7 +84,7 @@ class Row:
 
     raw: str
     section: KnowledgeSection | None = None
-    """The section that it belongs to; None: none, or a section that a person added."""
+    """The section that it belongs to; None if none, or one that a person added."""
     line: KnowledgeLine | None = None
     opens: KnowledgeSection | None = None
     """The section of which it is the heading."""

@@ -47,7 +47,7 @@ class RelevantLine:
     text: str
     """The text as it is shown, with the evidence if it was ever contradicted."""
     line: KnowledgeLine | None
-    """None: a person wrote it."""
+    """None if a person wrote it."""
 
 
 def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:

@@ -215,10 +215,10 @@ def merge_knowledge(base: KnowledgeDocument, found: Iterable[tuple[int, Knowledg
 
 
 def _take_in(revision: Revision, before: KnowledgeLine | None, line: KnowledgeLine) -> None:
-    """Take in a line of an episode.
+    """Process a line of an episode.
 
     Args:
-        before: what it was when the episode began; None: it is new.
+        before: The line when the episode began; None if it is new.
     """
     borne_out, contradicted = line.borne_out, line.contradicted
     if before is not None:

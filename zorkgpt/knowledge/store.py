@@ -15,7 +15,7 @@ class KnowledgeStore:
     """The document and its file, which several processes and people may write.
 
     Raises:
-        FileError: there is a file and it can't be read.
+        FileError: If there is a file and it can't be read.
     """
 
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
@@ -38,7 +38,7 @@ class KnowledgeStore:
         """Read the file again if it has changed; a missing or damaged file is ignored.
 
         Raises:
-            FileError: the file can't be read; the document is as it was last read.
+            FileError: If the file can't be read; the document is as it was last read.
         """
         with self._guard:
             if self.file.stamp() != self._stamp:
@@ -49,7 +49,7 @@ class KnowledgeStore:
         """Drop the cached document and read the file, after it was restored to an earlier state.
 
         Raises:
-            FileError: the file can't be read.
+            FileError: If the file can't be read.
         """
         with self._guard:
             self._document, self._stamp = KnowledgeDocument(), None
@@ -61,7 +61,7 @@ class KnowledgeStore:
         `change` may be called more than once.
 
         Raises:
-            FileError: it could not be locked, read or written; file and document are as before.
+            FileError: If it could not be locked, read or written; file and document are as before.
         """
         with self._guard, self.file.locked():
             for _ in range(_ATTEMPTS):

@@ -59,7 +59,7 @@ class EpisodeReview:
     turns: tuple[TurnRecord, ...]
     known: tuple[KnowledgeLine, ...] = ()
     critic_score: float | None = None
-    """The mean over the turns that a model judged; None: there were none."""
+    """The mean over the turns that a model judged; None if there were none."""
     learned_until: int = 0
     """The turn up to which the episode's turns have been learned from already."""
     by_hand: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ class KnowledgeSynthesizer(Protocol):
         """Return what these turns teach.
 
         Raises:
-            LLMError: a model was asked and gave no usable answer.
+            LLMError: If a model was asked and gave no usable answer.
         """
         ...
 
@@ -143,7 +143,7 @@ class KnowledgeSynthesizer(Protocol):
         """Return what this episode teaches for others, and what its last turns teach.
 
         Raises:
-            LLMError: a model was asked and gave no usable answer.
+            LLMError: If a model was asked and gave no usable answer.
         """
         ...
 

@@ -25,7 +25,7 @@ class KnowledgeUpdater:
     """Processes every turn once, and concludes every episode once, however often it is called.
 
     Args:
-        turns_of: returns the turns of an episode, as far as they are available: a line was learned from them.
+        turns_of: Returns the turns of an episode, as far as they are available: a line was learned from them.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class KnowledgeUpdater:
         """Learn from those turns of an episode that are new.
 
         Raises:
-            LLMError: the model could not be asked; nothing was changed.
-            FileError: the file could not be read or written; it is as it was.
+            LLMError: If the model could not be asked; nothing was changed.
+            FileError: If the file could not be read or written; it is as it was.
         """
         self.store.refresh()
         episode, last = turns[0].episode, turns[-1].turn
@@ -78,8 +78,8 @@ class KnowledgeUpdater:
         A model is not asked about an episode whose turns have all been learned from.
 
         Raises:
-            LLMError: the model could not be asked; nothing was changed.
-            FileError: the file could not be read or written; it is as it was.
+            LLMError: If the model could not be asked; nothing was changed.
+            FileError: If the file could not be read or written; it is as it was.
         """
         self.store.refresh()
         last = story.turns[-1].turn
@@ -111,7 +111,7 @@ class KnowledgeUpdater:
         """Record whether an episode that is over is still to be concluded.
 
         Raises:
-            FileError: the file could not be read or written.
+            FileError: If the file could not be read or written.
         """
 
         def change(document: KnowledgeDocument) -> KnowledgeDocument:

@@ -53,7 +53,7 @@ class ModelStatus:
     model: str
     roles: tuple[Role, ...]
     listed: tuple[str, ...] | None
-    """The models that the server lists; None: it has no list."""
+    """The models that the server lists; None if it has no list."""
     dialect: wire.Dialect = field(default_factory=wire.Dialect)
     """What the server was found to accept."""
     spent: tuple[int, float] = field(default=(0, 0.0), compare=False)
@@ -103,13 +103,13 @@ class LLMClient:
     ) -> None:
         """
         Args:
-            on_call: called after every request with its prompt and answer; a record never holds a key.
-            connect: None: the SDK of OpenAI.
-            known: results of an earlier check; the tokens that it used count against the ceilings.
-            observer: is notified of each call while it runs; answers are then streamed if the server supports that.
+            on_call: Called after every request with its prompt and answer; a record never holds a key.
+            connect: Creates the connection; None for OpenAI's SDK.
+            known: Results of an earlier check; the tokens that it used count against the ceilings.
+            observer: Is notified of each call while it runs; answers are then streamed if the server supports that.
 
         Raises:
-            ConfigurationError: there is a ceiling on cost, and a model without a price; or the SDK is not installed.
+            ConfigurationError: If there is a ceiling on cost, and a model without a price; or the SDK is not installed.
         """
         if connect is None:
             require("model")
@@ -134,10 +134,10 @@ class LLMClient:
         """Ask the model of this role.
 
         Raises:
-            LLMUnreachable: The server is absent, rejects the key or the model, or failed too often in a row.
-            BudgetExceeded: An earlier call reached the ceiling.
-            InvalidAnswer: Two answers were unusable.
-            LLMError: This call failed; a later one may succeed.
+            LLMUnreachable: If the server is absent, rejects the key or the model, or failed too often in a row.
+            BudgetExceeded: If an earlier call reached the ceiling.
+            InvalidAnswer: If two answers in a row are unusable.
+            LLMError: If this call failed; a later one may succeed.
         """
         if response_model is None:
             return self._ask(messages, role, None)
@@ -152,7 +152,7 @@ class LLMClient:
         """Return the base URL of the server of a role.
 
         Raises:
-            ConfigurationError: it holds a password, which the SDK's transport would log.
+            ConfigurationError: If it holds a password, which the SDK's transport would log.
         """
         own = self.settings.of(role).base_url
         url = own or self.settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
@@ -169,8 +169,8 @@ class LLMClient:
         Each gets a short request for a typed answer, which also shows what its server accepts.
 
         Raises:
-            LLMUnreachable: one does not answer.
-            BudgetExceeded: the ceiling is reached.
+            LLMUnreachable: If one does not answer.
+            BudgetExceeded: If the ceiling is reached.
         """
         roles: dict[Endpoint, list[Role]] = {}
         for role in self.settings.roles:
@@ -373,10 +373,10 @@ def as_llm(
     """Return the client itself if it is an `LLM`, or wrap a client of the OpenAI SDK's shape.
 
     Args:
-        model: the model for every role, where no `settings` are given.
+        model: The model for every role, where no `settings` are given.
 
     Raises:
-        ConfigurationError: it is neither, or no model is named.
+        ConfigurationError: If it is neither, or no model is named.
     """
     if callable(getattr(client, "complete", None)):
         llm: LLM = client
@@ -406,7 +406,7 @@ def _within(seconds: float, call: Callable[[], Result]) -> Result:
     A socket's own timeout starts anew with every byte, so a server that trickles would block the caller for ever.
 
     Raises:
-        TimeoutError: it took longer. It is left running in a thread that does not keep the process alive.
+        TimeoutError: If it took longer. It is left running in a thread that does not keep the process alive.
     """
     outcome: Future[Result] = Future()
 

@@ -52,6 +52,6 @@ class LLM(Protocol):
         With a `response_model`, `parsed` is an instance of it.
 
         Raises:
-            LLMError: no usable answer, after the retries that make sense.
+            LLMError: If there is no usable answer after the retries.
         """
         ...

@@ -12,16 +12,16 @@ class CallObserver(Protocol):
     """Follows the calls to models; each method may be called from any thread."""
 
     def call_began(self, role: Role, model: str) -> None:
-        """Take note that a request is sent."""
+        """Record that a request is sent."""
 
     def retry_began(self, retry: int, retries: int, seconds_left: float | None) -> None:
-        """Take note that the server failed and is asked again: the first retry is 1; None: the time is not limited."""
+        """Record a retry after a failure of the server. The first one is 1; None if there is no time limit."""
 
     def tokens_received(self, tokens: int) -> None:
-        """Take note of how many tokens of the answer have come so far."""
+        """Record how many tokens of the answer have come so far."""
 
     def call_ended(self) -> None:
-        """Take note that there is an answer, or an error."""
+        """Record that there is an answer, or an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +32,25 @@ class CallInProgress:
     model: str
     began: float
     retry: int = 0
-    """0: the first attempt."""
+    """0 for the first attempt."""
     retries: int = 0
     ends: float | None = None
-    """When the last attempt is given up; None: not known."""
+    """When the last attempt is given up; None if unknown."""
     tokens: int | None = None
-    """The tokens that have come so far; None: not counted."""
+    """The tokens that have come so far; None if not counted."""
 
 
 class CurrentCall:
     """A `CallObserver` that keeps the call in progress for whoever asks.
 
     Args:
-        now: a monotonic clock, in seconds.
+        now: A monotonic clock, in seconds.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self.in_progress: CallInProgress | None = None
-        """None: no model is being asked."""
+        """None if no model is being asked."""
 
     def call_began(self, role: Role, model: str) -> None:
         self.in_progress = CallInProgress(role, model, self._now())

@@ -57,8 +57,8 @@ class ScriptedLLM:
         """Give the next answer.
 
         Raises:
-            LLMError: the script has no answer left for this role.
-            InvalidAnswer: two answers in a row do not have the form of `response_model`.
+            LLMError: If the script has no answer left for this role.
+            InvalidAnswer: If two answers in a row do not have the form of `response_model`.
         """
 
         if response_model is None:

@@ -16,7 +16,7 @@ class RoleSettings:
 
     model: str
     base_url: str | None = None
-    """None: that of `LLMSettings`."""
+    """None for that of `LLMSettings`."""
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
@@ -72,7 +72,7 @@ class LLMSettings:
         """Return the model settings of a role.
 
         Raises:
-            ConfigurationError: none is configured for it.
+            ConfigurationError: If none is configured for it.
         """
         if role not in self.roles:
             known = ", ".join(self.roles) or "none"

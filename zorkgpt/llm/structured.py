@@ -76,7 +76,7 @@ def read_answer(text: str, model: type[Answer]) -> Answer:
     """Parse a model's answer: bare, fenced, with prose around it, or with small mistakes in its JSON.
 
     Raises:
-        InvalidAnswer: there is no object in it, or none that fits.
+        InvalidAnswer: If there is no object in it, or none that fits.
     """
     problem = "it holds no JSON object"
     for candidate in _objects(text):
@@ -147,7 +147,7 @@ def ask_for(
         on_invalid: Called with an answer that can't be parsed, before the second question.
 
     Raises:
-        InvalidAnswer: the second answer can't be parsed either.
+        InvalidAnswer: If the second answer can't be parsed either.
     """
     completion = ask(messages)
     try:

@@ -46,7 +46,7 @@ class CallRecord:
     """None if the server did not report it, like `completion_tokens`."""
     completion_tokens: int | None
     cost: float | None
-    """None: the model has no known price, or the server did not report usage."""
+    """None if the price of the model is unknown, or the server did not report usage."""
     latency_s: float
     error: str | None = None
 
@@ -145,7 +145,7 @@ class Ledger:
         """Raise an error if a ceiling is reached.
 
         Raises:
-            BudgetExceeded: the ceiling on tokens or cost is reached.
+            BudgetExceeded: If the ceiling on tokens or cost is reached.
         """
         most_tokens, most_cost = self.settings.max_tokens, self.settings.max_cost
         if most_tokens is not None and self._spent_tokens >= most_tokens:

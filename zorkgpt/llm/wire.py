@@ -247,7 +247,7 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
     """Return the whole response of one that came in parts; one that came whole is returned as it is.
 
     Args:
-        on_token: called with the number of parts so far, which are tokens with most servers.
+        on_token: Called with the number of parts so far, which are tokens with most servers.
     """
     if isinstance(chunks, str) or not isinstance(chunks, Iterable) or hasattr(chunks, "choices"):
         return chunks
@@ -308,7 +308,7 @@ def check_completion(response: Any) -> None:
     """Check that a response is a chat completion, whatever its content.
 
     Raises:
-        MalformedResponse: It is something else.
+        MalformedResponse: If it is something else.
     """
     if isinstance(response, str):
         raise MalformedResponse(response)
@@ -378,7 +378,7 @@ def listed_models(connection: Any) -> dict[str, int | None] | None:
     """Return the models that a client of the OpenAI SDK's shape lists, with the context lengths it tells; None if none.
 
     Raises:
-        Exception: there is no server, or it refuses the key.
+        Exception: If there is no server, or it refuses the key.
     """
     if not hasattr(connection, "models"):
         return None

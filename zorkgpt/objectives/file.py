@@ -62,7 +62,7 @@ def objective_from_dict(value: dict[str, Any]) -> Objective:
     """Return the objective that `objective_to_dict` was given.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: `value` has another form.
+        KeyError, TypeError, ValueError, AttributeError: If `value` has another form.
     """
     return Objective(
         text=str(value["text"]),
@@ -137,7 +137,7 @@ def restore_tracker(tracker: ObjectiveTracker, state: dict[str, Any]) -> None:
     """Replace the state of a tracker by one that `tracker_to_dict` returned.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: `state` has another form; the tracker is unchanged.
+        KeyError, TypeError, ValueError, AttributeError: If `state` has another form; the tracker is unchanged.
     """
     objectives = [_from_episode_state(value) for value in state["objectives"]]
     sets = {name: {int(number) for number in state[name]} for name in _SETS}
@@ -228,8 +228,8 @@ def merge_objectives(found: Iterable[Path], target: Path, at: datetime) -> None:
     A file that is not there holds nothing, and where none is, none is written.
 
     Raises:
-        FileError: one can't be read, or the result can't be written.
-        ObjectivesFileError: a later version wrote one.
+        FileError: If one can't be read, or the result can't be written.
+        ObjectivesFileError: If a later version wrote one.
     """
     there = [path for path in found if path.is_file()]
     if there:

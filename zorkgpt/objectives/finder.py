@@ -174,7 +174,7 @@ class ObjectiveFinder(Protocol):
         """Return new objectives, and the objectives in words that were reached.
 
         Raises:
-            LLMError: a model was asked and gave no answer.
+            LLMError: If a model was asked and gave no answer.
         """
         ...
 
@@ -182,7 +182,7 @@ class ObjectiveFinder(Protocol):
         """Return the keys of at most `most` pursued objectives that are worth keeping, the most promising first.
 
         Raises:
-            LLMError: a model was asked and gave no answer.
+            LLMError: If a model was asked and gave no answer.
         """
         ...
 
@@ -262,7 +262,7 @@ class ModelObjectiveFinder:
         """Return what the model finds in the last turns.
 
         Raises:
-            LLMError: the model gave no usable answer.
+            LLMError: If the model gave no usable answer.
         """
         messages = discovery_prompt(situation)
         completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=ObjectivesAnswer)
@@ -280,7 +280,7 @@ class ModelObjectiveFinder:
         """Return the keys of what the model would keep; unknown numbers are ignored.
 
         Raises:
-            LLMError: the model gave no usable answer.
+            LLMError: If the model gave no usable answer.
         """
         prompt = render(
             "objectives_refine",

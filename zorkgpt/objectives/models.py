@@ -237,9 +237,9 @@ class Objective:
     given_up: tuple[int, ...] = ()
     """Episodes in which it was abandoned for lack of progress."""
     progressed: int = 0
-    """The turn of this episode on which it was opened or last made progress; 0: the beginning."""
+    """The turn of this episode on which it was opened or last made progress; 0 for the beginning."""
     rank: int = 0
-    """Objectives with a lower rank are shown first; 0: new since the list was last thinned out."""
+    """Objectives with a lower rank are shown first; 0 if added since the list was last reduced."""
 
     @property
     def key(self) -> str:

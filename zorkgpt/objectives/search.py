@@ -67,7 +67,7 @@ class ObjectiveSearch:
         """Add the objectives that the finder proposes and accept those that it reports as reached.
 
         Raises:
-            LLMError: The model gave no answer; nothing was changed.
+            LLMError: If the model gave no answer; nothing was changed.
         """
         findings = self._finder.discover(situation)
         tracker.accept_reports(findings.reached, {record.turn: record for record in situation.turns})
@@ -79,7 +79,7 @@ class ObjectiveSearch:
         """Keep at most `most` pursued objectives and drop the others. The rules choose if the finder chooses none.
 
         Raises:
-            LLMError: The model gave no answer; the rules have chosen.
+            LLMError: If the model gave no answer; the rules have chosen.
         """
         keys: Sequence[str] = ()
         try:

@@ -66,8 +66,8 @@ class ObjectiveTracker:
     """The objectives by their keys, and what was seen in this episode.
 
     Args:
-        stale_after: turns without progress after which an objective is stale; after twice as many it is abandoned.
-        exit_name_of: returns the name of the exit that an action takes.
+        stale_after: Turns without progress after which an objective is stale; after twice as many it is abandoned.
+        exit_name_of: Returns the name of the exit that an action takes.
     """
 
     def __init__(self, *, stale_after: int, exit_name_of: ExitNamer) -> None:
@@ -88,14 +88,14 @@ class ObjectiveTracker:
         self.revision = 0
         """Increases with every change that is worth saving or logging."""
         self._order: list[Objective] | None = None
-        """The pursued objectives as they are shown; None: to be sorted again."""
+        """The pursued objectives in the order in which they are shown; None if they must be sorted again."""
 
     def start_episode(self, kept: Iterable[Objective], *, remember: bool = True) -> None:
         """Begin an episode: reopen or keep the objectives of the world, and drop the others.
 
         Args:
-            kept: the objectives that earlier episodes have saved.
-            remember: whether the tracker's own objectives of the world are kept too.
+            kept: The objectives that earlier episodes have saved.
+            remember: Whether the tracker's own objectives of the world are kept too.
         """
         own = [objective for objective in self.objectives.values() if remember and objective.scope is Scope.WORLD]
         known: dict[str, Objective] = {}

@@ -29,7 +29,7 @@ def claim_run_directory(workdir: Path, episode: int) -> bool:
     """Create the folder of an episode and return True; False if it exists, because another process has claimed it.
 
     Raises:
-        WorkdirError: The working directory can't be written.
+        WorkdirError: If the working directory can't be written.
     """
     try:
         run_directory(workdir, episode).mkdir(parents=True)
@@ -46,7 +46,7 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
     """Yield the events of a log; a line that is incomplete or not understood is skipped and logged.
 
     Args:
-        after: the byte to begin at, which follows the end of a line.
+        after: The byte to begin at, which follows the end of a line.
     """
     with path.open(encoding="utf-8", errors="replace") as file:
         file.seek(after)
@@ -207,7 +207,7 @@ class PlayedTurns:
         """Return the turns of an earlier episode and the reason why it ended; "" if unknown.
 
         Raises:
-            OSError: The log can't be read.
+            OSError: If the log can't be read.
         """
         events = read_episode(self._workdir, episode, self._file_name)
         reason = next((event.reason for event in reversed(events) if isinstance(event, EpisodeEnded)), "")

@@ -39,7 +39,7 @@ class KnowledgeUpdated:
     kind: ClassVar[str] = "knowledge_updated"
     episode: int | str
     turn: int
-    """The turn before the change; 0: the beginning of the episode."""
+    """The turn before the change; 0 for the beginning of the episode."""
     added: list[str]
     """Texts of new lines."""
     struck: list[str]
@@ -109,7 +109,7 @@ class ModelCalled:
     kind: ClassVar[str] = "model_called"
     episode: int | str
     turn: int
-    """The turn that it was made for; 0: before the first."""
+    """The turn that it was made for; 0 if before the first."""
     time: str
     call: CallRecord
 

@@ -37,7 +37,7 @@ class StoryMark(BaseModel):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     """The hash of the story itself, extracted where it is in a Blorb file."""
     title: str | None = None
-    """None: not known."""
+    """None if unknown."""
     release: int | None = None
     serial: str | None = None
     file: str = ""
@@ -48,7 +48,7 @@ class StoryMark(BaseModel):
         """Make a mark from what the log of an episode says about its story.
 
         Raises:
-            ValidationError: it does not identify the story.
+            ValidationError: If it does not identify the story.
         """
         return cls.model_validate(dict(summary))
 
@@ -84,7 +84,7 @@ def read_mark(folder: Path) -> StoryMark | None:
     """Return which story the folder belongs to; None if it has no marker.
 
     Raises:
-        WorkdirError: the marker is damaged or can't be read.
+        WorkdirError: If the marker is damaged or can't be read.
     """
     path = folder / MARKER
     try:
@@ -117,7 +117,7 @@ def stories_of(folder: Path, log_name: str) -> dict[str, StoryMark]:
     """Return whose folder it is, by sha256: the story of its marker or, without one, those that its logs name.
 
     Raises:
-        WorkdirError: the marker is damaged or can't be read.
+        WorkdirError: If the marker is damaged or can't be read.
     """
     mark = read_mark(folder)
     return {mark.sha256: mark} if mark else _stories_played(folder, log_name)
@@ -138,7 +138,7 @@ def check_story(folder: Path, story: StoryMark, log_name: str) -> None:
     """Raise an error if the folder is another story's; nothing is changed.
 
     Raises:
-        WorkdirError: it is another story's, by its marker or, without one, by the logs of its episodes.
+        WorkdirError: If it is another story's, by its marker or, without one, by the logs of its episodes.
     """
     theirs = stories_of(folder, log_name)
     if theirs and story.sha256 not in theirs:
@@ -156,7 +156,7 @@ def mark_folder(folder: Path, story: StoryMark) -> None:
     """Mark an existing folder as this story's, and as the one that was played last.
 
     Raises:
-        WorkdirError: it is another story's, or can't be written.
+        WorkdirError: If it is another story's, or can't be written.
     """
     path = folder / MARKER
     try:
@@ -173,13 +173,13 @@ def mark_folder(folder: Path, story: StoryMark) -> None:
 
 
 def kept_folder(root: Path, story: StoryMark, *, may_share: bool = True) -> Path | None:
-    """Return the folder of this story in `root`, or `root` itself; None: there is none yet.
+    """Return the folder of this story in `root`, or `root` itself; None if there is none yet.
 
     Args:
-        may_share: whether there may be folders of other stories in a root that is one story's folder itself.
+        may_share: Whether there may be folders of other stories in a root that is one story's folder itself.
 
     Raises:
-        WorkdirError: the root is another story's folder, and not to be shared.
+        WorkdirError: If the root is another story's folder, and not to be shared.
     """
     for folder in story_folders(root):
         if folder.mark.sha256 == story.sha256:
@@ -194,12 +194,12 @@ def folder_for(root: Path, story: StoryMark, *, files: Sequence[str], log_name: 
     """Return the story's folder in `root`, made if there is none yet.
 
     Args:
-        files: names of the files that a story's folder holds.
-        log_name: the name of an episode's log.
-        may_share: see `kept_folder`.
+        files: Names of the files that a story's folder holds.
+        log_name: The name of an episode's log.
+        may_share: See `kept_folder`.
 
     Raises:
-        WorkdirError: see `kept_folder`; or something can't be read or written.
+        WorkdirError: See `kept_folder`; or something can't be read or written.
     """
     if kept := kept_folder(root, story, may_share=may_share):
         return kept

@@ -204,7 +204,7 @@ def _place_of(request: "Request") -> PlaceKey:
     """Return the place in the request's path, written as JSON.
 
     Raises:
-        NotInRun: it is no key of a place.
+        NotInRun: If it is no key of a place.
     """
     try:
         return parse_place(request.path_params["place"])

@@ -240,7 +240,7 @@ class EpisodeIndex:
 
     @property
     def is_played(self) -> bool | None:
-        """Whether a process plays the episode now; None: not known."""
+        """Whether a process plays the episode now; None if unknown."""
         return False if self.ended else is_played(self.lines.path.parent)
 
     @property

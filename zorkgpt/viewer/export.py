@@ -37,10 +37,10 @@ def export_run(given: Path, out: Path, *, episodes: str | None = None, names: Ru
     """Write the run into one HTML file, and return its size in bytes.
 
     Args:
-        episodes: Those to write, such as "3-7" or "1,4-6"; None: all.
+        episodes: Those to write, such as "3-7" or "1,4-6"; None for all.
 
     Raises:
-        ZorkGPTError: there is no run, or the file can't be written.
+        ZorkGPTError: If there is no run, or the file can't be written.
     """
     if not out.name:
         raise ViewerError("Name a file for the export, such as --export run.html.")
@@ -54,10 +54,10 @@ def export_run(given: Path, out: Path, *, episodes: str | None = None, names: Ru
 
 
 def chosen_episodes(files: RunFiles, wanted: str | None) -> list[int]:
-    """Return the numbers of the episodes that are wanted, in order; None: all.
+    """Return the numbers of the episodes that are wanted, in order; None for all.
 
     Raises:
-        ViewerError: that is no list of episodes, or there are none of them.
+        ViewerError: If that is no list of episodes, or there are none of them.
     """
     if not wanted:
         return sorted(files.episodes)

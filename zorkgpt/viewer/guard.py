@@ -40,13 +40,13 @@ class AccessRules:
     any_address: bool = False
     """Whether any numeric address is accepted as Host: unlike a name, nobody else can control it."""
     token: str | None = None
-    """Needed for every answer; None: not needed for reading."""
+    """Needed for every answer; None if reading needs none."""
     edit_token: str | None = None
-    """Needed for changes; None: nothing can be changed."""
+    """Needed for changes; None if nothing can be changed."""
 
     @classmethod
     def of(cls, host: str | None, *, edit: bool) -> "AccessRules":
-        """Return the rules for an address to listen at; None: this machine only. Beyond it a token is always needed."""
+        """Return the rules for an address to listen on, None for this machine only. Other machines need a token."""
         token = secrets.token_urlsafe(24)
         if host is None:
             return cls(edit_token=token if edit else None)

@@ -15,7 +15,7 @@ class MemoryFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.document: Document | None = None
-        """None: there is no such file, or it can't be read."""
+        """None if there is no such file, or it can't be read."""
         self.unreadable = 0
         """The number of memories and headings that are not understood."""
         self.trouble = ""

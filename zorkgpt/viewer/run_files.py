@@ -32,7 +32,7 @@ class RunFiles:
 
     Args:
         workdir: Contains `runs/<episode>/` and the memory.
-        only: Show only this episode; None: all.
+        only: Show only this episode; None for all.
     """
 
     def __init__(self, workdir: Path, *, only: int | None = None, names: RunFileNames | None = None) -> None:
@@ -146,7 +146,7 @@ def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bo
     """Open the run of a working directory, or a single episode of a folder below `runs/`.
 
     Raises:
-        RunLogError: there is nothing to show; the message says why.
+        RunLogError: If there is nothing to show; the message says why.
     """
     if not given.is_dir():
         raise RunLogError(f"{given} is not a folder. {_HOW_TO_NAME_A_RUN}")

@@ -122,7 +122,7 @@ class BackgroundPage:
     """Serves a run while it is played, in a process that ends with this one.
 
     Raises:
-        ViewerError: the page can't be served.
+        ViewerError: If the page can't be served.
     """
 
     def __init__(self, workdir: Path, *, names: RunFileNames | None = None) -> None:

@@ -147,7 +147,7 @@ class MapGraph:
     """Rooms keyed by object number, one-way connections keyed by direction or by the action that takes them.
 
     Args:
-        exit_failure_threshold: After so many failures in a row an exit is pruned, until it works again; None: never.
+        exit_failure_threshold: After so many failures in a row an exit is pruned, until it works again; None for never.
     """
 
     def __init__(self, *, exit_failure_threshold: int | None = 2) -> None:
@@ -203,7 +203,7 @@ class MapGraph:
         return room
 
     def add_exit(self, room_id: int, direction: str) -> None:
-        """Add an exit that a text names; nobody has walked it."""
+        """Add an exit that a text names and that was not walked."""
         name, room = exit_name(direction), self.add_room(room_id, "")
         if name not in room.exits:
             room.exits.add(name)
@@ -250,8 +250,8 @@ class MapGraph:
         """Record that an action was taken in a room.
 
         Args:
-            said: the response if the action had no effect; None: it had one.
-            after: for an exit, the actions that had an effect there before: they are known not to have opened it.
+            said: The response if the action had no effect; None if it had one.
+            after: For an exit, the actions that had an effect there before and did not open it.
         """
         tried, cleared = self.in_vain.get(room_id, {}), self.in_vain_after.get(room_id, {})
         news = set(after) - cleared.get(action, set()) if said is not None else set()
@@ -268,7 +268,7 @@ class MapGraph:
         self.unsaved.append(("add_attempt", (room_id, action, said, tuple(sorted(news)))))
 
     def note_opening(self, room_id: int, way: str, actions: Iterable[str]) -> None:
-        """Record which actions in a room may have opened an exit; those that did so every time are kept."""
+        """Record which actions in a room may have opened an exit; only those that did so every time are kept."""
         known, found = self.opened_by.get(room_id, {}).get(way), tuple(actions)
         kept = found if known is None else tuple(action for action in known if action in found) or known
         if kept and kept != known:
@@ -280,10 +280,10 @@ class MapGraph:
         return action in self.in_vain_after.get(room_id, {}).get(way, ())
 
     def reopen(self, room_id: int | None = None) -> None:
-        """Open the connections again that were closed later on.
+        """Open the connections again that were closed after they had been walked.
 
         Args:
-            room_id: those of this room, because something has changed there; None: all, because the world begins anew.
+            room_id: The room in which something has changed; None for all rooms, because the world starts over.
         """
         at = (room for room in self.exit_failure_counts if room_id in (None, room))
         shut = [(room, name) for room in at for name in self.exit_failure_counts[room] if self.connection(room, name)]
@@ -307,7 +307,7 @@ class MapGraph:
             getattr(self, method)(*arguments)
 
     def replace_with(self, other: "MapGraph") -> None:
-        """Take over the content of another map, which must not be used any longer."""
+        """Replace the content with that of another map, which must not be used afterwards."""
         vars(self).update(vars(other))
 
     # Queries
@@ -383,7 +383,7 @@ class MapGraph:
         """Return every reachable room → the actions that lead there, nearest first; the room itself with none.
 
         Args:
-            dangers: rooms, and (room, exit), that no route may touch.
+            dangers: Rooms and (room, exit) pairs that routes must avoid.
         """
         return self._routes.routes(from_id, dangers)
 

@@ -57,7 +57,7 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> 
     """Return the map that `to_dict` was given.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: `state` has another form.
+        KeyError, TypeError, ValueError, AttributeError: If `state` has another form.
     """
     graph = MapGraph(exit_failure_threshold=exit_failure_threshold)
     for number, room in state["rooms"].items():
@@ -144,8 +144,8 @@ def save_map(graph: MapGraph, file: AtomicFile) -> None:
     Afterwards the graph contains both.
 
     Raises:
-        FileError: the file can't be locked, read or written; it is unchanged.
-        MapFileError: a later version wrote it.
+        FileError: If the file can't be locked, read or written; it is unchanged.
+        MapFileError: If a later version wrote it.
     """
     with file.locked():
         data, stamp = file.read()
@@ -165,7 +165,7 @@ def write_map(graph: MapGraph, path: Path, at: datetime) -> None:
     """Write a map to a place of its own, with this time instead of that of the clock.
 
     Raises:
-        FileError: it can't be written.
+        FileError: If it can't be written.
     """
     write_file(path, _rendered(graph, at))
 
@@ -176,8 +176,8 @@ def load_map(path: Path, *, exit_failure_threshold: int | None = 2) -> MapGraph:
     A damaged file is set aside under another name, so that nothing overwrites it.
 
     Raises:
-        FileError: the file can't be read.
-        MapFileError: a later version wrote it.
+        FileError: If the file can't be read.
+        MapFileError: If a later version wrote it.
     """
     file = AtomicFile(path)
     data, stamp = file.read()
@@ -192,8 +192,8 @@ def read_map(path: Path) -> MapGraph | None:
     """Read a map without changing its file; None if there is none.
 
     Raises:
-        FileError: the file can't be read.
-        MapFileError: it is damaged, or a later version wrote it.
+        FileError: If the file can't be read.
+        MapFileError: If it is damaged, or a later version wrote it.
     """
     data, _ = AtomicFile(path).read()
     try:

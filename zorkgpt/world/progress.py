@@ -153,7 +153,7 @@ def _loop(same: Sequence[_WorldState], now: _WorldState) -> Loop | None:
     """Return the loop from earlier turns with the same state to now.
 
     Args:
-        same: the earlier states, oldest first, at least one.
+        same: The earlier states, oldest first, at least one.
     """
     turns = now.turn - same[0].turn
     if same[-1].turn < now.turn - 1:
