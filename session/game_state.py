@@ -5,7 +5,7 @@ from typing import Any
 
 from game_interface.models import Item, Location, Observation
 from session.history import TurnRecord
-from session.outcome import failed, told_outcome
+from session.outcome import failed, visible_outcome
 
 
 @dataclass
@@ -31,7 +31,8 @@ class GameState:
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     """{turn, reasoning, action, timestamp, location, response, outcome, arrived}, oldest first.
 
-    Unknown values are left out. `outcome` is as `told_outcome` says, `arrived` the name of the place that it led to."""
+    Unknown values are left out. `outcome` is the result of `visible_outcome`, `arrived` the name of the
+    place that the action led to."""
     history_summary: str = ""
     """A model's summary of the turns up to `history_summarised_to`, once there were too many for the prompt."""
     history_summarised_to: int = 0
@@ -95,14 +96,14 @@ class GameState:
         place = step.before.location_name
         self.action_history.append((step.action, step.response))
         entry = self.add_reasoning(turn.turn, turn.reasoning, step.action)
-        entry |= {"location": place, "response": step.response, "outcome": list(told_outcome(step))}
+        entry |= {"location": place, "response": step.response, "outcome": list(visible_outcome(step))}
         if step.after.location is not None and step.after.location != step.before.location:
             entry["arrived"] = step.after.location.name
         if turn.extraction is not None and turn.extraction.is_room_description:
             entry["described"] = True
         if step.before.location is not None:
             if not step.is_answer:
-                self._note_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
+                self._record_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
             if not step.is_answer and step.points > 0:
                 self.scored_actions.setdefault(step.before.location.num, []).append(step.action)
         self.deaths += step.died
@@ -143,7 +144,7 @@ class GameState:
         self.history_summarised_to = int(state["up_to"])
         self.history_summary_asked = int(state["asked"])
 
-    def _note_outcome(self, location_id: int, action: str, circumstances: str, in_vain: bool) -> None:
+    def _record_outcome(self, location_id: int, action: str, circumstances: str, in_vain: bool) -> None:
         tried = self.failed_actions.setdefault(location_id, {})
         if in_vain:
             tried.setdefault(action, set()).add(circumstances)

@@ -17,7 +17,7 @@ _PASSIVE = _LOOKING | _SENSING | _WAITING
 _WORD = re.compile(r"[^\W_]+")
 
 
-def told_outcome(step: Transition) -> tuple[str, ...]:
+def visible_outcome(step: Transition) -> tuple[str, ...]:
     """Return the changes that the player could see, as short phrases: "score +5", "lamp: lit".
 
     Changes of what the player holds are always included. Other things are included if the action itself changed them

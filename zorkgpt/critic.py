@@ -85,12 +85,12 @@ class Critic:
             answer = self._llm.complete(question, role=Role.CRITIC, response_model=CriticAnswer).parsed
             assert isinstance(answer, CriticAnswer)
         except LLMError as error:
-            self._note(error)
+            self._count_failure(error)
             return CriticVerdict(True)
         score = answer.score if math.isfinite(answer.score) else 0.0
         return CriticVerdict(score >= self._threshold, answer.reason, "model", score)
 
-    def _note(self, error: LLMError) -> None:
+    def _count_failure(self, error: LLMError) -> None:
         self.failures += 1
         if self.failures == 1:
             log.warning("critic's model failed, playing unjudged", extra={"problem": str(error)})

@@ -27,8 +27,8 @@ class StandIn(Player):
 
     def __init__(self, player: Player, rules: Player) -> None:
         self._player, self._rules = player, rules
-        self._turns = self._stood_in = 0
-        self._told = False
+        self._turns = self._chosen_by_rules = 0
+        self._warned = False
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         """Return the model's decision, or that of the rules, marked as theirs.
@@ -40,21 +40,21 @@ class StandIn(Player):
         try:
             decision = self._player.get_action_with_reasoning(context)
         except InvalidAnswer as problem:
-            self._stood_in += 1
+            self._chosen_by_rules += 1
             log.warning("the rules choose this turn", extra={"turn": context.turn, "problem": str(problem)})
-            self._tell_share()
+            self._warn_if_frequent()
             chosen = self._rules.get_action_with_reasoning(context)
             return AgentDecision(chosen.action, chosen.reasoning, by=RULES)
         self._rules.look_on(context, decision.action)
         return decision
 
-    def _tell_share(self) -> None:
-        if self._told or self._turns < _FEW_TURNS or self._stood_in <= self._turns * _TOO_LARGE_A_SHARE:
+    def _warn_if_frequent(self) -> None:
+        if self._warned or self._turns < _FEW_TURNS or self._chosen_by_rules <= self._turns * _TOO_LARGE_A_SHARE:
             return
-        self._told = True
+        self._warned = True
         log.warning(
             "the model gives no usable command in most turns; choose a larger model",
-            extra={"turns": self._turns, "chosen_by_rules": self._stood_in},
+            extra={"turns": self._turns, "chosen_by_rules": self._chosen_by_rules},
         )
 
     def look_on(self, context: PlayerContext, action: str) -> None:

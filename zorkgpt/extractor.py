@@ -61,11 +61,11 @@ class ModelExtractor:
             answer = self._llm.complete(prompt_for(said), role=Role.EXTRACTOR, response_model=ExtractionAnswer).parsed
             assert isinstance(answer, ExtractionAnswer)
         except LLMError as error:
-            self._note(error)
+            self._count_failure(error)
             return self._fallback.extract(said)
         return checked(answer, said)
 
-    def _note(self, error: LLMError) -> None:
+    def _count_failure(self, error: LLMError) -> None:
         self.failures += 1
         if self.failures == 1:
             log.warning("extractor's model failed, reading by rules", extra={"problem": str(error)})

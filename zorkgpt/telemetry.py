@@ -113,7 +113,7 @@ def memory_operation(operation: MemoryOperation, place: object, *texts: str) -> 
         yield
         return
     with recorder.memory_operation(operation, place) as span:
-        recorder.note_texts(span, texts)
+        recorder.record_texts(span, texts)
         yield
 
 
@@ -143,7 +143,7 @@ def traced(
                 elif isinstance(result, list):
                     span.set_attribute("gen_ai.memory.record.count", len(result))
                 texts = [text for each in given if isinstance(text := getattr(each, "text", None), str)]
-                recorder.note_texts(span, [*texts, *shown(result)])
+                recorder.record_texts(span, [*texts, *shown(result)])
                 return result
 
         return call
@@ -206,7 +206,7 @@ class _Recorder:
         with self._operation(f"{name} {operation}", {"gen_ai.operation.name": name}, where, is_remote=False) as span:
             yield span
 
-    def note_texts(self, span: "Span", texts: Iterable[str]) -> None:
+    def record_texts(self, span: "Span", texts: Iterable[str]) -> None:
         """Put the texts of memories into a span, if content is wanted."""
         records = [{"content": text} for text in texts] if self.content else []
         if records:

@@ -172,10 +172,10 @@ class _Interpreter:
         # Not `env.step`: it decodes strictly, and a story may print any byte.
         printed = bytes(self._library.step(command + b"\n"))
         if not printed.endswith(b"\n") and not self._env._emulator_halted():
-            printed += self._held_back()
+            printed += self._pending_output()
         return printed
 
-    def _held_back(self) -> bytes:
+    def _pending_output(self) -> bytes:
         """Return the last word that was printed, if the interpreter holds it back.
 
         It does so where no space and no line's end follows it, as after the question at the end of a game. It would

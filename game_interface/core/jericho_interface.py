@@ -156,7 +156,7 @@ class JerichoInterface:
             return self._recover(before, action, failure)
         self._explore_again(snapshot)
         after = self._state = self._read(snapshot)
-        self._note_ending(after)
+        self._record_ending(after)
         seen = (items for now in (before.observation, after.observation) for items in (now.visible, now.carried))
         at_hand = {item.num for items in seen for item in items or ()}
         moved, changed = self._reader.changes_between(before.view, after.view, at_hand)
@@ -211,10 +211,10 @@ class JerichoInterface:
         # What was printed may be of the moment before a lamp went out.
         if reader.light.is_dark(state) is None:
             described = self._peeked(snapshot, b"look")
-            reader.light.note_description(state, name, described, left_its_room=reader.left_its_room(view))
+            reader.light.record_description(state, name, described, left_its_room=reader.left_its_room(view))
             on_foot = view.parent(reader.profile.player or 0) in (0, room)
             if described and on_foot and not reader.light.is_dark(state) and reader.names.lacks(view, room):
-                reader.names.note_description(room, described)
+                reader.names.record_description(room, described)
 
     def _peeked(self, snapshot: InterpreterState, command: bytes) -> str:
         """Return what a command would print here; "" if the interpreter does not survive it."""
@@ -264,7 +264,7 @@ class JerichoInterface:
             before, action, fault=f"On this command {failure}. The game is as it was before it."
         )
 
-    def _note_ending(self, now: _State) -> None:
+    def _record_ending(self, now: _State) -> None:
         snapshot = now.snapshot
         ending = read_ending(
             now.text,

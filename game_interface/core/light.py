@@ -31,7 +31,7 @@ class Light:
         """Return whether it is dark in this state of a room; None if it was not seen."""
         return self._dark.get(state)
 
-    def note_description(self, state: RoomState, name: str, text: str, *, left_its_room: bool) -> None:
+    def record_description(self, state: RoomState, name: str, text: str, *, left_its_room: bool) -> None:
         """Process the answer to `look` in this state of a room; "" if there is none.
 
         Args:

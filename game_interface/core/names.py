@@ -46,7 +46,7 @@ class Names:
         """Return whether the short name of a place says nothing, and its description was not read yet."""
         return place not in self._headings and not is_shown(view.name(place))
 
-    def note_description(self, place: int, text: str) -> None:
+    def record_description(self, place: int, text: str) -> None:
         """Process the answer to `look` at a place."""
         self._headings[place] = heading_in(text)
 

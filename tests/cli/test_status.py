@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from tests.fixtures.chat_server import Answer, ChatServer
-from zorkgpt.cli.status import Status, StatusLine, told_if_silent
+from zorkgpt.cli.status import Status, StatusLine, report_if_silent
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Message
 from zorkgpt.llm.progress import CurrentCall
@@ -115,9 +115,9 @@ def test_a_narrow_line_keeps_the_seconds(status, clock):
 
 def test_a_long_silence_is_told_once_and_a_quick_answer_is_not(status, capsys):
     line = StatusLine(Console(file=io.StringIO()), status)
-    with told_if_silent(line, "the server x", 600, after_s=30):
+    with report_if_silent(line, "the server x", 600, after_s=30):
         pass
     assert capsys.readouterr().err == ""
-    with told_if_silent(line, "the server x", 600, after_s=0.01):
+    with report_if_silent(line, "the server x", 600, after_s=0.01):
         time.sleep(0.2)
     assert capsys.readouterr().err.count("the server x has not answered") == 1

@@ -45,7 +45,7 @@ def test_what_works_in_the_same_state_is_no_longer_shown(tmp_path):
         run.process_turn("take me")
         assert failed_here(run) == ("take me",)
         now = run.services.game.observe()
-        run.game_state._note_outcome(now.location.num, "take me", now.circumstances, False)
+        run.game_state._record_outcome(now.location.num, "take me", now.circumstances, False)
         assert failed_here(run) == ()
 
 

@@ -31,7 +31,7 @@ def test_the_file_has_the_documented_form(tmp_path):
     graph.add_attempt(15, "up", "It is shut.", after=["open lid"])
     graph.add_attempt(15, "open lid", "It is stuck.")
     graph.add_attempt(15, "open lid", None)
-    graph.note_opening(15, "down", ["move rug", "open lid"])
+    graph.record_opening(15, "down", ["move rug", "open lid"])
     save_map(graph, AtomicFile(tmp_path / FILE))
     state = json.loads((tmp_path / FILE).read_text())
     assert state.pop("metadata") | {"timestamp": ""} == {

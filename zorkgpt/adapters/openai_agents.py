@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from zorkgpt.adapters.tools import MemoryTools, told_at
+from zorkgpt.adapters.tools import MemoryTools, instructions_at
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
@@ -43,6 +43,6 @@ def memory_instructions(
     """
 
     def instructions(context: RunContextWrapper[Any], agent: Agent[Any]) -> str:
-        return "\n\n".join(filter(None, (also, told_at(memory, place_of(context.context)))))
+        return "\n\n".join(filter(None, (also, instructions_at(memory, place_of(context.context)))))
 
     return instructions

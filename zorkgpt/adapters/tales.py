@@ -16,7 +16,7 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
-from zorkgpt.adapters.text_game import TextGame, Told
+from zorkgpt.adapters.text_game import TextGame, TurnResult
 from zorkgpt.errors import GameClosed, ZorkGPTError
 from zorkgpt.extras import importing
 
@@ -65,7 +65,7 @@ class _GameRun:
 
     def __init__(self, settings: Settings, env_name: str, workdir: Path) -> None:
         self.commands: Queue[str | BaseException] = Queue()
-        self.told: Queue[Told | None] = Queue()
+        self.told: Queue[TurnResult | None] = Queue()
         self._settings, self._env_name, self._workdir = settings, env_name, workdir
         self.orchestrator: ZorkOrchestratorV2 | None = None
         self._thread = Thread(target=self._play, name=f"zorkgpt {env_name}", daemon=True)
@@ -159,9 +159,9 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
             self._run = _GameRun(self.settings, env, self._folder(env))
             atexit.register(self._run.close)
         elif self._waits:
-            self._run.told.put(Told(last if restarted else "", over=True))
+            self._run.told.put(TurnResult(last if restarted else "", over=True))
         self._waits, self._counted = False, (0, 0)
-        self._run.told.put(_told(opening, info))
+        self._run.told.put(_result_of(opening, info))
 
     def act(self, obs: str, reward: float, done: bool, info: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the next command, and what the suite writes down of the step.
@@ -172,7 +172,7 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
         if self._run is None:
             raise ZorkGPTError("No game has begun: the suite calls reset() before act().")
         if self._waits:
-            self._run.told.put(_told(obs, info))
+            self._run.told.put(_result_of(obs, info))
         command = self._run.next_command()
         self._waits = True
         before, self._counted = self._counted, self._run.tokens()
@@ -195,8 +195,8 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
         return above / str(max(numbers, default=0) + 1)
 
 
-def _told(text: str, info: dict[str, Any]) -> Told:
-    return Told(text, info.get("score"), info.get("max_score"), info.get("moves"))
+def _result_of(text: str, info: dict[str, Any]) -> TurnResult:
+    return TurnResult(text, info.get("score"), info.get("max_score"), info.get("moves"))
 
 
 def _slug(name: str) -> str:

@@ -27,7 +27,7 @@ _FRAME = re.compile(r"^-=\s*(?P<name>.+?)\s*=-$")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TurnResult:
     """What is handed in: the opening of a game, or what came of a command."""
 
     text: str
@@ -57,7 +57,7 @@ class TextStory:
 
 
 class TextGame:
-    """One game after the other, each begun by the `Told` of its opening.
+    """One game after the other, each begun by the `TurnResult` of its opening.
 
     Args:
         commands: Where each command is put; the game then waits.
@@ -66,7 +66,7 @@ class TextGame:
 
     language = None
 
-    def __init__(self, name: str, commands: "Queue[str | BaseException]", told: "Queue[Told | None]") -> None:
+    def __init__(self, name: str, commands: "Queue[str | BaseException]", told: "Queue[TurnResult | None]") -> None:
         self._story = TextStory(name)
         self._commands = commands
         self._told = told
@@ -125,7 +125,7 @@ class TextGame:
             victory=told.over and ending.victory,
         )
 
-    def _observed(self, told: Told, place: str) -> Observation:
+    def _observed(self, told: TurnResult, place: str) -> Observation:
         score = self._now.score if told.score is None else told.score
         return Observation(location_of(place), None, None, None, score, told.moves)
 

@@ -81,7 +81,7 @@ class MemoryTools:
         return "done"
 
 
-def told_at(memory: AgentMemory, place: PlaceKey | None) -> str:
+def instructions_at(memory: AgentMemory, place: PlaceKey | None) -> str:
     """Return instructions for an agent that is at this place, with what is known of it; None if it is nowhere."""
     known = "" if place is None else memory.recall(place)
     return f"{INSTRUCTIONS}\n\n{known}" if known else INSTRUCTIONS

@@ -266,7 +266,9 @@ class ScreenDisplay:
         else:
             story_size, side_size = (width, height - 2 * _COMPACT_PANEL_HEIGHT), (width, _COMPACT_PANEL_HEIGHT)
             body.split_column(Layout(self._story(turns, *story_size), size=story_size[1]), side)
-        side.split_column(Layout(self._shown(turns, *side_size)), Layout(self._made(learned, *side_size)))
+        side.split_column(
+            Layout(self._shown_panel(turns, *side_size)), Layout(self._learned_panel(learned, *side_size))
+        )
         return layout
 
     def _header(self, turns: Sequence[TurnRecord], width: int) -> RenderableType:
@@ -308,7 +310,7 @@ class ScreenDisplay:
             height=height,
         )
 
-    def _shown(self, turns: Sequence[TurnRecord], width: int, height: int) -> RenderableType:
+    def _shown_panel(self, turns: Sequence[TurnRecord], width: int, height: int) -> RenderableType:
         """Return the memories that the player was shown before the last action."""
         last = turns[-1] if turns else None
         place = last.transition.before.location if last else None
@@ -317,7 +319,7 @@ class ScreenDisplay:
         title = f"{title} ({printable(place.name)})" if place else title
         return self._side_panel([Text(line) for line in lines], title, "green", width, height)
 
-    def _made(self, learned: Sequence[MemoryEvent], width: int, height: int) -> RenderableType:
+    def _learned_panel(self, learned: Sequence[MemoryEvent], width: int, height: int) -> RenderableType:
         lines = [Text(printable(memory_line(event)), style_of(event)) for event in reversed(learned)]
         return self._side_panel(lines, "Learned in this episode (newest first)", "magenta", width, height)
 

@@ -80,10 +80,10 @@ def _model(config: GameConfiguration) -> Finding:
         served = LLMClient(choice.models).check()
     except ZorkGPTError as error:
         return Finding("model", False, str(error))
-    return Finding("model", True, "; ".join(map(_told, served)))
+    return Finding("model", True, "; ".join(map(_status_line, served)))
 
 
-def _told(status: ModelStatus) -> str:
+def _status_line(status: ModelStatus) -> str:
     return f"{status.model} at {status.base_url} ({status.dialect})"
 
 

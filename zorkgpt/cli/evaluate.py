@@ -179,16 +179,16 @@ class _Display:
         self._store = store
         self._turns = dict.fromkeys((run.folder for run in runs), 0)
         self._ended = 0
-        self._told = False
+        self._reported_failure = False
         """Whether it was said that nothing can be stored."""
         self._bar = bar
         total = sum(run.protocol.most_turns for run in runs)
         self._task = bar.add_task("", total=total) if bar else None
-        self._tell()
+        self._update_bar()
 
     def progress(self, run: EvaluationRun, turns: int) -> None:
         self._turns[run.folder] = turns
-        self._tell()
+        self._update_bar()
 
     def ended(self, outcome: RunOutcome) -> None:
         self._ended += 1
@@ -196,21 +196,21 @@ class _Display:
         if outcome.failure or self._bar is None:
             end = f"not finished: {outcome.failure}" if outcome.failure else "finished"
             line = f"{run.story.title or run.game.stem}, {run.ablation}, seed {run.seed}: {end}"
-            self._say(line)
+            self._print(line)
         if self._store is not None and run.folder.is_dir():
             try:
                 self._store.keep(run.root, run.folder)
             except FileError as error:
                 # All of it is stored once more at the end.
-                if not self._told:
-                    self._say(f"{error}. The runs are kept in {run.root}.")
-                self._told = True
-        self._tell()
+                if not self._reported_failure:
+                    self._print(f"{error}. The runs are kept in {run.root}.")
+                self._reported_failure = True
+        self._update_bar()
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         (self._bar.console.print if self._bar else _to_stderr)(printable(line))
 
-    def _tell(self) -> None:
+    def _update_bar(self) -> None:
         if self._bar is not None and self._task is not None:
             done = f"{number_of(self._ended, 'run', 'runs')} ended, of {len(self._turns)}"
             self._bar.update(self._task, completed=sum(self._turns.values()), description=done)

@@ -30,7 +30,7 @@ from zorkgpt.cli.options import PlayOptions
 from zorkgpt.cli.paths import run_paths, story_folder
 from zorkgpt.cli.process import STOP, ExitCode
 from zorkgpt.cli.progress import RunProgress
-from zorkgpt.cli.status import Status, StatusLine, told_if_silent
+from zorkgpt.cli.status import Status, StatusLine, report_if_silent
 from zorkgpt.cli.summary import COMMAND, damage_lines, summary_of, write_summary
 from zorkgpt.cli.view import page_during_run
 from zorkgpt.embeddings.choose import without_embeddings
@@ -237,7 +237,7 @@ def _check_models(models: LLMSettings, line: StatusLine) -> tuple[ModelStatus, .
     servers = sorted({client.base_url(role) for role in models.roles})
     who = f"the server {', '.join(servers)}" if len(servers) == 1 else f"one of the servers {', '.join(servers)}"
     line.status.begin(f"contacting {who}")
-    with told_if_silent(line, who, models.deadline_s):
+    with report_if_silent(line, who, models.deadline_s):
         return client.check()
 
 

@@ -134,7 +134,7 @@ class StatusLine:
 
 
 @contextmanager
-def told_if_silent(line: StatusLine, who: str, limit_s: float, *, after_s: float = SILENCE_S) -> Iterator[None]:
+def report_if_silent(line: StatusLine, who: str, limit_s: float, *, after_s: float = SILENCE_S) -> Iterator[None]:
     """Report that there is no answer yet if the body takes longer than `after_s`."""
 
     def tell() -> None:

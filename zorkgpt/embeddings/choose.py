@@ -157,20 +157,20 @@ class FirstThatWorks:
                 try:
                     answer = question(self._usable[0])
                 except EmbeddingError as problem:
-                    self._note_failure(problem)
+                    self._record_failure(problem)
                     continue
-                self._note_success()
+                self._record_success()
                 return answer
         finally:
             self._lock.release()
         raise EmbeddingError(f"No embeddings: {'; '.join(self._problems) or 'no provider is configured'}")
 
-    def _note_success(self) -> None:
+    def _record_success(self) -> None:
         if not self._has_worked and self._problems:
             log.warning("embeddings by the next best provider", extra={"model": self.model, "problems": self._problems})
         self._has_worked, self._failures = True, 0
 
-    def _note_failure(self, problem: EmbeddingError) -> None:
+    def _record_failure(self, problem: EmbeddingError) -> None:
         self._failures += 1
         if self._has_worked and self._failures < _FAILURES_IN_A_ROW:
             raise problem

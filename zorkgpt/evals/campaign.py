@@ -107,7 +107,7 @@ class _Campaign:
             while self._waiting and len(self._started) < self._executor.slots:
                 self._start(*self._waiting.popleft())
             for event in self._executor.events(self._time_left()):
-                self._take(event)
+                self._process_event(event)
             self._give_up_stragglers()
 
     def _go_on(self, state: _RunState) -> None:
@@ -138,7 +138,7 @@ class _Campaign:
         self._started[task.name] = _Started(task, state, deadline)
         self._executor.submit(task)
 
-    def _take(self, event: TaskEvent) -> None:
+    def _process_event(self, event: TaskEvent) -> None:
         started = self._started.get(event.task.name)
         if started is None:
             return

@@ -118,9 +118,9 @@ class ProcessExecutor:
 
     def events(self, timeout_s: float | None) -> list[TaskEvent]:
         ready = wait([one.pipe for one in self._playing], timeout_s)
-        return [event for one in list(self._playing) if one.pipe in ready and (event := self._heard(one))]
+        return [event for one in list(self._playing) if one.pipe in ready and (event := self._next_event(one))]
 
-    def _heard(self, one: _Playing) -> TaskEvent | None:
+    def _next_event(self, one: _Playing) -> TaskEvent | None:
         try:
             message: Any = one.pipe.recv()
         except (EOFError, OSError):

@@ -61,9 +61,9 @@ class RayExecutor:
 
     def events(self, timeout_s: float | None) -> list[TaskEvent]:
         ready, _ = self._ray.wait(list(self._streams), num_returns=1, timeout=timeout_s)
-        return [event for stream in ready if (event := self._heard(stream)) is not None]
+        return [event for stream in ready if (event := self._next_event(stream)) is not None]
 
-    def _heard(self, stream: Any) -> TaskEvent | None:
+    def _next_event(self, stream: Any) -> TaskEvent | None:
         task = self._streams[stream]
         try:
             message = self._ray.get(next(stream))
@@ -80,7 +80,7 @@ class RayExecutor:
             return TaskEvent(task, message)
         del self._streams[stream]
         failure, data = message
-        _take_back(task.folder, data)
+        _unpack_results(task.folder, data)
         return TaskEvent(task, failure=failure)
 
     def stop(self, task: Task) -> None:
@@ -186,7 +186,7 @@ def unpack(data: bytes, path: Path) -> None:
             archive.extractall(path, members, filter="data")
 
 
-def _take_back(folder: Path, data: bytes) -> None:
+def _unpack_results(folder: Path, data: bytes) -> None:
     """Put what a task has written in the place of what stands there."""
     if not data:
         return

@@ -110,23 +110,23 @@ class WorldNow:
 
         What a memory says of one state of the world only is not decided.
         """
-        decided = [so for claim in _unconditional(memory) if (so := self._holds(claim, place)) is not None]
+        decided = [so for claim in _unconditional(memory) if (so := self._is_true(claim, place)) is not None]
         return all(decided) if decided else None
 
     def denied(self, place: PlaceKey, memory: Memory) -> list[Claim]:
         """Return the claims of a memory that do not hold now."""
-        return [claim for claim in _unconditional(memory) if self._holds(claim, place) is False]
+        return [claim for claim in _unconditional(memory) if self._is_true(claim, place) is False]
 
     def has(self, place: PlaceKey, memory: Memory, number: int) -> bool:
         """Return whether a memory says something of a thing that is so now."""
-        return any(claim.number == number and self._holds(claim, place) for claim in memory.claims)
+        return any(claim.number == number and self._is_true(claim, place) for claim in memory.claims)
 
     def name_of(self, number: int | None) -> str:
         """Return the name of a thing; "" if unknown."""
         thing = self.things.get(number) if number is not None else None
         return thing.name if thing else ""
 
-    def _holds(self, claim: Claim, place: PlaceKey) -> bool | None:
+    def _is_true(self, claim: Claim, place: PlaceKey) -> bool | None:
         match claim.relation:
             case Relation.CARRIED:
                 return claim.number in self.carried

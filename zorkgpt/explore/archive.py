@@ -55,7 +55,7 @@ class Archive:
         """
         self.episodes += 1
         if returned:
-            self._note(returned, trail)
+            self._record_return(returned, trail)
         last = len(trail.steps) - (SAFE_TURNS if trail.deadly else 0)
         seen: set[ObservedState] = set()
         for end, step in enumerate(trail.steps[: max(0, last)], 1):
@@ -71,7 +71,7 @@ class Archive:
             cell.trail, cell.end = trail, end
         cell.visits += 1
 
-    def _note(self, returned: Returned, trail: Trail) -> None:
+    def _record_return(self, returned: Returned, trail: Trail) -> None:
         if returned.shortened and not returned.arrived:
             self._failures_of(returned.from_episode).failed_at(returned.at_turn)
         goal = ObservedState(returned.place, tuple(returned.inventory), returned.score)

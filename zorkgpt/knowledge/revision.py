@@ -207,14 +207,14 @@ def merge_knowledge(base: KnowledgeDocument, found: Iterable[tuple[int, Knowledg
         reworded = [line for line in base.lines if line_key(line) not in {line_key(each) for each in document.lines}]
         for line in document.lines:
             before = known.get(line_key(line)) or next((one for one in reworded if _is_reworded(one, line)), None)
-            _take_in(revision, before, line)
+            _merge_line(revision, before, line)
         merged = revision.document
         if processed := document.processed.get(str(episode)):
             merged = merged.with_processed(episode, processed)
     return merged
 
 
-def _take_in(revision: Revision, before: KnowledgeLine | None, line: KnowledgeLine) -> None:
+def _merge_line(revision: Revision, before: KnowledgeLine | None, line: KnowledgeLine) -> None:
     """Process a line of an episode.
 
     Args:

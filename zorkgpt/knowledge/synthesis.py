@@ -8,7 +8,7 @@ from typing import Literal, Protocol, cast
 from pydantic import BaseModel, Field
 
 from session.history import TurnRecord
-from session.outcome import failed, told_outcome
+from session.outcome import failed, visible_outcome
 from zorkgpt.knowledge.claims import Attempt, TurnsOf, may_contradict
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.knowledge.revision import LineUpdates, ProposedLine
@@ -223,7 +223,7 @@ class ModelKnowledgeSynthesizer:
         self._llm = llm
 
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
-        prompt = render("knowledge", asked=asked, failed=failed, told_outcome=told_outcome)
+        prompt = render("knowledge", asked=asked, failed=failed, visible_outcome=visible_outcome)
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(
             LessonsAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
@@ -237,7 +237,7 @@ class ModelKnowledgeSynthesizer:
             turns=told,
             failures=sum(failed(turn.transition) for turn in asked.turns),
             failed=failed,
-            told_outcome=told_outcome,
+            visible_outcome=visible_outcome,
             left_out=len(asked.turns) - len(told),
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]

@@ -72,14 +72,16 @@ def connect_openai(
     """Make the SDK's own client, with its retries. The import takes a second, so it waits for the first call."""
     from openai import DefaultHttpxClient, OpenAI
 
-    def tell_retry(request: Any) -> None:
+    def report_retry(request: Any) -> None:
         retry = int(request.headers.get("x-stainless-retry-count", 0))
         if observer is not None and retry:
             observer.retry_began(retry, settings.max_retries, settings.timeout_s)
 
     # The SDK refuses to start without a key, and servers that need none ignore it.
     key = api_key.get_secret_value() if api_key else "none"
-    transport = DefaultHttpxClient(base_url=base_url, timeout=settings.timeout_s, event_hooks={"request": [tell_retry]})
+    transport = DefaultHttpxClient(
+        base_url=base_url, timeout=settings.timeout_s, event_hooks={"request": [report_retry]}
+    )
     return OpenAI(
         base_url=base_url,
         api_key=key,
@@ -145,7 +147,7 @@ class LLMClient:
             lambda question: self._ask(question, role, response_model),
             messages,
             response_model,
-            lambda completion: self._note_invalid(completion, role, response_model),
+            lambda completion: self._record_invalid(completion, role, response_model),
         )
 
     def base_url(self, role: Role) -> str:
@@ -226,7 +228,7 @@ class LLMClient:
             return f"{name} reached its token limit before it answered. Raise max_tokens of the role {str(role)!r}."
         return f"{name} sent an empty answer twice: {raw.instead}."
 
-    def _note_invalid(self, completion: Completion, role: Role, response_model: type[BaseModel]) -> None:
+    def _record_invalid(self, completion: Completion, role: Role, response_model: type[BaseModel]) -> None:
         """Put the schema into the prompt from now on if the server shows that it ignores the one in the request."""
         endpoint = self._endpoint(role)
         dialect = self._dialect(endpoint)

@@ -46,10 +46,10 @@ class ScriptedLLM:
             self._next = answers
         elif isinstance(answers, Mapping):
             by_role = {role: iter(script) for role, script in answers.items()}
-            self._next = lambda messages, role: self._take(by_role.get(role, iter(())), role)
+            self._next = lambda messages, role: self._next_script(by_role.get(role, iter(())), role)
         else:
             script = iter(answers)
-            self._next = lambda messages, role: self._take(script, role)
+            self._next = lambda messages, role: self._next_script(script, role)
 
     def complete(
         self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
@@ -75,7 +75,7 @@ class ScriptedLLM:
         content, reasoning = split_reasoning(_as_text(answer))
         return Completion(content, reasoning=reasoning)
 
-    def _take(self, script: Iterable[Script], role: Role) -> Script:
+    def _next_script(self, script: Iterable[Script], role: Role) -> Script:
         for answer in script:
             return answer
         asked = sum(call.role == role for call in self.calls)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from game_interface.models import Observation
 from session.history import TurnRecord
-from session.outcome import told_outcome
+from session.outcome import visible_outcome
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -310,7 +310,7 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         listed=_lines(_listed(situation), situation),
         done=_lines(situation.settled[-_MAX_SETTLED:], situation),
         turns=turns,
-        told_outcome=told_outcome,
+        visible_outcome=visible_outcome,
         rooms=_that_fit([_numbered(*room) for room in rooms], "places"),
         things=_that_fit([_numbered(*thing) for thing in reversed(list(known.things.items()))], "things"),
         ways=ways[:_MAX_WAYS],

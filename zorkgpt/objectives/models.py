@@ -90,7 +90,7 @@ def is_met(condition: Condition, now: Observation, visited: Collection[int]) -> 
     return False
 
 
-def came_about(condition: Condition, step: Transition, exit_name_of: ExitNamer) -> bool:
+def was_met_by(condition: Condition, step: Transition, exit_name_of: ExitNamer) -> bool:
     """Return whether a condition on an event came true on this turn."""
     here = step.before.location_id
     match condition.kind:

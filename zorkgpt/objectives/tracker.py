@@ -18,7 +18,6 @@ from zorkgpt.objectives.models import (
     ObjectiveStatus,
     Scope,
     abandoned,
-    came_about,
     in_sight,
     is_met,
     merged,
@@ -26,6 +25,7 @@ from zorkgpt.objectives.models import (
     reached,
     restarted,
     score_gain,
+    was_met_by,
 )
 
 _COUNTED = (
@@ -122,7 +122,7 @@ class ObjectiveTracker:
         self.last = stamp
         step = record.transition
         for now in (step.before, step.after):
-            self._note_observation(now)
+            self._record_observation(now)
         if score_gain(step) > 0 and step.before.location is not None:
             self.scored.add(step.before.location.num)
         progress = _progress_of(step)
@@ -132,7 +132,7 @@ class ObjectiveTracker:
                 if after is not objective:
                     self._put(after)
 
-    def _note_observation(self, now: Observation) -> None:
+    def _record_observation(self, now: Observation) -> None:
         if now.location is not None:
             self.visited.add(now.location.num)
         for item in (*(now.visible or ()), *(now.carried or now.inventory or ())):
@@ -141,7 +141,7 @@ class ObjectiveTracker:
 
     def _updated(self, objective: Objective, record: TurnRecord, progress: _Progress | None) -> Objective:
         step = record.transition
-        done = is_met(objective.condition, step.after, self.visited) or came_about(
+        done = is_met(objective.condition, step.after, self.visited) or was_met_by(
             objective.condition, step, self._exit_name_of
         )
         if done and not step.refused and not step.fault:

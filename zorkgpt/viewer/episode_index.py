@@ -87,7 +87,7 @@ class CallIndex:
         """Return the calls whose prompt or answer contains the words, which are in lower case."""
         if not query.isascii():
             # Beyond ASCII, a letter's other case can stand in the file in several ways.
-            return [at for at, where in enumerate(self._where) if _says(self.lines.at(*where), query)]
+            return [at for at, where in enumerate(self._where) if _contains(self.lines.at(*where), query)]
         needle = json.dumps(query)[1:-1].encode()
         is_plain = query not in _FRAME and any(map(str.isalpha, query))
         starts = [start for start, _ in self._where]
@@ -95,7 +95,7 @@ class CallIndex:
         for position, is_escaped, in_messages in self.lines.lines_with(needle, b'"messages"'):
             at = bisect_right(starts, position) - 1
             sure = is_plain and in_messages and not is_escaped
-            if at >= 0 and (sure or _says(self.lines.at(*self._where[at]), query)):
+            if at >= 0 and (sure or _contains(self.lines.at(*self._where[at]), query)):
                 found.append(at)
         return found
 
@@ -132,7 +132,7 @@ def _is_later(record: dict[str, Any]) -> bool:
     return version is not None and version > SCHEMA_VERSION
 
 
-def _says(record: dict[str, Any], query: str) -> bool:
+def _contains(record: dict[str, Any], query: str) -> bool:
     said = [text(one.get("content")) for one in objects(record.get("messages"))]
     said += [text(record.get(name)) for name in ("answer", "reasoning", "error")]
     return any(query in words.lower() for words in said)

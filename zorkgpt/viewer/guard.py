@@ -81,7 +81,7 @@ class Guard:
 
         headers, rules = Headers(scope=scope), self._rules
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._knows(hosts[0]):
+        if len(hosts) != 1 or not self._is_known_host(hosts[0]):
             return 403, "Unknown host name. Open the address that the viewer printed."
         if not _same_origin(headers, hosts[0], scope["path"]):
             return 403, "Requests from other sites are not allowed."
@@ -91,11 +91,11 @@ class Guard:
         wanted = rules.edit_token if changes else rules.token
         if changes and wanted is None:
             return 405, "Read-only. Start the viewer with --edit to make changes."
-        if wanted is not None and scope["path"].startswith(_ANSWERS) and not _shows(headers, wanted):
+        if wanted is not None and scope["path"].startswith(_ANSWERS) and not _has_token(headers, wanted):
             return 401, "Missing or wrong token. Open the complete address that the viewer printed."
         return None
 
-    def _knows(self, host: str) -> bool:
+    def _is_known_host(self, host: str) -> bool:
         name = _host_name(host)
         return name in self._rules.hosts or (self._rules.any_address and _is_address(name))
 
@@ -108,13 +108,13 @@ def _same_origin(headers: "Headers", host: str, path: str) -> bool:
     return _PAGE.fullmatch(path) is not None or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
 
 
-def _shows(headers: "Headers", token: str) -> bool:
+def _has_token(headers: "Headers", token: str) -> bool:
     return secrets.compare_digest(headers.get("authorization", "").encode(), f"Bearer {token}".encode())
 
 
 def may_edit(headers: "Headers", rules: AccessRules) -> bool:
     """Return whether a request with these headers may change something."""
-    return rules.edit_token is not None and _shows(headers, rules.edit_token)
+    return rules.edit_token is not None and _has_token(headers, rules.edit_token)
 
 
 def _host_name(host: str) -> str:

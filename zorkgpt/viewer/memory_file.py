@@ -35,12 +35,12 @@ class MemoryFile:
         self._read = stamp
         self.document, self.unreadable, self.trouble = None, 0, ""
         try:
-            self._take()
+            self._load()
         except OSError as error:
             self.trouble = f"can't be read ({error.strerror})"
         return True
 
-    def _take(self) -> None:
+    def _load(self) -> None:
         if not self._read:
             return
         # Links may lead out of the run, devices never end.

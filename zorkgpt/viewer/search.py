@@ -90,13 +90,13 @@ class Search:
             if self._query and not self._wanted and self._query in text(index.started.get("opening")).lower():
                 yield _Hit(number, 0, "turn", _OPENING)
             for at, words in enumerate(index.searched):
-                if self._query in words and self._holds(marks.get(turns[at], 0)):
+                if self._query in words and self._has_wanted_event(marks.get(turns[at], 0)):
                     yield _Hit(number, turns[at], "turn", at)
             if self._query:
                 calls = self._files.calls_of(number)
                 for call in calls.containing(self._query):
                     turn = calls.calls[call]["turn"]
-                    if self._holds(marks.get(turn, 0)):
+                    if self._has_wanted_event(marks.get(turn, 0)):
                         yield _Hit(number, turn, "prompt", call)
 
     def _marks(self, number: int, index: EpisodeIndex) -> dict[int, int]:
@@ -110,7 +110,7 @@ class Search:
                     marks[call["turn"]] |= _MODEL_ERROR
         return marks
 
-    def _holds(self, marks: int) -> bool:
+    def _has_wanted_event(self, marks: int) -> bool:
         return not self._wanted or bool(marks & self._wanted)
 
     def _memory_hits(self, marks: dict[int, dict[int, int]]) -> Iterator[_Hit]:
@@ -128,7 +128,7 @@ class Search:
                     said = [text(version.get("reason")), *(text(fields.get(name)) for name in ("text", "title"))]
                     episode, turn = divmod(version["at"], turn_key(1, 0))
                     found = any(self._query in words.lower() for words in said)
-                    if found and (has_fate or self._holds(marks.get(episode, {}).get(turn, 0))):
+                    if found and (has_fate or self._has_wanted_event(marks.get(episode, {}).get(turn, 0))):
                         self._memories.append(_MemoryText(place, text(memory.get("title")), said))
                         yield _Hit(episode, turn, "memory", len(self._memories) - 1)
 

@@ -170,12 +170,12 @@ def _main(workdir: str, log: str, memory: str) -> None:
         os.nice(_NICENESS)
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     try:
-        serve([Path(workdir)], may_be_empty=True, names=RunFileNames(log, memory), ready=_tell)
+        serve([Path(workdir)], may_be_empty=True, names=RunFileNames(log, memory), ready=_report_address)
     except ViewerError as error:
-        _tell(str(error))
+        _report_address(str(error))
 
 
-def _tell(line: str) -> None:
+def _report_address(line: str) -> None:
     print(line, flush=True)
 
 

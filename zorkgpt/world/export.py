@@ -75,7 +75,7 @@ class _SvgMap:
         width, height = self._pixels.size
         ways = sum(map(len, self._connections.values()))
         lines = [*self._ways(), *self._stubs()]
-        self._note_other_moves()
+        self._add_other_moves()
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -105,15 +105,15 @@ class _SvgMap:
     def _way(self, room: int, name: str, other: int, back: str | None) -> Iterator[str]:
         danger = bool({(room, name), (other, back), room, other} & self._dangers)
         if room == other:
-            self._note(room, f"{name}: back here", danger)
+            self._add_note(room, f"{name}: back here", danger)
         elif name in COMPASS:
             leaving = COMPASS[name]
             arriving = COMPASS[back] if back else (-leaving[0], -leaving[1])
             yield self._line("way", room, leaving, other, arriving, one_way=back is None, danger=danger)
         elif self._pixels.distance(room, other) > _FAR:
-            self._note(room, f"{name} → {self._name(other)}", danger)
+            self._add_note(room, f"{name} → {self._name(other)}", danger)
             if back:
-                self._note(other, f"{back} → {self._name(room)}", danger)
+                self._add_note(other, f"{back} → {self._name(room)}", danger)
         else:
             leaving, arriving = self._pixels.toward(room, other), self._pixels.toward(other, room)
             yield self._line("way other", room, leaving, other, arriving, one_way=back is None, danger=danger)
@@ -136,7 +136,7 @@ class _SvgMap:
                 if name in COMPASS:
                     yield self._stub(room, COMPASS[name])
                 else:
-                    self._note(room, f"{name}: not tried", False)
+                    self._add_note(room, f"{name}: not tried", False)
 
     def _stub(self, room: int, side: Square) -> str:
         (x, y), (dx, dy) = self._pixels.port(room, side), scaled(side, _STUB)
@@ -167,12 +167,12 @@ class _SvgMap:
                 f'<text class="id" x="{x:g}" y="{y + BOX[1] / 2 - 4:g}">{"⚠ " if danger else ""}{room}</text></g>'
             )
 
-    def _note_other_moves(self) -> None:
+    def _add_other_moves(self) -> None:
         for move in self._graph.moves:
             if move.kind is not MoveKind.DIED:
-                self._note(move.from_id, f"{move.way} ⇢ {self._name(move.to_id)}", False)
+                self._add_note(move.from_id, f"{move.way} ⇢ {self._name(move.to_id)}", False)
 
-    def _note(self, room: int, words: str, danger: bool) -> None:
+    def _add_note(self, room: int, words: str, danger: bool) -> None:
         """Add a line of text below a room, beside the port in the middle."""
         number = self._notes[room] = self._notes.get(room, 0) + 1
         x, y = self._pixels.centre(room)

@@ -267,13 +267,13 @@ class MapGraph:
             self.in_vain_after.setdefault(room_id, cleared).setdefault(action, set()).update(news)
         self.unsaved.append(("add_attempt", (room_id, action, said, tuple(sorted(news)))))
 
-    def note_opening(self, room_id: int, way: str, actions: Iterable[str]) -> None:
+    def record_opening(self, room_id: int, way: str, actions: Iterable[str]) -> None:
         """Record which actions in a room may have opened an exit; only those that did so every time are kept."""
         known, found = self.opened_by.get(room_id, {}).get(way), tuple(actions)
         kept = found if known is None else tuple(action for action in known if action in found) or known
         if kept and kept != known:
             self.opened_by.setdefault(room_id, {})[way] = kept
-            self.unsaved.append(("note_opening", (room_id, way, found)))
+            self.unsaved.append(("record_opening", (room_id, way, found)))
 
     def has_failed_after(self, room_id: int, way: str, action: str) -> bool:
         """Return whether an exit has led nowhere after this action had an effect in the same room."""

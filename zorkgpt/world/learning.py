@@ -72,7 +72,7 @@ class MapLearner:
     def _learn_opening(self, room: int, way: str) -> None:
         if canonical_direction(way):
             opened = (done for done in self._unlocking(room) if not self._graph.has_failed_after(room, way, done))
-            self._graph.note_opening(room, way, opened)
+            self._graph.record_opening(room, way, opened)
 
     def _unlocking(self, room: int) -> list[str]:
         """Return the actions that succeeded in a room and may have opened an exit, which walking can't."""

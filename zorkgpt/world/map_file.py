@@ -73,7 +73,7 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> 
             graph.add_attempt(int(number), str(action), str(said), map(str, after.get(action, ())))
     for number, ways in state["opened_by"].items():
         for way, actions in ways.items():
-            graph.note_opening(int(number), str(way), map(str, actions))
+            graph.record_opening(int(number), str(way), map(str, actions))
     for move in state["other_moves"]:
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
@@ -121,7 +121,7 @@ def map_changes(graph: MapGraph) -> Iterator[MapChange]:
             for action, said in tried.items()
         )
     for room_id, ways in graph.opened_by.items():
-        yield from (("note_opening", (room_id, way, actions)) for way, actions in ways.items())
+        yield from (("record_opening", (room_id, way, actions)) for way, actions in ways.items())
     for move, times in graph.moves.items():
         yield from [("add_move", (move,))] * times
 

@@ -1,7 +1,7 @@
 """What a turn has changed, as far as the player could see it."""
 
 from game_interface.models import Item, Location, Observation, Transition
-from session.outcome import told_outcome
+from session.outcome import visible_outcome
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 LAMP, SACK, LUNCH = Item(1, "brass lamp", 9), Item(2, "sack", 9), Item(3, "lunch", 9)
@@ -15,12 +15,12 @@ def seen(*held: Item, score: int = 0, visible: tuple[Item, ...] = (), carried: t
 def test_score_what_was_gained_and_lost_and_states_are_told():
     lit = AttributeChange(LAMP.num, LAMP.name, "on", True)
     step = Transition(seen(LAMP), "take sack", "Taken.", seen(LAMP, SACK, score=5), changed=(lit,))
-    assert told_outcome(step) == ("score +5", "got sack", "brass lamp: lit")
+    assert visible_outcome(step) == ("score +5", "got sack", "brass lamp: lit")
     stolen = Transition(seen(LAMP, SACK), "wait", "A thief!", seen(LAMP))
-    assert told_outcome(stolen) == ("lost sack",)
+    assert visible_outcome(stolen) == ("lost sack",)
     inside = Item(3, "lunch", 2)
     put = Transition(seen(SACK, LUNCH), "put lunch in sack", "Done.", seen(SACK, carried=(SACK, inside)))
-    assert told_outcome(put) == ("lunch: now at sack",)
+    assert visible_outcome(put) == ("lunch: now at sack",)
 
 
 def test_scenery_is_told_if_the_text_names_it_and_what_happens_elsewhere_is_not():
@@ -28,6 +28,6 @@ def test_scenery_is_told_if_the_text_names_it_and_what_happens_elsewhere_is_not(
     opened = tuple(AttributeChange(item.num, item.name, "open", True) for item in (window, gate))
     thief = ObjectMove(4, "thief", 20, "Maze", 21, "Studio")
     step = Transition(seen(), "open window", "It opens.", seen(), moved=(thief,), changed=opened)
-    assert told_outcome(step) == ("kitchen window: open",)
+    assert visible_outcome(step) == ("kitchen window: open",)
     by_itself = AttributeChange(LAMP.num, LAMP.name, "on", False, by_itself=True)
-    assert told_outcome(Transition(seen(LAMP), "wait", "Time passes.", seen(LAMP), changed=(by_itself,))) == ()
+    assert visible_outcome(Transition(seen(LAMP), "wait", "Time passes.", seen(LAMP), changed=(by_itself,))) == ()
