@@ -6,7 +6,8 @@
 1. `learning.py` decides whether to ask what the turn teaches (`asking.py`), asks a synthesizer (`synthesis.py`),
    and checks the answer against the ground truth.
 2. `dedup/` compares the new memory with existing ones; the word check is in `entailment/`.
-3. `writer.py` applies the change: lasting memories go to a store (`storage/`), ephemeral ones to the episode.
+3. `writer.py` makes the change in a transaction of the store (`storage/`). All memories are one `MemoryBook`
+   (`storage/book.py`), and every change of one is a `Change`, which the journal records.
 
 `retrieval.py` selects what is shown at a place, and `search.py` searches all places. `credit/` counts whether
 memories were followed and worked. `upkeep/` audits, classifies, imports, exports and erases. `provenance.py` explains

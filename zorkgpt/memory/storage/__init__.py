@@ -5,8 +5,8 @@
 
 - Format: `document.py` parses and renders the file, `section.py` the section of a location, `entry.py` one memory, and
   `escaping.py` their texts. `damage.py` tells a damaged file from an edit.
-- Changes: `changes.py` computes the next document. `tables.py` keeps the journal of changes, the trials and a model's
-  judgments in any database. `history.py` replays journal records. `restore_point.py` undoes changes since a
-  checkpoint.
+- Changes: `book.py` holds all memories and applies changes to them, and `versions.py` derives the next version of one
+  memory. `tables.py` keeps the journal of changes, the trials and a model's judgments in any database. `history.py`
+  reads journal records and replays them. `restore_point.py` undoes changes since a checkpoint.
 - Search: `word_index.py` searches by words, and `vector_table.py` keeps vectors on PostgreSQL.
 """

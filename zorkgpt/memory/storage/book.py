@@ -321,7 +321,7 @@ class Draft:
             section = with_number(document.section(index), new_place, eol)
             ids = {id(one): replace(one, id=memory_id(old_place, one)) for one in section.memories}
             section = with_all_changed(section, ids, eol)
-            sections = list(document.shelves[index[0]].sections)
+            sections = list(document.chunks[index[0]].sections)
             sections[index[1]] = section
             document = document.with_sections(index[0], sections)
             was, now = f"was location {render_place(old_place)}", f"now location {render_place(new_place)}"
@@ -416,12 +416,11 @@ def _with_ids(place: PlaceKey, kept: Sequence[Memory], new: Sequence[Memory]) ->
 def _with_location(document: Document, place: PlaceKey, name: str, visits: tuple[int | str, ...]) -> Document:
     """Insert a section for a new location before the first one with a later key."""
     order = place_order(place)
-    # If there are several shelves, the first one holds no places.
-    shelves = range(min(1, len(document.shelves) - 1), len(document.shelves))
-    number = next((i for i in shelves if (last := document.shelves[i].last) is not None and last > order), shelves[-1])
-    shelf = document.shelves[number]
-    eol = shelf.eol
-    sections = list(shelf.sections) or [first_section(eol)]
+    later = (i for i, each in enumerate(document.chunks) if (last := each.last) is not None and last > order)
+    number = next(later, len(document.chunks) - 1)
+    chunk = document.chunks[number]
+    eol = chunk.eol
+    sections = list(chunk.sections) or [first_section(eol)]
     at = next(
         (i for i, s in enumerate(sections) if s.location_id is not None and place_order(s.location_id) > order),
         len(sections),

@@ -21,7 +21,7 @@ from zorkgpt.extras import MissingExtra
 from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.book import Draft, MemoryBook
-from zorkgpt.memory.storage.document import Document, Shelf, indexed, line_end
+from zorkgpt.memory.storage.document import Chunk, Document, indexed, line_end
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.positions import positions_of, spread
@@ -56,8 +56,8 @@ FROM zorkgpt_sections WHERE revision > %s ORDER BY position
 _KIND = 0x5A6D
 _SEARCH_KIND = 0x5A6E
 
-_SHELF = 100
-"""Sections that are looked at together when one of them changes."""
+_CHUNK = 100
+"""The number of sections in a chunk."""
 
 
 class StoreDatabase(Rows, Protocol):
@@ -114,7 +114,7 @@ class SqlStore:
         self.recovered: Recovery | None = None
         self._document = Document()
         self._positions: list[list[int]] = [[]]
-        """Where the sections of the document stand, in ascending order, shelf by shelf."""
+        """Where the sections of the document stand, in ascending order, chunk by chunk."""
         self._revision = -1
         self._edits = PersonEdits(self.journal)
         self._undo = SqlUndo(self)
@@ -166,7 +166,7 @@ class SqlStore:
                 raise
             if is_written:
                 self._document, self._positions, self._revision = draft.document, positions, revision + 1
-                self._shelve()
+                self._cut_anew()
                 if source in PERSON_SOURCES:
                     self._edits.mark(self._document)
                 self.index.follow(self._document)
@@ -236,20 +236,19 @@ class SqlStore:
         known = {section.data: section for section in self._document.sections} if is_anew else {}
         new = {position: known.get(data) or parse_section(data) for position, data, *_ in found}
         if is_anew:
-            self._document, self._positions = _one_shelf(list(new.values())), [list(new)]
+            self._document, self._positions = _one_chunk(list(new.values())), [list(new)]
         else:
             for position, section in new.items():
                 self._put(position, section)
-        self._shelve()
+        self._cut_anew()
         self._revision = revision
         self._edits.mark(self._document)
         return None
 
     def _put(self, position: int, section: LocationSection) -> None:
         """Put a section at a position, and replace the one that was there."""
-        least = 1 if section.location_id is not None and len(self._positions) > 1 else 0
-        number = max(least, bisect_right([its[0] if its else position for its in self._positions], position) - 1)
-        its, sections = self._positions[number], list(self._document.shelves[number].sections)
+        number = max(0, bisect_right([its[0] if its else position for its in self._positions], position) - 1)
+        its, sections = self._positions[number], list(self._document.chunks[number].sections)
         at = bisect_left(its, position)
         old = sections[at] if at < len(its) and its[at] == position else None
         if old is not None and old.location_id == section.location_id:
@@ -259,20 +258,16 @@ class SqlStore:
         its[at : at + (old is not None)] = [position]
         self._document = self._document.with_sections(number, sections)
 
-    def _shelve(self) -> None:
-        """Cut what has grown long, so that a change costs no more where there are many places.
-
-        Above the first place stands what is on the first shelf, as where files are cut.
-        """
-        if all(len(its) <= 2 * _SHELF for its in self._positions) and all(self._positions[1:]):
+    def _cut_anew(self) -> None:
+        """Cut the document anew if a chunk has grown long, so that a change costs the same with many places."""
+        if all(len(its) <= 2 * _CHUNK for its in self._positions) and all(self._positions[1:]):
             return
         sections = self._document.sections
         positions = list(chain.from_iterable(self._positions))
-        first = next((at for at, section in enumerate(sections) if section.location_id is not None), 0)
-        cuts = [0, *range(first, max(first + 1, len(sections) - _SHELF // 2), _SHELF), len(sections)]
+        cuts = [*range(0, max(1, len(sections) - _CHUNK // 2), _CHUNK), len(sections)]
         ends = list(pairwise(cuts))
-        eol = self._document.shelves[0].eol
-        self._document = indexed(tuple(Shelf(sections[start:end], eol) for start, end in ends))
+        eol = self._document.chunks[0].eol
+        self._document = indexed(tuple(Chunk(sections[start:end], eol) for start, end in ends))
         self._positions = [positions[start:end] for start, end in ends]
 
     def _write(self, document: Document, revision: int) -> list[list[int]]:
@@ -282,17 +277,17 @@ class SqlStore:
         is_anew = positions is None
         if positions is None:
             left = iter(spread(len(document.sections)))
-            positions = [list(islice(left, len(shelf.sections))) for shelf in document.shelves]
+            positions = [list(islice(left, len(chunk.sections))) for chunk in document.chunks]
         changed: list[tuple[int, int, bytes]] = []
-        for number, (shelf, its) in enumerate(zip(document.shelves, positions, strict=True)):
+        for number, (chunk, its) in enumerate(zip(document.chunks, positions, strict=True)):
             if not is_anew:
-                old = self._document.shelves[number]
-                if old is shelf:
+                old = self._document.chunks[number]
+                if old is chunk:
                     continue
                 before |= zip(self._positions[number], old.sections, strict=True)
             changed += [
                 (position, revision, section.data)
-                for position, section in zip(its, shelf.sections, strict=True)
+                for position, section in zip(its, chunk.sections, strict=True)
                 if before.pop(position, None) is not section
             ]
         self._undo.keep([*before, *(position for position, *_ in changed)], everything=is_anew)
@@ -313,16 +308,16 @@ class SqlStore:
         )
 
     def _placed(self, document: Document) -> list[list[int]] | None:
-        """Return where the sections stand, shelf by shelf; None: all are to be placed anew."""
-        if len(document.shelves) != len(self._positions) or self._document.is_empty:
+        """Return where the sections stand, chunk by chunk; None: all are to be placed anew."""
+        if len(document.chunks) != len(self._positions) or self._document.is_empty:
             return None
         placed: list[list[int]] = []
-        for number, shelf in enumerate(document.shelves):
-            old, its = self._document.shelves[number], self._positions[number]
-            if old is not shelf:
+        for number, chunk in enumerate(document.chunks):
+            old, its = self._document.chunks[number], self._positions[number]
+            if old is not chunk:
                 low = next((one[-1] for one in reversed(placed) if one), None)
                 high = next((one[0] for one in self._positions[number + 1 :] if one), None)
-                found = positions_of(old.sections, its, shelf.sections, low, high)
+                found = positions_of(old.sections, its, chunk.sections, low, high)
                 if found is None:
                     return None
                 its = found
@@ -330,8 +325,8 @@ class SqlStore:
         return placed
 
 
-def _one_shelf(sections: Sequence[LocationSection]) -> Document:
-    return indexed((Shelf(tuple(sections), line_end(sections[0].data) if sections else "\n"),))
+def _one_chunk(sections: Sequence[LocationSection]) -> Document:
+    return indexed((Chunk(tuple(sections), line_end(sections[0].data) if sections else "\n"),))
 
 
 class PostgresStore(SqlStore):

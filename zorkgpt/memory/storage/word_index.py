@@ -12,7 +12,7 @@ from typing import TypeVar
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, PlaceKey, episode_key
-from zorkgpt.memory.storage.document import Document, Shelf
+from zorkgpt.memory.storage.document import Chunk, Document
 from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.versions import is_current
@@ -137,7 +137,7 @@ class WordIndex:
 
         Never raises.
         """
-        is_large = sum(shelf.size for shelf in document.shelves) > _LARGE
+        is_large = sum(chunk.size for chunk in document.chunks) > _LARGE
         with suppress(IndexUnavailable, MemoryStoreError):
             if is_large or self._exists():
                 self._attempt(lambda: self._take_in(document))
@@ -300,10 +300,10 @@ def _content(sections: Iterable[LocationSection]) -> bytes:
 
 def changed_places(old: Document, new: Document) -> set[PlaceKey]:
     """Return the locations whose sections are not the very same in both."""
-    before = {id(shelf): shelf for shelf in old.shelves}
-    fresh = [shelf for shelf in new.shelves if before.pop(id(shelf), None) is None]
-    same = {id(section) for shelf in before.values() for section in shelf.sections}
-    same &= {id(section) for shelf in fresh for section in shelf.sections}
+    before = {id(chunk): chunk for chunk in old.chunks}
+    fresh = [chunk for chunk in new.chunks if before.pop(id(chunk), None) is None]
+    same = {id(section) for chunk in before.values() for section in chunk.sections}
+    same &= {id(section) for chunk in fresh for section in chunk.sections}
     return {
         section.location_id
         for section in _sections((*before.values(), *fresh))
@@ -311,8 +311,8 @@ def changed_places(old: Document, new: Document) -> set[PlaceKey]:
     }
 
 
-def _sections(shelves: Iterable[Shelf]) -> Iterable[LocationSection]:
-    return (section for shelf in shelves for section in shelf.sections)
+def _sections(chunks: Iterable[Chunk]) -> Iterable[LocationSection]:
+    return (section for chunk in chunks for section in chunk.sections)
 
 
 def _quoted(word: str) -> str:

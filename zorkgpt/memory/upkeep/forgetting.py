@@ -12,7 +12,7 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey, memory_of
 from zorkgpt.memory.places import checked_place
 from zorkgpt.memory.storage.book import MemoryBook
-from zorkgpt.memory.storage.document import Document, Shelf, indexed, parse, render
+from zorkgpt.memory.storage.document import Chunk, Document, indexed, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, one_line
 from zorkgpt.memory.storage.protocol import Store
@@ -105,15 +105,15 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
 
 
 def _document(document: Document, traces: Traces) -> Document:
-    shelves = tuple(_shelf(shelf, traces) for shelf in document.shelves)
-    return document if all(map(is_, shelves, document.shelves)) else indexed(shelves)
+    chunks = tuple(_chunk(chunk, traces) for chunk in document.chunks)
+    return document if all(map(is_, chunks, document.chunks)) else indexed(chunks)
 
 
-def _shelf(shelf: Shelf, traces: Traces) -> Shelf:
-    sections = [_section(section, traces, shelf.eol) for section in shelf.sections]
-    if all(map(is_, sections, shelf.sections)):
-        return shelf
-    return replace(shelf, sections=tuple(section for section in sections if section is not None))
+def _chunk(chunk: Chunk, traces: Traces) -> Chunk:
+    sections = [_section(section, traces, chunk.eol) for section in chunk.sections]
+    if all(map(is_, sections, chunk.sections)):
+        return chunk
+    return replace(chunk, sections=tuple(section for section in sections if section is not None))
 
 
 def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSection | None:
