@@ -1,4 +1,4 @@
-"""Puts together what a player is told before a turn."""
+"""Composes the view of the game that a player gets before a turn."""
 
 import logging
 from collections.abc import Callable

@@ -22,7 +22,7 @@ from zorkgpt.runlog.episodes import PlayedTurns
 _HEADING_TOKENS = 30
 """The tokens of the heading that the lines are shown under."""
 _WITHOUT_A_MODEL = ("interrupted", "error", "budget")
-"""Endings after which no model is asked, because nobody waits for it or it has just failed; the next start does it."""
+"""Endings after which no model is asked, because it has just failed or the user is leaving. The next start does it."""
 
 
 class KnowledgeManager(BaseManager):

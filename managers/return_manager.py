@@ -27,7 +27,7 @@ class ReturnManager(BaseManager):
 
     Args:
         story_sha256: The story that is played; only episodes of it, with the same seed, can be returned to.
-        untried: Returns how many exits of a room nobody has tried.
+        untried: Returns the number of untried exits of a room.
         find_way: Leads back to a way that is lost, by the map.
     """
 

@@ -253,8 +253,8 @@ class TurnCycle:
             return proposal
         judge = partial(self._critic.judge, context=context, scene=self._game.scene())
         while rejection := self._managers.rejections.consider(proposal.action, partial(judge, proposal)):
-            told = replace(context, refused=f"{rejection.action}: {rejection.reason}")
-            proposal = self._player.get_action_with_reasoning(told)
+            rejected = replace(context, refused=f"{rejection.action}: {rejection.reason}")
+            proposal = self._player.get_action_with_reasoning(rejected)
         return proposal
 
     def _remember(self, step: Transition, before: Sequence[ThingState]) -> tuple[MemoryEvent, ...]:

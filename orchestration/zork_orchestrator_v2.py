@@ -29,13 +29,13 @@ class Watcher(Protocol):
         """Follow a new episode."""
 
     def episode_resumed(self, event: EpisodeResumed) -> None:
-        """Follow an interrupted episode that goes on; `episode_started` is not called for it again."""
+        """Follow an interrupted episode that is resumed; `episode_started` is not called again."""
 
     def turn_played(self, record: TurnRecord) -> None:
-        """Record a turn."""
+        """Follow a turn."""
 
     def episode_ended(self, event: EpisodeEnded) -> None:
-        """Record the end of the episode."""
+        """Follow the end of the episode."""
 
 
 class ZorkOrchestratorV2:
@@ -92,10 +92,10 @@ class ZorkOrchestratorV2:
         self._watch.begin()
 
     def resume_episode(self, episode: int) -> None:
-        """Go on with an episode that was cut short, as if nothing had happened: after the last turn that was over.
+        """Resume an interrupted episode after its last complete turn.
 
         Raises:
-            CheckpointError: If it can't go on, or another process plays it; its files are left as they are.
+            CheckpointError: If it can't be resumed, or another process plays it; its files are unchanged.
         """
         self._reopen(episode)
         while self._cycle.is_behind:
@@ -128,7 +128,7 @@ class ZorkOrchestratorV2:
             self._cycle.resume(saved, [each for each in in_order if not checkpoints.is_restored(each, saved)])
             checkpoints.restore(saved)
         except (StateError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CheckpointError(f"Episode {episode} can't go on: {error!r}. Play anew.") from error
+            raise CheckpointError(f"Episode {episode} can't go on: {error!r}. Start a new episode.") from error
         self._cycle.learn_map_again(saved)
 
     def process_turn(self, action: str | None = None) -> TurnRecord:

@@ -104,7 +104,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(f"The checkpoint {path} can't be read: {error.strerror}.") from None
     body = data[_HEAD_LENGTH:-2]
     if data != b"%s%s}\n" % (_HEAD % zlib.crc32(body), body):
-        raise CheckpointError(f"The checkpoint {path} is damaged or cut short. The file is left as it is; play anew.")
+        raise CheckpointError(f"The checkpoint {path} is damaged or incomplete, and unchanged. Start a new episode.")
     try:
         content = json.loads(body)
         if content["version"] > VERSION:

@@ -148,7 +148,7 @@ class TurnRecord:
     extraction: Extraction | None = None
     """What the extractor read in the response; None if nothing read it."""
     notices: tuple[str, ...] = ()
-    """What the player was told about its own progress before it chose."""
+    """The notices about its own progress that the player got."""
 
     @property
     def action(self) -> str:

@@ -1,4 +1,4 @@
-"""Where the time of an episode goes, by part."""
+"""Measure the time of an episode by part."""
 
 from collections import defaultdict
 from enum import StrEnum
@@ -6,14 +6,14 @@ from time import perf_counter
 
 
 class Part(StrEnum):
-    """A part of the loop; each includes the models that it asks."""
+    """A part of the loop, including its calls to models."""
 
     INTERPRETER = "interpreter"
-    """Playing the command, and asking what it did."""
+    """Playing the command and determining its effects."""
     MEMORY = "memory"
-    """What is shown of a place, and what a turn teaches."""
+    """Retrieval and learning."""
     PROMPTS = "prompts"
-    """Gathering what the player is told."""
+    """Composing the player's view."""
     PLAYER = "player"
     """The player and the critic; a model's prompt is rendered here."""
     EXTRACTION = "extraction"
@@ -22,23 +22,23 @@ class Part(StrEnum):
     LOGGING = "logging"
     """Log, journal, checkpoints and state export."""
     REST = "the rest"
-    """Displays, the measuring of an evaluation, and a delay between turns."""
+    """Displays, measurements of an evaluation, and delays between turns."""
 
 
 class Stopwatch:
-    """Adds up the seconds that each part takes, one after the other."""
+    """Adds up the seconds of each part."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[Part, float] = defaultdict(float)
         self._at = perf_counter()
 
     def begin(self) -> None:
-        """Start from zero: what went by before belongs to no part."""
+        """Start from zero."""
         self._seconds.clear()
         self._at = perf_counter()
 
     def lap(self, part: Part) -> None:
-        """Count what has gone by since the last lap for a part."""
+        """Add the time since the last lap to a part."""
         now = perf_counter()
         self._seconds[part] += now - self._at
         self._at = now

@@ -75,9 +75,9 @@ class Critic:
         """Return the verdict on a proposal; a model that fails rejects nothing."""
         if context.observation.question is not None:
             return CriticVerdict(True)  # an answer is no command: grammar and history say nothing about it
-        told = check_action(proposal.action, self._language, scene, answering="?" in context.response)
-        if not told.valid:
-            return CriticVerdict(False, told.reason, "story", confidence=told.confidence)
+        result = check_action(proposal.action, self._language, scene, answering="?" in context.response)
+        if not result.valid:
+            return CriticVerdict(False, result.reason, "story", confidence=result.confidence)
         if self._llm is None:
             return CriticVerdict(True)
         try:

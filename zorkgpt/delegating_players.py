@@ -99,8 +99,8 @@ class ReturningPlayer(Player):
         if (action := journey.next) is not None:
             self._inner.look_on(context, action)
             return AgentDecision(action, _why(journey), by=RETURN)
-        told = replace(context, notices=(*context.notices, _notice(journey)))
-        return self._inner.get_action_with_reasoning(told)
+        informed = replace(context, notices=(*context.notices, _notice(journey)))
+        return self._inner.get_action_with_reasoning(informed)
 
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Let the inner player take note of an action."""

@@ -78,7 +78,7 @@ class MemoryEditError(ZorkGPTError):
 
 
 class MemoryConflict(MemoryEditError):
-    """The memory was changed by somebody else since the person looked at it; nothing was changed.
+    """The memory changed after the user looked at it; the edit was not applied.
 
     Args:
         now: The `Memory` as it stands.
@@ -110,7 +110,7 @@ class ViewerError(ZorkGPTError):
 
 
 class CheckpointError(RunLogError):
-    """An episode can't be resumed: there is none, it is over, somebody plays it, or what was kept of it is damaged."""
+    """An episode can't be resumed: it does not exist, is over, is being played, or its files are damaged."""
 
 
 class EpisodeInUse(CheckpointError):

@@ -337,7 +337,7 @@ class Recovery:
     @property
     def way_out(self) -> str:
         """How to start over, for users who deleted the file on purpose."""
-        return f"To begin anew instead, delete both {self.path.name} and {self.backup.name} in {self.path.parent}."
+        return f"To start over instead, delete both {self.path.name} and {self.backup.name} in {self.path.parent}."
 
     def describe(self) -> str:
         aside = f" (set aside as {self.set_aside})" if self.set_aside else ""

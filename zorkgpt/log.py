@@ -11,7 +11,7 @@ _BUILT_IN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class LogFile(logging.FileHandler):
-    """A log file whose write errors, such as a folder that is gone, stop nobody and print nothing."""
+    """A log file that ignores write errors, such as a missing folder."""
 
     def emit(self, record: logging.LogRecord) -> None:
         # Opening the file, at the first record, raises; later errors go to `handleError`.

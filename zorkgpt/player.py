@@ -1,4 +1,4 @@
-"""The interface of a player: what it is told before a turn and what it answers."""
+"""The interface of a player: its view of the game before a turn, and its answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,16 +26,16 @@ class Exit:
     way: str
     """A direction, or the action that took it."""
     leads_to: str | None = None
-    """The name of the place; None if nobody has walked there."""
+    """The name of the place; None if the exit was not walked."""
     location_id: int | None = None
     confidence: float | None = None
-    """How sure the map is of the destination, in (0, 1); None if nobody has walked there."""
+    """The confidence in the destination, in (0, 1); None if the exit was not walked."""
     shares: tuple[tuple[str, float], ...] = ()
     """Where chance decides, the places and the share of the walks that ended at each."""
     deadly: bool = False
     """Whether the player has died this way."""
     came_from: tuple[str, ...] = ()
-    """If nobody has walked there, the places from which the opposite way led here: it may well lead back to them."""
+    """If the exit was not walked: the places from which the opposite exit led here."""
     failures: int = 0
     """How many of the tries led nowhere, or elsewhere than to `leads_to`."""
     tries: int = 0
@@ -119,7 +119,7 @@ class NoRoute:
 
 @dataclass(frozen=True, slots=True)
 class PlayerContext:
-    """Everything that a player is told before it chooses an action."""
+    """The player's view of the game before it chooses an action."""
 
     observation: Observation
     """What the Z-machine says, which is certain."""

@@ -27,21 +27,21 @@ def sentence_case(text: str) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value as an error names it: its `repr`, without the middle of one that is very long."""
-    told = repr(value)
-    if len(told) <= _LONGEST_QUOTE:
-        return told
+    """Return a value for an error message: its `repr`, without the middle if it is very long."""
+    text = repr(value)
+    if len(text) <= _LONGEST_QUOTE:
+        return text
     half = _LONGEST_QUOTE // 2
-    return f"{told[:half]} [...] {told[-half:]}"
+    return f"{text[:half]} [...] {text[-half:]}"
 
 
 def visible(text: str) -> str:
-    """Return the text in one line, without characters that nobody sees or that change the order of others."""
+    """Return the text in one line, without invisible characters and those that change the order of others."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else " " if letter.isspace() else "" for letter in text)
 
 
 def printable(text: str) -> str:
-    """Return the text with a space in the place of each control character but a line break."""
+    """Return the text with a space instead of each control character except line breaks."""
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)

@@ -1,4 +1,4 @@
-"""Tell what an action did from what would have happened without it: the same turn played with a control command.
+"""Separate what an action did from what would have happened without it, by playing the turn with a control command.
 
 A story's memory differs after every command: the turn counter, timers, what the parser keeps of the words. None of that
 is the action's doing. A control such as `look`, played from the very same state, random generator included, changes it
@@ -41,7 +41,7 @@ _FEW_RNG_ADVANCES = _RNG_ADVANCES[:4]
 _MOST_FAILURES = 3
 _MOST_NAMES_HERE = 12
 _ABSENT_NAMES_STEP = 24
-"""Of the names of absent objects, one in so many is tried."""
+"""Only one of this many names of absent objects is tried."""
 
 Changes = tuple[tuple[ObjectMove, ...], tuple[AttributeChange, ...]]
 

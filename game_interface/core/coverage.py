@@ -1,4 +1,4 @@
-"""What is known of a story, in words for the person who is about to play it, and what follows where it is not."""
+"""What is known about a story, and the effects of what is not, in words for users."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ CONSEQUENCES = {
 
 @dataclass(frozen=True, slots=True)
 class StoryFact:
-    """One thing that has to be known of a story."""
+    """A fact about a story that the program needs."""
 
     subject: str
     """player, location, score, end, names or light."""

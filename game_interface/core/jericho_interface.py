@@ -32,9 +32,9 @@ from zorkgpt.memory.objects import PlacedObject, ThingState
 log = get_logger("zorkgpt.game")
 
 TIME_LIMIT_S = 5.0
-"""A command of a healthy story takes well under a millisecond."""
+"""A normal command takes well under a millisecond."""
 _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
-"""After how many actions moves are tried once more in a story whose rooms are not known."""
+"""The numbers of actions after which moves are tried again in a story with unknown rooms."""
 LARGEST_SEED = 2**31 - 1
 _GOING = ("go", "walk", "run", "head")
 _SAVE_MAGIC = b"ZGPTSAV1"
@@ -60,14 +60,14 @@ class _State:
 class JerichoInterface:
     """One game of one story, played in a process of its own.
 
-    The game begins with `start`, or with the first question. No command ends this process: an interpreter that hangs or
-    dies is replaced and put back to the state before the command, and the turn says so (`Transition.fault`).
+    The game begins with `start` or with the first call that needs it. An interpreter that hangs or dies is replaced and
+    returns to the state before the command, which `Transition.fault` reports.
 
     Args:
         rom_path: A story file, or the name of one that `find_story` knows; None for the first one that it finds.
         seed: Seed of the interpreter's random generator, 1 or more. Same seed, same commands: same text.
         time_limit_s: After this long without an answer the interpreter is killed.
-        several_commands: What becomes of "open door. go north": "refuse", or "first" to play only the first command.
+        several_commands: Whether "open door. go north" is refused, or only its first command is played.
         story: The story, if it was loaded already.
 
     Raises:
@@ -103,9 +103,9 @@ class JerichoInterface:
         """Actions played since the opening while the player's place was not fully known."""
         self._closed = False
         self.died = False
-        """The player died on the last turn; the game may go on."""
+        """The player died on the last turn; the game may continue."""
         self.finished = False
-        """The game is over; only `reset` and `restore_state` go on from here."""
+        """The game is over; only `reset` and `restore_state` can be called."""
         self.victory = False
         weakref.finalize(self, self._worker.kill)
 
@@ -122,7 +122,7 @@ class JerichoInterface:
         return self._begin().text
 
     def close(self) -> None:
-        """End the interpreter process. Closing twice does no harm; any other call afterwards raises GameClosed."""
+        """End the interpreter process. Calling it twice is safe; other calls afterwards raise GameClosed."""
         self._closed = True
         self._worker.kill()
 
@@ -137,7 +137,7 @@ class JerichoInterface:
     # Acting
 
     def act(self, action: str) -> Transition:
-        """Play a command and return everything that it did."""
+        """Play a command and return its effects."""
         before = self._current()
         try:
             if self.finished:
@@ -171,7 +171,7 @@ class JerichoInterface:
             finished=self.finished,
             victory=self.victory,
         )
-        # What the control commands would come to is not known where the story reads something else.
+        # The effect of control commands is unknown while the story reads something else.
         if step.finished or before.observation.question is not None or after.observation.question is not None:
             return step
         step = self._mark_independent_changes(step, before, after, command)
@@ -188,10 +188,10 @@ class JerichoInterface:
         return " ".join((*verb, spelled_direction(direction, self.language.knows)))
 
     def _step(self, before: _State, command: bytes) -> InterpreterState:
-        """Play a command; if the story then reads at a new place, find out what it reads there.
+        """Play a command. If the story then reads input at a new place, find out what it reads.
 
         Raises:
-            WorkerFailure: If the interpreter did not survive that.
+            WorkerFailure: If the interpreter fails.
         """
         typed = as_typed(before.snapshot, command)
         snapshot = self._worker.step(typed)
@@ -202,13 +202,13 @@ class JerichoInterface:
         return self._worker.step(typed)
 
     def _look_around(self, snapshot: InterpreterState, view: View) -> None:
-        """Learn what the present place is called and whether it is dark, where `look` has to tell; the game stays."""
+        """Learn the name of the place and whether it is dark, with `look` where necessary; the game is unchanged."""
         reader = self._reader
         room = reader.room(view)
         if room is None or snapshot.halted or not self._prompts.is_usual(snapshot):
             return
         state, name = reader.room_state(view, room), reader.names.shown(view, room)
-        # What was printed may be of the moment before a lamp went out.
+        # The printed text may precede a lamp going out.
         if reader.light.is_dark(state) is None:
             described = self._peeked(snapshot, b"look")
             reader.light.record_description(state, name, described, left_its_room=reader.left_its_room(view))
@@ -217,7 +217,7 @@ class JerichoInterface:
                 reader.names.record_description(room, described)
 
     def _peeked(self, snapshot: InterpreterState, command: bytes) -> str:
-        """Return what a command would print here; "" if the interpreter does not survive it."""
+        """Return what a command would print here; "" if the interpreter fails."""
         try:
             printed = self._worker.peek(command)
         except WorkerFailure as failure:
@@ -252,7 +252,7 @@ class JerichoInterface:
         )
 
     def _recover(self, before: _State, action: str, failure: WorkerFailure) -> Transition:
-        """Go back, in a new interpreter, to the state before the command.
+        """Return to the state before the command in a new interpreter.
 
         Raises:
             InterpreterError: If that failed too.
@@ -315,7 +315,7 @@ class JerichoInterface:
 
     @property
     def facts(self) -> tuple[StoryFact, ...]:
-        """What is known of this story where it stands now, and what follows where it is not."""
+        """The known facts about this story, and the effects of unknown ones."""
         now = self._current()
         return story_facts(
             self._reader.profile,
@@ -334,24 +334,24 @@ class JerichoInterface:
         return grammar.read_language(self._machine)
 
     def scene(self) -> Scene | None:
-        """Return what a command can refer to now; None if this story does not tell."""
+        """Return what a command can refer to now; None if unknown."""
         now = self._current()
         if self._scene is None or self._scene[0] is not now:
             self._scene = now, self._scenes.scene(now.view, now.observation)
         return self._scene[1]
 
     def things(self) -> tuple[ThingState, ...]:
-        """Return what is visible, carried or otherwise at hand, with what holds it and the states that it is in."""
+        """Return the things that are visible, carried or otherwise at hand, with their holders and states."""
         now = self._current()
         return self._scenes.things(now.view, now.observation, self.scene())
 
     def thing(self, number: int) -> ThingState:
-        """Return one object as it is now, wherever it is."""
+        """Return the current state of an object, wherever it is."""
         now = self._current()
         return self._scenes.thing(now.view, number, now.observation)
 
     def all_objects(self) -> tuple[PlacedObject, ...]:
-        """Return every named object of the world, the player and what it carries left out."""
+        """Return every named object of the world except the player and what it carries."""
         return self._scenes.all_objects(self._current().view)
 
     @cached_property
@@ -412,7 +412,7 @@ class JerichoInterface:
         return _State(snapshot, view, observation, text.strip().removeprefix(">").lstrip())
 
     def _follow_player(self, view: View) -> None:
-        """Record who the player is now: in some stories one goes on as somebody else."""
+        """Update the player object, which changes in some stories."""
         profile = self._reader.profile
         if profile.player_global is None:
             return
@@ -447,7 +447,7 @@ class JerichoInterface:
             ) from failure
 
     def _try(self, start: discovery.SavedState, command: str) -> discovery.SavedState | None:
-        """Play a command from a saved state; None if the interpreter did not survive it."""
+        """Play a command from a saved state; return None if the interpreter fails."""
         try:
             self._worker.load(start.state)
             tried = self._worker.step(self._spelled(command).encode("ascii"))
@@ -465,7 +465,7 @@ class JerichoInterface:
         return ready
 
     def _learn_profile(self, opening: InterpreterState) -> None:
-        """Complete the profile: from Jericho's own table first, then by trying moves."""
+        """Complete the profile, first from Jericho's table, then by trying moves."""
         profile = self.story.profile
         if profile.player is None:
             start = discovery.SavedState(opening.state, self._machine.view(opening.memory))
@@ -477,7 +477,7 @@ class JerichoInterface:
             log.warning("location not known at the opening: no memories of places, no map until a move shows it")
 
     def _explore_again(self, here: InterpreterState) -> None:
-        """Try moves from a later state if those from the opening led nowhere: ever more rarely, at most a few times."""
+        """Try moves from a later state, less and less often, if those from the opening led nowhere."""
         if discovery.is_complete(self._reader.profile):
             return
         self._actions_unexplored += 1

@@ -1,7 +1,7 @@
-"""Whether it is too dark to see, by what `look` prints on a saved state.
+"""Detect darkness by what `look` prints on a saved state.
 
-In the light `look` prints the name of the room as a heading; in the dark it prints something else. That is asked once
-for each state of a room and of what is in it, and remembered: a lamp that is put out makes another state.
+In the light, `look` prints the name of the room as a heading; in the dark it prints something else. The answer is kept
+for each state of a room and its contents, so that a lamp that goes out is noticed.
 """
 
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ _MOST_OBJECTS = 200
 
 @dataclass(slots=True)
 class Light:
-    """What is known of the light in one story."""
+    """The known darkness of the rooms of one story."""
 
     prints_headings: bool = False
-    """A room was seen to be described under its own name."""
+    """Whether a room was described under its own name."""
     _dark: dict[RoomState, bool] = field(default_factory=dict)
     _dark_headings: set[str] = field(default_factory=set)
     _other_headings: dict[str, int] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Light:
 
 @lru_cache(maxsize=4)
 def state_of(view: View, room: int, ignored: frozenset[int]) -> RoomState:
-    """Return what decides on the light in a room.
+    """Return what determines the light in a room.
 
     Args:
         ignored: Attributes that the story keeps for itself.

@@ -1,4 +1,4 @@
-"""What things and places are called: by the story's own short names, and where those say nothing, by what it shows.
+"""The names of things and places: the story's short names, or else what it shows.
 
 Stories that print a name by a routine leave the short name empty, or leave there what the author called the object in
 the source: "(maze1)", "PunchCard_1". A place is then called by the heading of its description, a thing by the words

@@ -1,4 +1,4 @@
-"""Tell a story that awaits a command from one that asks something, by where its code reads what the player types.
+"""Distinguish commands from questions by the place in the story's code that reads the input.
 
 A story has one place for commands: the same instruction, at the same depth of routine calls. Questions, menus and key
 presses are read elsewhere, in whatever words they are put. Where commands are read is found once, by trying a few on a

@@ -1,4 +1,4 @@
-"""What only the printed text tells: where the status line is, and how a game says that it is over."""
+"""What only the printed text shows: the status line and the end of the game."""
 
 import re
 from dataclasses import dataclass

@@ -202,7 +202,7 @@ class Worker:
         return folder, path
 
     def reset(self) -> InterpreterState:
-        """Begin the story anew."""
+        """Restart the story."""
         return self._state_after(b"R%d" % self.seed)
 
     def step(self, command: bytes) -> InterpreterState:

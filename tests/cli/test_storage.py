@@ -31,7 +31,7 @@ def started(workdir, *more) -> Started:
 
 
 def way_out(workdir) -> str:
-    return f"To begin anew instead, delete both Memories.md and Memories.md.backup in {workdir}.\n"
+    return f"To start over instead, delete both Memories.md and Memories.md.backup in {workdir}.\n"
 
 
 @pytest.mark.parametrize("arguments", [("--quiet",), ("--json",), ("memories", "stats")])

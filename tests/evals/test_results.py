@@ -72,7 +72,7 @@ def test_a_run_whose_log_is_damaged_is_named_and_the_others_are_reported(tmp_pat
     [failed] = results.failures
     assert failed.run.seed == 2
     assert said in failed.failure
-    assert failed.failure.endswith(f"Delete {runs[1].folder}: then it is played anew.")
+    assert failed.failure.endswith(f"Delete {runs[1].folder}: then it starts over.")
 
 
 def test_a_line_of_shown_memories_that_is_of_no_turn_counts_nowhere(tmp_path):

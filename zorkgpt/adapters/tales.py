@@ -65,7 +65,7 @@ class _GameRun:
 
     def __init__(self, settings: Settings, env_name: str, workdir: Path) -> None:
         self.commands: Queue[str | BaseException] = Queue()
-        self.told: Queue[TurnResult | None] = Queue()
+        self.results: Queue[TurnResult | None] = Queue()
         self._settings, self._env_name, self._workdir = settings, env_name, workdir
         self.orchestrator: ZorkOrchestratorV2 | None = None
         self._thread = Thread(target=self._play, name=f"zorkgpt {env_name}", daemon=True)
@@ -84,7 +84,7 @@ class _GameRun:
 
     def close(self) -> None:
         """End the running episode, with everything saved that can be."""
-        self.told.put(None)
+        self.results.put(None)
         self._thread.join(_PATIENCE_S)
 
     def tokens(self) -> tuple[int, int]:
@@ -98,7 +98,7 @@ class _GameRun:
             config = self._settings.configuration(self._workdir)
             choice = choose_player(self._settings.player, config)
             options = RunOptions(choice, seed=self._settings.seed, remember=self._settings.memory)
-            game = TextGame(self._env_name, self.commands, self.told)
+            game = TextGame(self._env_name, self.commands, self.results)
             with assemble(config, options, game=game) as self.orchestrator:
                 while True:
                     end = self.orchestrator.play_episode()
@@ -120,7 +120,7 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
         self.settings = Settings.of(given)
         self._run: _GameRun | None = None
         self._waits = False
-        """Whether the player waits to be told what came of its command."""
+        """Whether the player waits for the result of its command."""
         self._counted = (0, 0)
 
     @property
@@ -159,9 +159,9 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
             self._run = _GameRun(self.settings, env, self._folder(env))
             atexit.register(self._run.close)
         elif self._waits:
-            self._run.told.put(TurnResult(last if restarted else "", over=True))
+            self._run.results.put(TurnResult(last if restarted else "", over=True))
         self._waits, self._counted = False, (0, 0)
-        self._run.told.put(_result_of(opening, info))
+        self._run.results.put(_result_of(opening, info))
 
     def act(self, obs: str, reward: float, done: bool, info: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the next command, and what the suite writes down of the step.
@@ -172,7 +172,7 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
         if self._run is None:
             raise ZorkGPTError("No game has begun: the suite calls reset() before act().")
         if self._waits:
-            self._run.told.put(_result_of(obs, info))
+            self._run.results.put(_result_of(obs, info))
         command = self._run.next_command()
         self._waits = True
         before, self._counted = self._counted, self._run.tokens()

@@ -1,4 +1,4 @@
-"""A game of which only the text is known, played by somebody else: commands are handed out, their outcomes handed in.
+"""A game that another program plays and of which only the text is known: commands go out, results come in.
 
 It implements the `Game` protocol without a game engine. What the object tree would tell is not known: which things
 there are, what is carried, what an action changed. A place is known by the heading that the text prints.
@@ -61,15 +61,15 @@ class TextGame:
 
     Args:
         commands: Where each command is put; the game then waits.
-        told: Receives the results; None closes the game.
+        results: Receives the results; None closes the game.
     """
 
     language = None
 
-    def __init__(self, name: str, commands: "Queue[str | BaseException]", told: "Queue[TurnResult | None]") -> None:
+    def __init__(self, name: str, commands: "Queue[str | BaseException]", results: "Queue[TurnResult | None]") -> None:
         self._story = TextStory(name)
         self._commands = commands
-        self._told = told
+        self._results = results
         self._max_score: int | None = None
         self._now = Observation(None, None, None, None, None, None)
 
@@ -86,7 +86,7 @@ class TextGame:
         Raises:
             GameClosed: If there will be none.
         """
-        opening = self._told.get()
+        opening = self._results.get()
         if opening is None:
             raise GameClosed(f"{self._story.title} is played no more.")
         self._max_score = opening.max_score
@@ -106,28 +106,28 @@ class TextGame:
         """
         before = self._now
         self._commands.put(action)
-        told = self._told.get()
-        if told is None:
+        result = self._results.get()
+        if result is None:
             raise PlayerStopped(f"{self._story.title} is played no more.")
-        headings = headings_in(told.text)
+        headings = headings_in(result.text)
         here = before.location.name if before.location else self._story.title
-        self._now = after = self._observed(told, headings[0] if headings else here)
-        ending = read_ending(told.text)
+        self._now = after = self._observed(result, headings[0] if headings else here)
+        ending = read_ending(result.text)
         return Transition(
             before=before,
             action=action,
-            response=told.text,
+            response=result.text,
             after=after,
             # What takes no time was not understood or refused; of anything else nobody can tell.
-            unnamed_change=told.moves is None or before.moves is None or told.moves > before.moves,
+            unnamed_change=result.moves is None or before.moves is None or result.moves > before.moves,
             died=ending.died,
-            finished=told.over,
-            victory=told.over and ending.victory,
+            finished=result.over,
+            victory=result.over and ending.victory,
         )
 
-    def _observed(self, told: TurnResult, place: str) -> Observation:
-        score = self._now.score if told.score is None else told.score
-        return Observation(location_of(place), None, None, None, score, told.moves)
+    def _observed(self, result: TurnResult, place: str) -> Observation:
+        score = self._now.score if result.score is None else result.score
+        return Observation(location_of(place), None, None, None, score, result.moves)
 
     def scene(self) -> None:
         return None

@@ -14,7 +14,7 @@ from orchestration.assembly import prepare_workdir
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.display import console_for
-from zorkgpt.cli.games import told
+from zorkgpt.cli.games import facts_line
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.embeddings.choose import without_embeddings
 from zorkgpt.errors import ZorkGPTError
@@ -69,7 +69,7 @@ def _story(game: str | None) -> tuple[Story | None, Finding]:
             story, facts = interface.story, interface.facts
     except ZorkGPTError as error:
         return None, Finding("story", False, str(error))
-    return story, Finding("story", True, f"{story.title or story.path.stem} starts ({story.path}); {told(facts)}")
+    return story, Finding("story", True, f"{story.title or story.path.stem} starts ({story.path}); {facts_line(facts)}")
 
 
 def _model(config: GameConfiguration) -> Finding:

@@ -42,12 +42,12 @@ def _line(found: FoundStory) -> str:
 def _facts(story: Story) -> str:
     try:
         with JerichoInterface(story=story) as game:
-            return told(game.facts)
+            return facts_line(game.facts)
     except (ZorkGPTError, ImportError) as error:
         return f"does not start: {error}"
 
 
-def told(facts: Iterable[StoryFact]) -> str:
+def facts_line(facts: Iterable[StoryFact]) -> str:
     """Return one line on the known facts of a story, and the effects of unknown ones."""
     facts = tuple(facts)
     known = "; ".join(f"{fact.subject}: {fact.known}" for fact in facts if fact.known is not None)

@@ -115,7 +115,7 @@ def _remembered(memories: Path | str) -> tuple[Document, list[Trial]]:
             # Of other machines there are no logs here, and their episodes have other numbers.
             return manager.store.document, list(manager.store.trials.own_trials())
     except MemoryStoreError:
-        # The run has told of it; what it has scored can be shown all the same.
+        # The run has reported it; the scores can be shown anyway.
         return Document(), []
 
 

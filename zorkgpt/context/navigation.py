@@ -13,7 +13,7 @@ from zorkgpt.world.movement import MoveKind
 _NAMED = re.compile(r"GOING TO:[\s\"'`*]*(.+?)[\s\"'`*.]*(?:\n|[.;,(]|$)")
 _NUMBER = re.compile(r"[\s\"'`*]*\(location (\d+)\)")
 _STATED_TURNS = 3
-"""A stated destination holds until the player has reasoned for so many turns without naming one again."""
+"""The number of turns after which a stated destination expires unless it is named again."""
 # "I'm heading back to the Attic", "GOING TO: Attic"; what follows is compared with the names on the map.
 _TOWARD = re.compile(
     r"\b(?:go|going|head|heading|walk|walking|travel|travell?ing|return|returning|get|getting|back|way)\s+to\b"

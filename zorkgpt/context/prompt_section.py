@@ -91,7 +91,7 @@ def newest(lines: Iterable[str], tokens: int) -> int:
 
 
 def left_out_note(count: int, noun: str = "") -> str:
-    """Return the note that so many items were left out."""
+    """Return a note with the number of items that were left out."""
     what = f" {noun}{'' if count == 1 else 's'}" if noun else ""
     return f"({count} more{what} left out)"
 

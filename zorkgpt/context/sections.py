@@ -177,15 +177,6 @@ def dangers(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     )
 
 
-def shown_dangers(context: PlayerContext, budgets: ContextSection) -> list[Danger]:
-    """Return the dangers that fit the budget."""
-    if not context.dangers:
-        return []
-    section = list_section("", context.dangers, _danger, budgets.dangers_tokens, lambda kept: {"kept": kept})
-    shown: list[Danger] = section.values["kept"]
-    return shown
-
-
 def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return what scored in earlier episodes and not yet in this one, and the way there, the nearest first."""
     return list_section(
@@ -195,15 +186,6 @@ def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSecti
         budgets.known_points_tokens,
         lambda kept: {"known_points": [_points_values(known) for known in kept]},
     )
-
-
-def shown_points(context: PlayerContext, budgets: ContextSection) -> list[KnownPoints]:
-    """Return the known points that fit the budget."""
-    if not context.known_points:
-        return []
-    told = known_points(context, budgets).values["known_points"]
-    shown = {(one["location_id"], one["action"]) for one in told}
-    return [known for known in context.known_points if (known.location_id, known.action) in shown]
 
 
 def way_to_points(known: KnownPoints) -> str:
@@ -222,7 +204,7 @@ def room_description(context: PlayerContext, budgets: ContextSection) -> PromptS
     values = {"room_description": None, "room_description_age": None}
     if context.room_description is None:
         return PromptSection(heading, "", values)
-    # A description that is the whole last response is shown in its stead, so it may be as long.
+    # A description that is the whole last response replaces it, so it may be as long.
     tokens = budgets.response_tokens if is_room_description(context) else budgets.room_description_tokens
     return text_section(
         heading,
@@ -290,7 +272,7 @@ def turn_line(turn: RecentTurn) -> str:
 
 
 def _said(turn: RecentTurn, tokens: int) -> str:
-    """Return both ends of a response; of the description of a place only the end, where an event is told."""
+    """Return both ends of a response; of the description of a place only the end, where events are reported."""
     response = without_heading(turn)
     return last_sentences(response, min(tokens, _DESCRIPTION_TOKENS)) if turn.described else both_ends(response, tokens)
 
@@ -302,7 +284,7 @@ def changes(turn: RecentTurn) -> str:
 
 
 def without_heading(turn: RecentTurn) -> str:
-    """Return the response without the heading of the place that the player came to, which is told otherwise."""
+    """Return the response without the heading of the place that the player came to, which is shown elsewhere."""
     text = turn.response.strip()
     first, _, rest = text.partition("\n")
     is_heading = turn.arrived and re.fullmatch(rf"{re.escape(turn.arrived)}(?:\s*[,(].*)?", first.strip())
@@ -339,13 +321,15 @@ def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     heading, asked = "## The game asks", context.observation.question
     if asked is None:
         return PromptSection(heading, "", {"question": None})
-    told = (
+    instruction = (
         "The game is waiting for an answer or a key press, not a command. Send only that: yes or no, the thing "
         "that you mean, a number or a letter of the menu, or a key by its name: enter, space, escape, up, down, left "
         "or right. q or escape leaves most menus."
     )
     shown = text_section(heading, asked, budgets.response_tokens, lambda shown: {"question": shown})
-    return PromptSection(heading, "\n".join(filter(None, (told, shown.text))), {"question": asked}, shown.left_out)
+    return PromptSection(
+        heading, "\n".join(filter(None, (instruction, shown.text))), {"question": asked}, shown.left_out
+    )
 
 
 def is_room_description(context: PlayerContext) -> bool:
@@ -385,23 +369,23 @@ def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> 
     for item in items:
         inside.setdefault(item.parent if item.parent in listed - {item.num} else 0, []).append(item)
 
-    def told(item: Item) -> str:
+    def item_text(item: Item) -> str:
         thing = states.get(item.num)
         remarks = [*["worn"] * thing.worn, *thing.states] if thing else []
         if item.num and (within := inside.get(item.num)):
             held = states.get(within[0].num)
             where = "holds" if thing and thing.alive else "on it" if held and held.on_top else "in it"
-            remarks.append(f"{where}: {', '.join(map(told, within))}")
+            remarks.append(f"{where}: {', '.join(map(item_text, within))}")
         return one_line(item.name) + (f" ({'; '.join(remarks)})" if remarks else "")
 
-    return [told(item) for item in inside.get(0, ())]
+    return [item_text(item) for item in inside.get(0, ())]
 
 
 def _others(context: PlayerContext) -> list[str]:
     """Return the doors and the like that are at hand, with their states."""
     seen = context.observation
-    told = {item.num for item in (*(seen.carried or seen.inventory or ()), *(seen.visible or ()))}
-    others = [thing for thing in context.things if thing.number not in told and thing.states]
+    listed = {item.num for item in (*(seen.carried or seen.inventory or ()), *(seen.visible or ()))}
+    others = [thing for thing in context.things if thing.number not in listed and thing.states]
     return [f"{one_line(thing.name)} ({'; '.join(thing.states)})" for thing in others]
 
 
@@ -548,7 +532,7 @@ def _entry(turn: RecentTurn, tokens: int, now: str | None) -> str:
         _IS_BELOW if is_below else _said(turn, tokens // 3) or ("(nothing more)" if turn.arrived else "(nothing)")
     )
     action = first_sentences(turn.action, _ACTION_TOKENS)
-    # What the last action has changed is told among what is certain.
+    # The changes of the last action are in the section of certain facts.
     outcome = first_sentences("; ".join(turn.outcome), _OUTCOME_TOKENS) if now is None else ""
     changed = f"\nChanged: {outcome}" if outcome else ""
     return f"Turn {turn.turn}:\nReasoning: {reasons}\nAction: {action}\nResponse: {response}{changed}"

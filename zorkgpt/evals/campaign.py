@@ -1,5 +1,4 @@
-"""Plays the runs of an evaluation: what is lost is tried again, what takes too long is given up, and no run that fails
-ends any of the others."""
+"""Play the runs of an evaluation: retry lost tasks, stop slow ones, and keep failures from ending other runs."""
 
 import time
 from collections import deque
@@ -16,7 +15,7 @@ from zorkgpt.log import get_logger
 log = get_logger(__name__)
 
 _TRIES = 3
-"""How often a task is begun whose worker dies."""
+"""The attempts at a task whose worker dies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +24,17 @@ class RunOutcome:
 
     run: EvaluationRun
     failure: str = ""
-    """Why it is not finished; "" if it is."""
+    """Why it is unfinished; "" if it is finished."""
 
 
 class CampaignWatcher(Protocol):
     """Follows the runs of an evaluation."""
 
     def progress(self, run: EvaluationRun, turns: int) -> None:
-        """Record how many turns of a run are over."""
+        """Follow the number of played turns of a run."""
 
     def ended(self, outcome: RunOutcome) -> None:
-        """Record the end of a run."""
+        """Follow the end of a run."""
 
 
 def play_all(
@@ -44,7 +43,7 @@ def play_all(
     """Play all runs that are not finished, and return how each of them ended, in their order.
 
     Args:
-        executor: Closed when this returns.
+        executor: Plays the tasks. It is closed when this returns.
         limit_s: The timeout of a task; None for no limit.
 
     Raises:
@@ -66,16 +65,16 @@ class _RunState:
 
     run: EvaluationRun
     failures: dict[str, str] = field(default_factory=dict)
-    """Name of a task → why it was given up."""
+    """Name of a task → why it was stopped."""
     turns: dict[str, int] = field(default_factory=dict)
     """Name of a task that is played now → its turns that are over."""
     before: int = 0
-    """The turns of what needs no task any more."""
+    """The turns of finished tasks."""
 
 
 @dataclass
 class _Started:
-    """A task that the executor plays."""
+    """A running task."""
 
     task: Task
     state: _RunState
@@ -94,7 +93,7 @@ class _Campaign:
         self._tries: dict[str, int] = {}
 
     def begin(self, run: EvaluationRun) -> None:
-        """Take a run; one that is finished is not told of as ended now."""
+        """Add a run; the end of a finished one is not reported again."""
         self._watcher.progress(run, run.turns_over())
         if run.is_finished:
             self.outcomes[run.folder] = RunOutcome(run)
@@ -111,7 +110,7 @@ class _Campaign:
             self._give_up_stragglers()
 
     def _go_on(self, state: _RunState) -> None:
-        """Take the next tasks of a run, or its end."""
+        """Schedule the next tasks of a run, or end it."""
         try:
             tasks = state.run.next_tasks(state.failures)
         except ZorkGPTError as error:

@@ -1,4 +1,4 @@
-"""What plays the tasks of an evaluation, and the one that does so in processes of this machine."""
+"""Executors of the tasks of an evaluation, and one that uses processes of this machine."""
 
 import os
 import signal
@@ -20,34 +20,34 @@ _PATIENCE_S = 30.0
 
 
 class Task(Protocol):
-    """Something to be played in a folder of its own: called again with what it has left there, it goes on."""
+    """Something to play in a folder of its own. Called again, it continues from the files there."""
 
     @property
     def name(self) -> str:
-        """What tells it from all others."""
+        """A unique name."""
         ...
 
     @property
     def root(self) -> Path:
-        """The folder that holds its own folder, some levels up."""
+        """The folder of the evaluation, some levels above its own."""
         ...
 
     @property
     def folder(self) -> Path:
-        """What it writes."""
+        """The folder that it writes."""
         ...
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The files and folders that it reads besides, and nobody changes."""
+        """The other files and folders that it reads; they don't change."""
         ...
 
     def moved(self, root: Path, places: Mapping[Path, Path]) -> "Task":
-        """Return the same task for another machine: with another root, and each input where it lies there."""
+        """Return the same task for another machine, with another root and other paths of the inputs."""
         ...
 
     def play(self, count: TurnCounter) -> None:
-        """Play what is left of it.
+        """Play the rest of it.
 
         Raises:
             ZorkGPTError: If it can't be played to its end.
@@ -63,31 +63,31 @@ class TaskEvent:
     turns: int | None = None
     """The number of its turns so far; None if it has ended."""
     failure: str = ""
-    """Why it has ended before it was finished; "" if it was."""
+    """Why it ended unfinished; "" if it is finished."""
     is_lost: bool = False
-    """Whether its worker died, so that it is worth another try."""
+    """Whether its worker died, so that it can be tried again."""
 
 
 class Executor(Protocol):
     """Plays tasks somewhere."""
 
     slots: int
-    """How many it plays at the same time."""
+    """The number of tasks that it plays at the same time."""
 
     def submit(self, task: Task) -> None:
-        """Begin to play a task."""
+        """Start a task."""
         ...
 
     def events(self, timeout_s: float | None) -> Sequence[TaskEvent]:
-        """Wait for news, and return them; none: nothing happened in this time."""
+        """Wait for news and return it; empty after the timeout."""
         ...
 
     def stop(self, task: Task) -> None:
-        """End a task, of which nothing is to be heard any more."""
+        """Stop a task. It sends no more events."""
         ...
 
     def close(self) -> None:
-        """End all tasks, with what they have played saved, as far as that can be done."""
+        """Stop all tasks, which save what they have played if they can."""
         ...
 
 
@@ -103,7 +103,7 @@ class _Playing:
 
 
 class ProcessExecutor:
-    """Plays each task in a process of this machine: one that fails or dies ends none of the others."""
+    """Plays each task in a process of this machine, so that a failure ends no other task."""
 
     def __init__(self, jobs: int) -> None:
         self.slots = jobs
@@ -154,14 +154,14 @@ class ProcessExecutor:
 
 
 def play_in_process(task: Task, pipe: Connection) -> None:
-    """Play a task in this process, and send the turns that are over; at the end why it failed, or "" if it did not."""
+    """Play a task in this process. Send the number of played turns, and finally why it failed, "" if it did not."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupted)
     parent = parent_process()
 
     def count(turns: int) -> None:
         if parent is not None and not parent.is_alive():
-            # Nobody is left to take the result; what is played is kept for the next time.
+            # The parent is gone; what was played is kept for the next time.
             raise KeyboardInterrupt
         pipe.send(turns)
 
@@ -172,7 +172,7 @@ def play_in_process(task: Task, pipe: Connection) -> None:
 
 
 def failure_of(task: Task, count: TurnCounter) -> str:
-    """Play a task, and return why that failed; "" if it did not."""
+    """Play a task and return why it failed; "" if it did not."""
     try:
         task.play(count)
     except ZorkGPTError as error:

@@ -97,7 +97,7 @@ class RayExecutor:
 def _connected(address: str, jobs: int | None) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    # A worker is to be what plays here, and not to install it anew.
+    # Workers use this installation instead of installing the project again.
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     import ray
 
@@ -144,20 +144,20 @@ def _turns_and_end(task: Task) -> Iterator[int | tuple[str, bytes]]:
     from queue import SimpleQueue
     from threading import Thread
 
-    told: SimpleQueue[int | None] = SimpleQueue()
+    turn_counts: SimpleQueue[int | None] = SimpleQueue()
     ended: list[str] = []
 
     def play() -> None:
         try:
-            ended.append(failure_of(task, told.put))
+            ended.append(failure_of(task, turn_counts.put))
         finally:
-            told.put(None)
+            turn_counts.put(None)
 
     # A generator can't be left in the midst of a turn, so that another thread plays.
     player = Thread(target=play, daemon=True)
     player.start()
     last = 0.0
-    while (turns := told.get()) is not None:
+    while (turns := turn_counts.get()) is not None:
         if time.monotonic() - last > _BETWEEN_TURNS_S:
             last = time.monotonic()
             yield turns

@@ -138,7 +138,7 @@ def _read(outcome: RunOutcome) -> RunFigures | RunOutcome:
         return figures_of(run)
     except Exception as error:
         # Whatever has become of its files, the other runs are reported.
-        return RunOutcome(run, f"It can't be read: {reason_of(error)}. Delete {run.folder}: then it is played anew.")
+        return RunOutcome(run, f"It can't be read: {reason_of(error)}. Delete {run.folder}: then it starts over.")
 
 
 def name_of(run: RunFigures) -> str:

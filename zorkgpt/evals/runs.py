@@ -39,7 +39,7 @@ _PREPARED = "prepared"
 _ENDINGS = (*FINAL_ENDINGS, "turn limit")
 """Endings after which an episode counts as played."""
 _IDENTITY = ("protocol", "seed", "ablation", "player", "models", "embeddings", "handicaps", "settings")
-"""What may not differ between the beginning of a run and its going on; the story is in the name of its folder."""
+"""Values that must not differ when a run is resumed; the story is in the name of its folder."""
 _OF_NO_EFFECT: Any = {
     "llm": True,
     "files": True,
@@ -49,12 +49,12 @@ _OF_NO_EFFECT: Any = {
     "orchestrator": {"max_turns_per_episode", "enable_state_export", "checkpoint_interval_turns"},
     "memory_deduplication": {"provider", "cache_embeddings", "batch_size"},
 }
-"""Settings that change nothing of the play, may differ when a run goes on (budgets), or are told by themselves."""
+"""Settings that don't affect play, may differ when a run is resumed (budgets), or are recorded elsewhere."""
 _PACKAGES = ("zorkgpt", "jericho", "numpy", "openai")
 
 
 class TurnCounter(Protocol):
-    """Is told how far a run is, and may raise to end it."""
+    """Follows the progress of a run, and may raise an error to end it."""
 
     def __call__(self, turns: int, /) -> None:
         """Record how many of the run's turns are over; those that an ended episode did not use are too."""
@@ -62,7 +62,7 @@ class TurnCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFiles:
-    """Where an episode lies."""
+    """The location of an episode's files."""
 
     workdir: Path
     number: int
@@ -76,13 +76,13 @@ class EpisodeFiles:
 
     @property
     def is_begun(self) -> bool:
-        """Whether there is a checkpoint to go on from."""
+        """Whether there is a checkpoint to resume from."""
         return (self.directory / CHECKPOINT).is_file()
 
 
 @dataclass(frozen=True)
 class EvaluationRun:
-    """What is played, and where it is kept."""
+    """What is played, and where its files are."""
 
     protocol: EvaluationProtocol
     game: Path
@@ -123,7 +123,7 @@ class EvaluationRun:
         return self.folder / (f"episode-{episode}" if alone else "episodes")
 
     def described(self) -> dict[str, Any]:
-        """Return what a report has to say of the run."""
+        """Return the description of the run for reports."""
         models = self.choice.models
         roles = {role.value: models.of(role).model for role in Role} if models else {}
         story = self.story.summary()
@@ -152,7 +152,7 @@ class EvaluationRun:
         return {f"{section}.{name}": value for section, some in changed.items() for name, value in some.items()}
 
     def recorded(self) -> dict[str, Any]:
-        """Return what was written down when the run began: the same, with the versions of then."""
+        """Return the description that was written when the run began, with the versions of that time."""
         path = self.folder / RUN_FILE
         begun: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else self.described()
         return begun
@@ -306,7 +306,7 @@ class EvaluationRun:
         except CheckpointError as error:
             raise EvaluationFailed(
                 f"Episode {episode} was cut short and can't go on now: {error} If that stays so, delete "
-                f"{self.folder}: then the run is played anew."
+                f"{self.folder}: then the run starts over."
             ) from None
         if end.reason not in _ENDINGS:
             raise EvaluationFailed(f"Episode {episode} ended ({end.reason}): {end.message}")

@@ -1,4 +1,4 @@
-"""Where the results of an evaluation are kept beside its folder: any store that fsspec knows, by its URL."""
+"""Copy the results of an evaluation to and from a store that fsspec supports."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ def shown_url(url: str) -> str:
 
 
 class ResultStore:
-    """A folder of a store, which is made like a folder of this machine.
+    """A folder of a store that mirrors a local folder.
 
     Args:
         url: Such as `s3://bucket/folder` or `file:///folder`. What a store has to know of its user is taken from
@@ -46,12 +46,12 @@ class ResultStore:
             self._files: Any
             self._files, self._root = fsspec.core.url_to_fs(url)
         except Exception as error:
-            # A URL may stand in what somebody else's library says of it.
+            # The message of a library may contain the URL.
             reason = shown_url(reason_of(error))
             raise ConfigurationError(f"--out {self.shown} can't be used: {reason}") from None
 
     def fetch(self, folder: Path) -> None:
-        """Bring what is stored and not in this folder.
+        """Download what is stored and not in this folder.
 
         Raises:
             FileError: If it can't be read.
@@ -61,7 +61,7 @@ class ResultStore:
             for name in stored:
                 relative = name[len(self._root.rstrip("/")) :].lstrip("/")
                 if not (relative.startswith("runs/") or relative in _RESULTS):
-                    # Somebody else's: the URL may name more than this evaluation's folder.
+                    # The URL may contain more than this evaluation.
                     continue
                 path = (folder / relative).resolve()
                 if not path.is_relative_to(folder.resolve()):
@@ -76,7 +76,7 @@ class ResultStore:
             raise FileError(f"{self.shown} can't be read: {shown_url(reason_of(error))}") from None
 
     def keep(self, root: Path, folder: Path) -> None:
-        """Store what has changed below a folder, under the names that it has below `root`.
+        """Upload what has changed below a folder, under its path relative to `root`.
 
         Raises:
             FileError: If it can't be written.

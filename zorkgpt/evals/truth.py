@@ -1,4 +1,4 @@
-"""Whether the memories that the player is shown are true of the world at that turn, by the object tree."""
+"""Judge by the object tree whether the memories that the player is shown are true at that turn."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -156,12 +156,12 @@ class _PriorMemory:
 
 
 class TruthRecorder:
-    """A watcher that writes down, for each turn, what the memories of the player's place are worth.
+    """A watcher that records for each turn whether the memories of the player's place are true.
 
-    The claims are held against the object tree while the episode is played: afterwards nobody could tell.
+    The claims are compared with the object tree during the episode, because its state is not kept.
 
     Args:
-        earlier: What was true of an earlier episode only, and was not when it began anew.
+        earlier: The memories that were true only in an earlier episode.
     """
 
     def __init__(self, earlier: frozenset["LocatedEphemeral"]) -> None:
@@ -368,7 +368,7 @@ def read_shown(directory: Path) -> Iterator[ShownMemories]:
 
 @dataclass(frozen=True, slots=True)
 class LocatedEphemeral:
-    """A memory that was true of an earlier episode only."""
+    """A memory that was true only in an earlier episode."""
 
     key: StatementKey
     memory: Memory = field(compare=False)
@@ -379,7 +379,7 @@ def located(place: PlaceKey, memory: Memory) -> LocatedEphemeral:
 
 
 def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
-    """Return what was true of an episode only, as it stood at the episode's end."""
+    """Return the memories that were true only in an episode, as of its end."""
     journal = Journal(sidecar(directory.parent.parent / "Memories.md"))
     return frozenset(
         located(place, memory)

@@ -17,7 +17,7 @@ from zorkgpt.runlog.episodes import last_end, read_events
 from zorkgpt.runlog.events import EpisodeStarted, Returned
 
 SAFE_TURNS = 5
-"""States within so many turns before a death are not archived."""
+"""States within this many turns before a death are not archived."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Archive:
     cells: dict[ObservedState, Cell] = field(default_factory=dict)
     episodes: int = 0
     verbatim_turns: int = 0
-    """Routes of up to so many turns are replayed word for word, which always leads to the same state."""
+    """Routes of up to this many turns are replayed verbatim, which always leads to the same state."""
     _failures: dict[int, ReplayFailures] = field(default_factory=dict)
     """Episode → the failures of replaying it."""
 

@@ -47,7 +47,7 @@ def _is_repeated(steps: Sequence[TrailStep], index: int) -> bool:
 
 
 MAX_SHORTENED_RETRIES = 1
-"""So often a shortened route that failed is tried again with other random numbers, before it is replayed verbatim."""
+"""How often a shortened route that failed is tried with other random numbers before it is replayed verbatim."""
 _IDLE = "look"
 
 
@@ -97,7 +97,7 @@ def route_along(trail: Trail, end: int, failures: ReplayFailures, verbatim_turns
     route gets other random numbers, and so does the same route with an idle command before it.
 
     Args:
-        verbatim_turns: Up to so many turns, nothing is left out.
+        verbatim_turns: Nothing is left out up to this many turns.
     """
     kept = _kept_indices(trail, end, failures, verbatim_turns)
     verbatim = end <= verbatim_turns or failures.verbatim_steps(end)

@@ -405,7 +405,7 @@ def as_llm(
 def _within(seconds: float, call: Callable[[], Result]) -> Result:
     """Return what the call returns, or raise what it raises.
 
-    A socket's own timeout starts anew with every byte, so a server that trickles would block the caller for ever.
+    A socket's own timeout restarts with every byte, so a slow server could block the caller forever.
 
     Raises:
         TimeoutError: If it took longer. It is left running in a thread that does not keep the process alive.

@@ -38,7 +38,7 @@ class Completion:
     truncated: bool = False
     """Whether the answer was cut off at `max_tokens`."""
     context_length: int | None = None
-    """The tokens that the model takes for prompt and answer together; None if its server has not told."""
+    """The tokens that the model takes for prompt and answer together; None if its server did not report it."""
 
 
 class LLM(Protocol):

@@ -41,7 +41,7 @@ class CallInProgress:
 
 
 class CurrentCall:
-    """A `CallObserver` that keeps the call in progress for whoever asks.
+    """A `CallObserver` that keeps the call in progress.
 
     Args:
         now: A monotonic clock, in seconds.

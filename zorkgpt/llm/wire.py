@@ -48,12 +48,12 @@ _OPENING = re.compile(rf"<({_TAGS})>", re.IGNORECASE)
 _CLOSING = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in _TAGS.split("|")}
 # Some chat templates open the block themselves, so that only its end is in the answer.
 _ONLY_CLOSED = re.compile(rf"\A(?P<thought>.*?)</(?:{_TAGS})>", re.DOTALL | re.IGNORECASE)
-# At the start of a line only: inside a JSON string the same letters are somebody's text.
+# At the start of a line only, because inside a JSON string these letters are text.
 _ONLY_OPENED = re.compile(rf"^[ \t]*<(?:{_TAGS})>(?P<thought>.*)\Z", re.DOTALL | re.IGNORECASE | re.MULTILINE)
 
 
 class AnswerForm(StrEnum):
-    """How the form of a typed answer is told to the server, the strictest way first."""
+    """How the form of a typed answer is sent to the server, the strictest way first."""
 
     JSON_SCHEMA = "json_schema"
     JSON_OBJECT_WITH_SCHEMA = "json_object with a schema"
@@ -85,7 +85,7 @@ class Dialect:
     stream: bool = True
     """Whether an answer comes in parts where that is asked for, with its tokens counted at the end."""
     context_length: int | None = None
-    """The tokens of prompt and answer together; None if the server has not told."""
+    """The tokens of prompt and answer together; None if the server did not report it."""
 
     def __str__(self) -> str:
         told = [f"typed answers by {self.form}"]

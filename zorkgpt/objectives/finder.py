@@ -125,7 +125,7 @@ def _number(named: int | str | None, seen: Mapping[int, str]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Everything that a finder is told."""
+    """Everything that a finder needs to know."""
 
     episode: int
     turn: int
@@ -141,7 +141,7 @@ class Situation:
     carried: Collection[int] = ()
     """Things that were carried in this episode."""
     untried: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """Room → known exits that nobody has tried; the nearest rooms first."""
+    """Room → untried exits; the nearest rooms first."""
     memories: tuple[str, ...] = ()
     """Memories of the places involved, a line each."""
     knowledge: tuple[str, ...] = ()

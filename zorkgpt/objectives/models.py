@@ -178,7 +178,7 @@ def describe(condition: Condition, rooms: Mapping[int, str], things: Mapping[int
 
 _MAX_EVIDENCE = 5
 _GIVEN_UP_FOR_GOOD = 3
-"""An objective that was abandoned in so many episodes and never reached is not opened again."""
+"""An objective that was abandoned in this many episodes and never reached is not opened again."""
 
 
 class ObjectiveStatus(StrEnum):

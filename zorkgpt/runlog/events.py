@@ -99,7 +99,7 @@ class LeftToTry:
     kind: ClassVar[str] = "left_to_try"
     episode: int
     places: dict[str, list[str]]
-    """Location → the most promising action that nobody has tried there, and its kind; [] if none is left."""
+    """Location → the most promising untried action there, and its kind; [] if none is left."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,7 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
 
 
 def is_quiet(index: EpisodeIndex) -> bool:
-    """Return whether nobody plays the episode; if that is not known, whether nothing was written for a while."""
+    """Return whether the episode is not being played; if unknown, whether nothing was written for a while."""
     played = index.is_played
     return index.age_s > _QUIET_S if played is None else not played
 

@@ -38,7 +38,7 @@ class AccessRules:
 
     hosts: frozenset[str] = LOOPBACK
     any_address: bool = False
-    """Whether any numeric address is accepted as Host: unlike a name, nobody else can control it."""
+    """Whether any numeric address is accepted as Host, because unlike a name it can't be redirected."""
     token: str | None = None
     """Needed for every answer; None if reading needs none."""
     edit_token: str | None = None

@@ -59,7 +59,7 @@ class MapTimeline:
                 self._learn(self.said, (step.after, direction), at)
 
     def _reach(self, step: MapStep, at: int) -> None:
-        """Note the way to a room that nobody was in before."""
+        """Record the way to a new room."""
         if step.void or step.before is None or step.after is None or step.after == step.before:
             return
         if at < self.rooms.get(step.after, at + 1):

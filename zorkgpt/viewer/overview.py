@@ -78,10 +78,10 @@ def _scored(index: EpisodeIndex, at: int) -> dict[str, Any]:
 
 def _used(calls: CallIndex) -> dict[str, Any]:
     """Return what the models took; None where no call tells it."""
-    told = {name: [call[name] for call in calls.calls if call[name] is not None] for name in _USED}
-    row: dict[str, Any] = {name: sum(values) if values else None for name, values in told.items()}
+    reported = {name: [call[name] for call in calls.calls if call[name] is not None] for name in _USED}
+    row: dict[str, Any] = {name: sum(values) if values else None for name, values in reported.items()}
     errors = sum(call["error"] is not None for call in calls.calls)
-    unpriced = len(calls.calls) - len(told["cost"])
+    unpriced = len(calls.calls) - len(reported["cost"])
     return row | {"calls": len(calls.calls), "errors": errors, "unpriced": unpriced}
 
 
