@@ -14,12 +14,7 @@ from game_interface.core.zmachine import ZMachine
 from game_interface.models import GrammarLine, GrammarToken, Language, Scene, TokenKind
 from tests.fixtures.scenes import HELD, LANGUAGE, NOUN, SCENE
 from tests.fixtures.stories import LIBRARY_STORY, bare_story, build
-from tests.fixtures.walkthrough import (
-    BUNDLED_SEED,
-    ZORK1_SEED,
-    get_bundled_walkthrough,
-    get_zork1_walkthrough,
-)
+from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.action_check import CONFIDENCE, PASSED, ValidationResult, check_action
 
 

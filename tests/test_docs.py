@@ -20,12 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BESIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 PAGES = sorted([*(ROOT / name for name in BESIDE), *(ROOT / "docs").rglob("*.md")])
-COMMANDS_TOO = (
-    "CONTRIBUTING.md",
-    "docs/games.md",
-    "docs/runs.md",
-    "docs/evaluation.md",
-)
+COMMANDS_TOO = ("CONTRIBUTING.md", "docs/games.md", "docs/runs.md", "docs/evaluation.md")
 SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x6") | dict.fromkeys(
     ("1-3", "1-5", "1-10", "11-20", "61-70"), "1"
 )

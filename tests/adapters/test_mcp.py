@@ -21,12 +21,6 @@ CART = "https://shop.example/cart?a=1"
 READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate", "reset"}
 
 
-@pytest.fixture
-def memory(tmp_path):
-    with AgentMemory.open(tmp_path / "Memories.md") as opened:
-        yield opened
-
-
 def ask(server, *questions):
     """The answers of a server to some questions of one client: each is asked with the client and the answers so far."""
 
@@ -178,9 +172,7 @@ def test_the_page_lists_the_tools(memory):
 @pytest.mark.slow
 def test_an_agent_starts_it_as_a_command(tmp_path):
     program = StdioServerParameters(
-        command=sys.executable,
-        args=[str(ROOT / "main.py"), "mcp", "--memories", str(tmp_path)],
-        env=environment(),
+        command=sys.executable, args=[str(ROOT / "main.py"), "mcp", "--memories", str(tmp_path)], env=environment()
     )
     _, recalled = ask(program, call("remember", place=5, text="A rug lies here."), call("recall", place=5))
     assert "A rug lies here." in text_of(recalled)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 
-import pytest
 from agents import Agent as OpenAIAgent
 from agents import RunContextWrapper
 from agents.tool_context import ToolContext
@@ -13,16 +12,9 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from zorkgpt.adapters.openai_agents import memory_instructions, memory_tools
 from zorkgpt.adapters.pydantic_ai import MemoryToolset
-from zorkgpt.memory.agent_memory import AgentMemory
 
 CART = "https://shop.example/cart"
 READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate", "reset"}
-
-
-@pytest.fixture
-def memory(tmp_path):
-    with AgentMemory.open(tmp_path / "Memories.md") as opened:
-        yield opened
 
 
 # The Agents SDK

@@ -102,10 +102,7 @@ def test_what_no_memory_uses_is_pruned(table, open_table):
     cache.prune([ROPE, LAMP])
     assert [
         text in VectorCache(HashingEmbeddings(), each) for each in (table, open_table()) for text in (DOOR, ROPE)
-    ] == [
-        False,
-        True,
-    ] * 2
+    ] == [False, True] * 2
 
 
 def test_a_rebuild_keeps_only_what_it_was_given(table, open_table):

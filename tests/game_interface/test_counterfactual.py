@@ -18,18 +18,6 @@ from tests.fixtures.walkthrough import (
 from zorkgpt.world.directions import DIRECTIONS
 
 
-@pytest.fixture(scope="module")
-def started_zork(zork1):
-    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
-        yield game
-
-
-@pytest.fixture
-def zork(started_zork):
-    started_zork.reset()
-    return started_zork
-
-
 @pytest.fixture
 def bundled(bundled_story):
     with JerichoInterface(bundled_story) as game:

@@ -13,18 +13,6 @@ from tests.fixtures.walkthrough import ZORK1_SEED, get_walkthrough_slice, get_wa
 from zorkgpt.errors import ConfigurationError, GameClosed, InterpreterError, StateError
 
 
-@pytest.fixture(scope="module")
-def started_zork(zork1):
-    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
-        yield game
-
-
-@pytest.fixture
-def zork(started_zork):
-    started_zork.reset()
-    return started_zork
-
-
 @pytest.fixture(scope="session")
 def library_story(inform, tmp_path_factory):
     return build(inform, tmp_path_factory.mktemp("library"), LIBRARY_STORY, 5)

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 
 from tests.fixtures.knowledge import lines
-from zorkgpt.knowledge.line import (
-    KnowledgeLine,
-    KnowledgeSection,
-    parse_line,
-    render_line,
-    section_of,
-)
+from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection, parse_line, render_line, section_of
 
 LINE = KnowledgeLine(KnowledgeSection.DANGERS, "The dark bites.", 2, 14, 20, borne_out=3)
 

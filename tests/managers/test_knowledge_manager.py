@@ -326,12 +326,7 @@ def test_a_solution_outlives_a_refusal_in_another_state_and_a_second_try(tmp_pat
             run.play_episode()
     solutions = [line for line in knowledge(tmp_path).lines if line.section is KnowledgeSection.PUZZLES]
     assert [(line.text, line.borne_out, line.contradicted, line.struck) for line in solutions] == [
-        (
-            "“open window” at Back Garden (43) scores 2 points, after “examine window”.",
-            1,
-            0,
-            False,
-        ),
+        ("“open window” at Back Garden (43) scores 2 points, after “examine window”.", 1, 0, False),
         (
             "“south” at Back Garden (43) scores 5 points and leads to Kitchen (65), after “examine window” and "
             "“open window”.",

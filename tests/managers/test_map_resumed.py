@@ -15,6 +15,23 @@ def a_manager(workdir: Path, episode: int) -> MapManager:
     return MapManager(logging.getLogger("test"), config, GameState(episode_id=episode))
 
 
+def begun(workdir: Path, episode: int, last: int) -> MapManager:
+    """A manager that has saved this many turns of a new episode."""
+    manager = a_manager(workdir, episode)
+    manager.reset()
+    turns(manager, episode, 1, last)
+    manager.save_map_state()
+    return manager
+
+
+def resumed(workdir: Path, episode: int, last: int) -> MapManager:
+    """A manager that resumes an episode and processes its turns up to this one."""
+    manager = a_manager(workdir, episode)
+    manager.resume()
+    turns(manager, episode, 1, last)
+    return manager
+
+
 def walked(episode: int, turn: int) -> TurnRecord:
     """Every odd turn north, every even one back."""
     here, there = Location(1, "Hall"), Location(2, "Yard")
@@ -35,48 +52,22 @@ def walks(manager: MapManager) -> tuple[int, int]:
 
 
 def test_turns_that_the_file_contains_are_not_learned_twice(tmp_path):
-    killed = a_manager(tmp_path, 1)
-    killed.reset()
-    turns(killed, 1, 1, 6)
-    killed.save_map_state()
+    killed = begun(tmp_path, 1, 6)
     turns(killed, 1, 7, 9)
-    goes_on = a_manager(tmp_path, 1)
-    goes_on.resume()
-    turns(goes_on, 1, 1, 10)
-    assert walks(goes_on) == (5, 5)
+    assert walks(resumed(tmp_path, 1, 10)) == (5, 5)
 
 
 def test_what_another_process_has_learned_meanwhile_stays_counted_once(tmp_path):
-    other = a_manager(tmp_path, 2)
-    other.reset()
-    turns(other, 2, 1, 2)
-    other.save_map_state()
-    killed = a_manager(tmp_path, 1)
-    killed.reset()
-    turns(killed, 1, 1, 4)
-    killed.save_map_state()
-    turns(other, 2, 3, 8)
-    other.save_map_state()
-    turns(killed, 1, 5, 8)
-    killed.save_map_state()
+    other = begun(tmp_path, 2, 2)
+    killed = begun(tmp_path, 1, 4)
+    for manager, episode, first in ((other, 2, 3), (killed, 1, 5)):
+        turns(manager, episode, first, 8)
+        manager.save_map_state()
     for episode in (1, 2):
-        goes_on = a_manager(tmp_path, episode)
-        goes_on.resume()
-        turns(goes_on, episode, 1, 8)
-        assert walks(goes_on) == (8, 8)
+        assert walks(resumed(tmp_path, episode, 8)) == (8, 8)
 
 
 def test_a_number_that_is_used_again_is_another_episode(tmp_path):
-    first = a_manager(tmp_path, 1)
-    first.reset()
-    turns(first, 1, 1, 4)
-    first.save_map_state()
-    again = a_manager(tmp_path, 1)
-    again.reset()
-    turns(again, 1, 1, 2)
-    assert walks(again) == (3, 3)
-    again.save_map_state()
-    goes_on = a_manager(tmp_path, 1)
-    goes_on.resume()
-    turns(goes_on, 1, 1, 4)
-    assert walks(goes_on) == (4, 4)
+    begun(tmp_path, 1, 4)
+    assert walks(begun(tmp_path, 1, 2)) == (3, 3)
+    assert walks(resumed(tmp_path, 1, 4)) == (4, 4)

@@ -10,11 +10,7 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.runs import a_walkthrough
-from tests.fixtures.walkthrough import (
-    BUNDLED_SEED,
-    bundled_story_path,
-    get_bundled_walkthrough,
-)
+from tests.fixtures.walkthrough import BUNDLED_SEED, bundled_story_path, get_bundled_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.runlog.episodes import read_episode

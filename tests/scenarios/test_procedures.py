@@ -4,17 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fixtures.scenarios import (
-    GARDEN,
-    INTO_THE_HOUSE,
-    LANDING,
-    Model,
-    kept,
-    lesson,
-    places_of,
-    play,
-    story,
-)
+from tests.fixtures.scenarios import GARDEN, INTO_THE_HOUSE, LANDING, Model, kept, lesson, places_of, play, story
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 
 WAY_IN = lesson("Way into the house", "Examine the window, then open it, then go south.", "permanent", "SUCCESS")

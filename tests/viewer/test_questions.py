@@ -59,10 +59,7 @@ QUESTIONS = {
         [],
         lambda page: expect(page.locator("#overview .summary")).to_contain_text("20 of 50"),
     ),
-    "Did it learn from episode to episode?": (
-        [],
-        lambda page: expect(page.locator(".learning a")).to_have_count(4),
-    ),
+    "Did it learn from episode to episode?": ([], lambda page: expect(page.locator(".learning a")).to_have_count(4)),
     "Where did the points come from?": (
         ["#overview .points a:first-child"],
         lambda page: expect(page.locator("article[aria-current]")).to_contain_text("take lamp"),

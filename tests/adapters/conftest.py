@@ -1,0 +1,11 @@
+"""A memory for the adapters to serve."""
+
+import pytest
+
+from zorkgpt.memory.agent_memory import AgentMemory
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with AgentMemory.open(tmp_path / "Memories.md") as opened:
+        yield opened
