@@ -46,7 +46,7 @@ class SavedEpisode:
             if was != now:
                 raise CheckpointError(f"Episode {episode} was begun with {option} {was}, not {now}.")
         if run.remember and "memory" not in self.checkpoint.snapshots:
-            raise CheckpointError(f"Episode {episode} can't be resumed without its memory. Start a new episode.")
+            raise CheckpointError(f"Episode {episode} can't go on: its memory is missing. Start a new episode.")
 
     @property
     def played(self) -> list[TurnRecord]:
