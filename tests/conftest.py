@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 from game_interface.story import INFRASTRUCTURE
 from tests.fixtures.stores import DatabaseHome, FileHome, Home, PostgresHome, empty_schema, start_postgres
+from tests.fixtures.wheel import built_wheel
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("default", deadline=None)
@@ -51,6 +53,17 @@ def zork1() -> Path:
 def bundled_story() -> Path:
     """The story that comes with the project."""
     return next(path for path in sorted((INFRASTRUCTURE / "games").glob("*.z[1-8]")))
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as a wheel, built once for all processes of the tests."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with FileLock(folder / "dist.lock"):
+        built = next((folder / "dist").glob("*.whl"), None)
+        return built or built_wheel(folder / "dist")
 
 
 @pytest.fixture(scope="session")

@@ -3,17 +3,16 @@
 import re
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from tests.fixtures.chat_server import Answer, ChatServer
-from tests.fixtures.wheel import ROOT, built_wheel, clean_environment
+from tests.fixtures.wheel import ROOT, clean_environment
 
 PAGES = sorted((ROOT / "docs" / "ten-minutes").glob("*.md"))
 REAL_SERVER = "http://localhost:11434/v1"
 IN_A_CHECKOUT = "\n## In a checkout\n"
-MOST_TURNS = 40
+MOST_TURNS = 20
 """Replaces the limits of the pages, so that episodes end soon."""
 
 _STEP = re.compile(
@@ -46,18 +45,13 @@ def without_numbers(text: str) -> str:
     return re.sub(r"\d+(\.\d+)?", "#", text)
 
 
-@pytest.fixture(scope="module")
-def dist(tmp_path_factory) -> Path:
-    return built_wheel(tmp_path_factory.mktemp("dist"))
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_page_works_from_the_wheel_alone(page, dist, tmp_path):
+def test_the_page_works_from_the_wheel_alone(page, wheel, tmp_path):
     folder = tmp_path / "empty"
     folder.mkdir()
-    (folder / "dist").symlink_to(dist.parent)
+    (folder / "dist").symlink_to(wheel.parent)
     text = page.read_text(encoding="utf-8").partition(IN_A_CHECKOUT)[0]
     text = text.replace("--max-turns 100", f"--max-turns {MOST_TURNS}")
     environment = clean_environment(tmp_path) | {"ZORKGPT_ORCHESTRATOR__MAX_TURNS_PER_EPISODE": str(MOST_TURNS)}

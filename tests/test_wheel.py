@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.chat_server import Answer, ChatServer, Request
-from tests.fixtures.wheel import ROOT, built_wheel, clean_environment
+from tests.fixtures.wheel import ROOT, clean_environment
 from tests.test_docs import blocks
 
 pytestmark = pytest.mark.slow
@@ -127,11 +127,6 @@ def use(world: World) -> list[SearchResult]:
 async def use_without_waiting(memory: AsyncMemory) -> str:
     return await asyncio.create_task(memory.recall(5))
 """
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    return built_wheel(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,13 @@
 """Memories that a person corrects, pins and vetoes on the page."""
 
 import json
-import multiprocessing
 import re
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.fixtures.forks import FORKS
 from tests.fixtures.viewer import client, served, started, turn, write_log
 from zorkgpt import Memory, SimpleMemoryManager
 from zorkgpt.viewer.app import LONGEST_BYTES
@@ -120,7 +120,7 @@ def _add(path) -> None:
 
 
 def test_editing_in_the_browser_while_another_process_adds(workdir, open_page):
-    adding = multiprocessing.get_context("spawn").Process(target=_add, args=(workdir / "Memories.md",))
+    adding = FORKS.Process(target=_add, args=(workdir / "Memories.md",))
     with served(workdir, "--edit") as address:
         assert re.search(r"#token=[\w-]{20,}$", address)
         page = open_page(address)
