@@ -184,7 +184,8 @@ def test_a_server_that_sends_only_web_pages_ends_the_episode_resumable(play, tmp
 
 
 @pytest.mark.parametrize("failure", [None, Status(401, f"wrong key {KEY}"), Status(500, f"Bearer {KEY}")], ids=str)
-def test_the_key_is_in_nothing_that_a_run_prints_or_leaves_behind(play, tmp_path, failure, caplog):
+def test_the_key_is_in_nothing_that_a_run_prints_or_leaves_behind(play, tmp_path, failure, caplog, monkeypatch):
+    monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
     caplog.set_level(logging.DEBUG)
     with ChatServer(lambda request: failure if failure and len(server.requests) > 2 else reply(request)) as server:
         _, out, err = play(server)
