@@ -126,7 +126,7 @@ class MemoryWriter:
         joins = self.deduplicator is not None and self.deduplicator.joins(location_id, memory, decision)
         if not joins and self._is_forbidden_in_words(location_id, memory):
             return ""
-        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
             self.note_name(location_id, name)
             if joins:
                 turn = TurnSpan.parse(memory.turns).last_number
@@ -155,7 +155,7 @@ class MemoryWriter:
         if not self.refresh() or self._is_forbidden_in_words(location_id, new):
             return False
         is_lasting = new.persistence.outlives_episode
-        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
             self.note_name(location_id, name)
             olds = [old for title in titles if (old := _titled(draft, location_id, title, new.persistence))]
             if self._is_settled_by_person(location_id, olds):
@@ -171,10 +171,10 @@ class MemoryWriter:
                 self._refuse(location_id, lasting[0], new)
                 return False
             else:
-                draft.add(location_id, self.name_of(location_id), new)
+                draft.add(location_id, name, new)
             for old in olds:
-                if not old.persistence.outlives_episode and old in draft.book.ephemeral.get(location_id, ()):
-                    draft.supersede(location_id, old, new.title, turn, name=self.name_of(location_id))
+                if old in _ephemeral(draft, location_id):
+                    draft.supersede(location_id, old, new.title, turn)
             return True
         return False
 
@@ -212,43 +212,43 @@ class MemoryWriter:
             self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
             return False
         is_lasting = found.persistence.outlives_episode
-        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
             old = _titled(draft, location_id, title, Persistence.PERMANENT)
             if old is None or self._is_settled_by_person(location_id, [old]):
                 return False
-            draft.invalidate(location_id, old, reason, turn, name=self.name_of(location_id))
+            draft.invalidate(location_id, old, reason, turn)
             return True
         return False
 
     def invalidate_ephemeral(self, location_id: PlaceKey, memory: Memory, reason: str, turn: int | None) -> None:
         """Mark this ephemeral memory as no longer true."""
-        with self.store.guard, self._changing(lasting=False) as draft:
-            draft.invalidate(location_id, memory, reason, turn, name=self.name_of(location_id))
+        with self._changing(lasting=False) as draft:
+            draft.invalidate(location_id, memory, reason, turn)
 
     def replace_ephemeral(self, location_id: PlaceKey, old: Memory, new: Memory) -> None:
         """Replace this ephemeral memory by another one."""
-        with self.store.guard, self._changing(lasting=False) as draft:
-            draft.replace(location_id, old, new, "edited", name=self.name_of(location_id))
+        with self._changing(lasting=False) as draft:
+            draft.replace(location_id, old, new, "edited")
 
     def remove(self, location_id: PlaceKey, wanted: MemoryId, reason: str | None = None) -> bool:
         """Remove a memory. False if nothing was changed."""
         is_lasting = not any(memory_id(location_id, one) == wanted for one in self.ephemeral.get(location_id, ()))
-        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
             found = [one for one in draft.book.memories(location_id) if memory_id(location_id, one) == wanted]
             if not found or self._is_settled_by_person(location_id, found[-1:]):
                 return False
-            draft.remove(location_id, found[-1], reason, name=self.name_of(location_id))
+            draft.remove(location_id, found[-1], reason)
             return True
         return False
 
     def seen_again(self, location_id: PlaceKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Count one more observation of a stored memory. The same turn of the same episode counts once."""
         is_lasting = memory.persistence.outlives_episode
-        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
             known = known_again(draft.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
             if known is None:
                 return False
-            draft.see_again(location_id, known, turn, episode, name=self.name_of(location_id))
+            draft.see_again(location_id, known, turn, episode)
             return True
         return False
 
@@ -276,23 +276,23 @@ class MemoryWriter:
     def resolve_conflict(self, location_id: PlaceKey, old: Memory, new: Memory, reason: str, turn: int | None) -> bool:
         """Supersede one of two contradicting memories by the other. False if nothing was changed."""
         is_lasting = old.persistence.outlives_episode
-        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
             known = known_again(draft.memories(location_id), old) if is_lasting else old
             if known is None or self._is_settled_by_person(location_id, [known]):
                 return False
-            draft.supersede(location_id, known, new.title, turn, reason, name=self.name_of(location_id))
+            draft.supersede(location_id, known, new.title, turn, reason)
             return True
         return False
 
     def qualify(self, location_id: PlaceKey, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
         """Note in which state a memory holds. False if nothing was changed."""
         is_lasting = memory.persistence.outlives_episode
-        with self.store.guard, self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
             known = known_again(draft.memories(location_id), memory) if is_lasting else memory
             if known is None or known.when == when or self._is_settled_by_person(location_id, [known]):
                 return False
             qualified = replace(known, when=when)
-            draft.replace(location_id, known, qualified, "qualified", reason, name=self.name_of(location_id))
+            draft.replace(location_id, known, qualified, "qualified", reason)
             return True
         return False
 
@@ -300,11 +300,13 @@ class MemoryWriter:
         """Merge duplicates, each place in one write, and return how many were merged."""
         from zorkgpt.memory.dedup.consolidation import merge
 
-        made = 0
+        total = 0
         for location_id in dict.fromkeys(each.location_id for each in merges):
-            with self.store.guard, self._failures_reported(), self._changing(lasting=True) as draft:
-                made += merge(draft, [each for each in merges if each.location_id == location_id])
-        return made
+            made = 0
+            with self._failures_reported(), self._changing(lasting=True) as draft:
+                made = merge(draft, [each for each in merges if each.location_id == location_id])
+            total += made if self.last_error is None else 0
+        return total
 
     def state_when_learned(self, location_id: PlaceKey, memory: Memory) -> tuple[Claim, ...]:
         """Return in which state the action was taken that taught it; () where that is not known."""
@@ -355,26 +357,27 @@ class MemoryWriter:
         Raises:
             MemoryStoreError: If the store can't be read or written.
         """
-        if not lasting:
-            draft = Draft(self.book)
-            yield draft
-            self._journal(draft.changes)
-        else:
-            with self.store.transaction(turn_stamp=self._stamp()) as draft:
-                draft.start = draft.book = replace(draft.book, ephemeral=self.ephemeral)
-                # A change in an episode that the place does not list yet would count as a visit of its own.
-                self._visits.count_in(draft)
-                begun = draft.book
+        with self.store.guard:
+            if lasting:
+                with self.store.transaction(turn_stamp=self._stamp()) as draft:
+                    draft.begin(replace(draft.book, ephemeral=self.ephemeral), self.names)
+                    # A change in an episode that the place does not list yet would count as a visit of its own.
+                    self._visits.count_in(draft)
+                    begun = draft.book
+                    yield draft
+                    trials = 0
+                    if draft.book is begun and not counts_only:
+                        draft.discard()
+                    else:
+                        trials = self.evidence.count_in(draft)
+                if draft.is_changed or counts_only:
+                    self.evidence.written(trials)
+                    self._visits.written(draft.document)
+            else:
+                draft = Draft(self.book, self.names)
                 yield draft
-                trials = 0
-                if draft.book is begun and not counts_only:
-                    draft.discard()
-                else:
-                    trials = self.evidence.count_in(draft)
-            if draft.is_changed or counts_only:
-                self.evidence.written(trials)
-                self._visits.written(draft.document)
-        self.ephemeral = dict(draft.book.ephemeral)
+                self._journal(draft.changes)
+            self.ephemeral = dict(draft.book.ephemeral)
         for change in draft.changes:
             if change.kind != "credited":
                 self._tell(change, draft)
@@ -404,7 +407,7 @@ class MemoryWriter:
             self._is_note_lost = True
 
     def _write_counts(self) -> None:
-        with self.store.guard, self._failures_reported(), self._changing(lasting=True, counts_only=True):
+        with self._failures_reported(), self._changing(lasting=True, counts_only=True):
             pass
 
     def count_evidence(self) -> None:
@@ -527,15 +530,14 @@ class MemoryWriter:
     ) -> None:
         for old in _ephemeral(draft, location_id):
             if is_current(old) and same_words(old, memory):
-                draft.supersede(location_id, old, memory.title, turn, name=self.name_of(location_id))
+                draft.supersede(location_id, old, memory.title, turn)
 
     def _add_ephemeral(self, draft: Draft, location_id: PlaceKey, memory: Memory) -> None:
         known = known_again(_ephemeral(draft, location_id), memory) if is_current(memory) else None
-        name = self.name_of(location_id)
         if known is None:
-            draft.add(location_id, name, memory)
+            draft.add(location_id, self.name_of(location_id), memory)
         else:
-            draft.see_again(location_id, known, memory.turns, memory.episode, name=name)
+            draft.see_again(location_id, known, memory.turns, memory.episode)
 
     def _vetoed(self, location_id: PlaceKey) -> list[Memory]:
         with self.store.guard:

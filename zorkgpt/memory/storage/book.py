@@ -148,11 +148,20 @@ class Draft:
         trials: The trials that the changes count.
     """
 
-    def __init__(self, book: MemoryBook) -> None:
-        self.start = self.book = book
+    def __init__(self, book: MemoryBook, names: Mapping[PlaceKey, str] | None = None) -> None:
+        """
+        Args:
+            names: The names of places without a section, for the journal.
+        """
+        self.begin(book, names or {})
         self.steps: list[Step] = []
         self.trials: tuple[Trial, ...] = ()
         self._is_rewritten = False
+
+    def begin(self, book: MemoryBook, names: Mapping[PlaceKey, str]) -> None:
+        """Begin with this book."""
+        self.start = self.book = book
+        self._names = names
 
     @property
     def document(self) -> Document:
@@ -178,8 +187,8 @@ class Draft:
         return next((section.episodes for section in self.document.sections_of(place)), ())
 
     def name(self, place: PlaceKey) -> str:
-        """Return the name of a place in the file; "" if it has none."""
-        return next((section.name for section in self.document.sections_of(place)), "")
+        """Return the name of a place; "" if it has none."""
+        return next((section.name for section in self.document.sections_of(place)), "") or self._names.get(place, "")
 
     def apply(self, *steps: Step) -> None:
         """Apply steps to the book."""
@@ -250,16 +259,11 @@ class Draft:
         reason: str | None = None,
         *,
         other: Memory | None = None,
-        name: str = "",
     ) -> Memory:
-        """Replace a memory at its position under its id, and return the new one as stored.
-
-        Args:
-            name: The name of a place without a section.
-        """
+        """Replace a memory at its position under its id, and return the new one as stored."""
         kept_id = memory_id(place, old)
         new = as_read(replace(new, id="" if kept_id == id_of_title(place, new.title) else kept_id))
-        self.apply(Change(kind, place, self.name(place) or name, old, new, reason, other))
+        self.apply(Change(kind, place, self.name(place), old, new, reason, other))
         return new
 
     def see_again(
@@ -272,12 +276,11 @@ class Draft:
         kind: ChangeKind = "seen again",
         reason: str | None = None,
         other: Memory | None = None,
-        name: str = "",
     ) -> Memory:
         """Count one more observation of a memory. The same turn of the same episode counts once."""
         episodes = self.episodes(place) if known.persistence.outlives_episode else (episode,)
         new = observed(known, turn, episode, episodes)
-        return known if new is known else self.replace(place, known, new, kind, reason, other=other, name=name)
+        return known if new is known else self.replace(place, known, new, kind, reason, other=other)
 
     def supersede(
         self,
@@ -288,7 +291,6 @@ class Draft:
         reason: str | None = None,
         *,
         other: Memory | None = None,
-        name: str = "",
     ) -> None:
         """Mark a memory as replaced by the one of this title."""
         after = replace(
@@ -298,15 +300,15 @@ class Draft:
             superseded_at_turn=turn,
             invalidation_reason=None if reason is None else one_line(reason),
         )
-        self.replace(place, old, after, "superseded", reason, other=other, name=name)
+        self.replace(place, old, after, "superseded", reason, other=other)
 
-    def invalidate(self, place: PlaceKey, old: Memory, reason: str, turn: int | None, *, name: str = "") -> None:
+    def invalidate(self, place: PlaceKey, old: Memory, reason: str, turn: int | None) -> None:
         """Mark a memory as wrong."""
-        self.replace(place, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason), name=name)
+        self.replace(place, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason))
 
-    def remove(self, place: PlaceKey, old: Memory, reason: str | None = None, *, name: str = "") -> None:
+    def remove(self, place: PlaceKey, old: Memory, reason: str | None = None) -> None:
         """Remove a memory."""
-        self.apply(Change("removed", place, self.name(place) or name, old, None, reason))
+        self.apply(Change("removed", place, self.name(place), old, None, reason))
 
     def count_visits(self, place: PlaceKey, episodes: tuple[int | str, ...]) -> None:
         """Count visits of a place that has a section."""
