@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.memory import memory
-from tests.fixtures.stores import FileHome, Home
+from tests.fixtures.stores import Home
 from zorkgpt.files import AtomicFile
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.markdown import sidecar
@@ -89,9 +89,7 @@ def test_in_no_store_is_anything_undone_once_others_wrote(home, when):
         marked.memory.add_memory(5, "Hall", memory("Ours again"))
     now = marked.contents()
     with home.open() as later:
-        is_file = isinstance(home, FileHome)
-        table, column = ("zorkgpt_undo", "content") if is_file else ("zorkgpt_undo_sections", "data")
-        assert later.store.database.rows(f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL") == []
+        assert later.store.database.rows("SELECT data FROM zorkgpt_undo_parts WHERE data IS NOT NULL") == []
     assert not marked.put_back()
     assert marked.contents() == now
 

@@ -7,13 +7,12 @@ hand.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from logging import INFO, WARNING
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import uuid4
+from typing import TYPE_CHECKING, NamedTuple
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, AtomicFile, Disk, Recovery, Stamp, recover
@@ -27,6 +26,7 @@ from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     SCHEMA,
+    UNDO_SCHEMA,
     VECTORS_SCHEMA,
     Journal,
     JudgmentTable,
@@ -34,6 +34,7 @@ from zorkgpt.memory.storage.tables import (
     delete_vectors,
     discard,
 )
+from zorkgpt.memory.storage.undo import Undo
 from zorkgpt.memory.storage.word_index import WordIndex
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 _ATTEMPTS = 5
+_WHOLE_FILE = 0
+"""The position of the only part that can be put back."""
 _KIND = 0x5A6A
 _LARGE = 1_000_000
 """Bytes from which a file is large: about what editors and hosts of repositories still show."""
@@ -52,6 +55,7 @@ _CONFLICT = "'<<<<<<< "
 
 _SCHEMA = (
     SCHEMA
+    + UNDO_SCHEMA
     + VECTORS_SCHEMA
     + """
 CREATE TABLE IF NOT EXISTS zorkgpt_file (
@@ -60,15 +64,6 @@ CREATE TABLE IF NOT EXISTS zorkgpt_file (
     before text NOT NULL,
     journal integer NOT NULL,
     trials integer NOT NULL
-);
-CREATE TABLE IF NOT EXISTS zorkgpt_undo (
-    writer text PRIMARY KEY,
-    number integer NOT NULL,
-    content blob,
-    digest text NOT NULL,
-    journal integer NOT NULL,
-    trials integer NOT NULL,
-    is_ours integer NOT NULL
 );
 """
 )
@@ -85,20 +80,6 @@ class _FileState(NamedTuple):
     """The last position of the journal before that change."""
     trials: int
     """The last trial before that change."""
-
-
-class _Undo(NamedTuple):
-    """What the file was when a writer first changed it after a checkpoint."""
-
-    number: int
-    """The checkpoint."""
-    content: bytes | None
-    """None if there was no file."""
-    digest: str
-    journal: int
-    trials: int
-    is_ours: int
-    """0 if somebody else has changed the file since."""
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
@@ -139,9 +120,7 @@ class MarkdownStore:
         self._is_large = False
         """Whether it was logged that the file is large."""
         self._edits = PersonEdits(self.journal)
-        self._writer = uuid4().hex
-        self._checkpoint: int | None = None
-        """The checkpoint after which nothing was written yet; None if nothing is to be undone."""
+        self._undo = Undo(self)
         self._load()
 
     @property
@@ -188,7 +167,7 @@ class MarkdownStore:
 
     def restorer(self) -> Restorer:
         """Return an object that undoes changes since a checkpoint."""
-        return _MarkdownRestorer(self)
+        return self._undo
 
     def erase(self, clean: Callable[[str], str]) -> None:
         """Replace every JSON text beside the file by what `clean` returns; "" deletes it. Leaves no trace on disk.
@@ -200,7 +179,7 @@ class MarkdownStore:
             self.trials.clean(clean)
             self.judgments.clear()
             delete_vectors(self.database)
-            self.database.put("DELETE FROM zorkgpt_undo WHERE writer != %s", [("",)])
+            self._undo.forget_all()
             self.index.delete()
         self.database.shrink()
 
@@ -312,7 +291,7 @@ class MarkdownStore:
         stamp = self._seen[0] if self._seen is not None else ()
         with self.database.change():
             self._begin_journal()
-            self._keep_for_undo()
+            self._undo.keep({_WHOLE_FILE: render(self._document) if self._digest else None})
             self._note_file(digest_of(data))
             self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
             self.trials.append(draft.trials)
@@ -349,15 +328,16 @@ class MarkdownStore:
             # A kill or an error came before the file was replaced.
             self._discard(state.journal, state.trials)
             return
-        for undo in self._undo_rows("digest = %s AND is_ours = 1", self._digest):
-            # A kill came right after the file was put back to a checkpoint.
-            self._discard(undo.journal, undo.trials)
-            return
+        for content, journal, trials in self._undo.kept():
+            if digest_of(content) == self._digest:
+                # A kill came right after the file was put back to a checkpoint.
+                self._discard(journal, trials)
+                return
         changes = differences(self.journal.lasting(), self._document)
         with self.database.change():
             self._note_file(self._digest)
             self.journal.append(changes, source=source)
-            self._drop_foreign_undo("")
+            self._undo.invalidate()
         self._edits.mark(self._document)
         log.info("journal brought up to the file", extra={"changes": len(changes), "source": source})
 
@@ -372,57 +352,19 @@ class MarkdownStore:
         ends = "(SELECT coalesce(max(id), 0) FROM zorkgpt_journal), (SELECT coalesce(max(id), 0) FROM zorkgpt_trials)"
         self.database.put(f"INSERT OR REPLACE INTO zorkgpt_file VALUES (1, %s, %s, {ends})", [(digest, self._digest)])
 
-    def _discard(self, journal: int, trials: int, judgments: int | None = None) -> None:
+    def _discard(self, journal: int, trials: int) -> None:
         """Delete what was journaled after these positions: the file does not say it."""
         with self.database.change():
-            discard(self.database, journal=journal, trials=trials, judgments=judgments)
+            discard(self.database, journal=journal, trials=trials)
             self._note_file(self._digest)
 
     def _file_state(self) -> _FileState | None:
         found = self.database.rows("SELECT digest, before, journal, trials FROM zorkgpt_file")
         return _FileState(*found[0]) if found else None
 
-    # Undoing what was written since a checkpoint
-
-    def begin_undo(self, number: int) -> None:
-        """Keep from now on what is needed to return to the checkpoint of this number."""
-        self.end_undo()
-        self._checkpoint = number
-
-    def end_undo(self) -> None:
-        """Drop what was kept to return to a checkpoint."""
-        self._checkpoint = None
-        if self._undo_rows("writer = %s", self._writer):
-            self.database.put("DELETE FROM zorkgpt_undo WHERE writer = %s", [(self._writer,)])
-
-    def undo_point(self, number: int) -> dict[str, Any]:
-        """Return what a checkpoint keeps of the memory."""
-        judgments = self.judgments.size()
-        return {"number": number, "writer": self._writer, "judgments": judgments}
-
-    def undo_since(self, number: int, writer: str, judgments: int) -> bool:
-        """Undo what a writer has written since a checkpoint. False if others wrote too, and nothing was undone.
-
-        Raises:
-            MemoryStoreError: Something can't be read or written; calling again goes on from there.
-        """
-        with self.guard, self.file.locked():
-            self._catch_up()
-            # From here on this process goes on as that writer: it may be killed before the next checkpoint.
-            self._writer = writer
-            found = self._undo_rows("writer = %s", writer)
-            if not found or found[0].number != number:
-                # The file was not written since.
-                discard(self.database, judgments=judgments)
-                return True
-            undo = found[0]
-            if undo.is_ours:
-                self._put_back(undo.content)
-                self._discard(undo.journal, undo.trials, judgments)
-            self.database.put("DELETE FROM zorkgpt_undo WHERE writer = %s", [(writer,)])
-            return bool(undo.is_ours)
-
-    def _put_back(self, content: bytes | None) -> None:
+    def put_back(self, parts: Mapping[int, bytes | None]) -> None:
+        """Restore the file. None deletes it."""
+        content = parts[_WHOLE_FILE]
         if digest_of(content) != self._digest:
             if content is None:
                 self.file.remove()
@@ -433,51 +375,9 @@ class MarkdownStore:
         self._reread()
         self._unreconciled = False
 
-    def _keep_for_undo(self) -> None:
-        """Keep the file as it is before the first change after a checkpoint, and note that others' files change."""
-        self._drop_foreign_undo(self._writer)
-        if self._checkpoint is None:
-            return
-        content = render(self._document) if self._digest else None
-        ends = self.journal.size(), self.trials.size()
-        row = (self._writer, self._checkpoint, content, self._digest, *ends, 1)
-        self.database.put("INSERT OR REPLACE INTO zorkgpt_undo VALUES (%s, %s, %s, %s, %s, %s, %s)", [row])
-        self._checkpoint = None
-
-    def _drop_foreign_undo(self, writer: str) -> None:
-        """Drop what other writers have kept: they can't undo anything once the file changes."""
-        query = "UPDATE zorkgpt_undo SET is_ours = 0, content = NULL WHERE writer != %s AND is_ours = 1"
-        self.database.put(query, [(writer,)])
-
-    def _undo_rows(self, condition: str, value: str) -> list[_Undo]:
-        columns = ", ".join(_Undo._fields)
-        query = f"SELECT {columns} FROM zorkgpt_undo WHERE {condition}"
-        return [_Undo(*row) for row in self.database.rows(query, [value])]
-
-
-class _MarkdownRestorer:
-    """Undoes what was written to a Markdown store since a checkpoint."""
-
-    def __init__(self, store: MarkdownStore) -> None:
-        self._store = store
-        self.name = store.path.name
-
-    def restore_point(self, number: int) -> dict[str, Any]:
-        """Return what a checkpoint that is about to be written keeps of the memory."""
-        return self._store.undo_point(number)
-
-    def begin(self, folder: Path, number: int) -> None:
-        """Keep from now on what is needed to return to the checkpoint of this number."""
-        self._store.begin_undo(number)
-
-    def end(self, *, remove: bool) -> None:
-        """Stop keeping it."""
-        if remove:
-            self._store.end_undo()
-
-    def restore(self, folder: Path, point: dict[str, Any]) -> bool:
-        """Undo what was written since the checkpoint. False if others wrote too, and nothing was undone."""
-        return self._store.undo_since(int(point["number"]), str(point["writer"]), int(point["judgments"]))
+    def note_put_back(self) -> None:
+        """Note that the journal leads to the file as it is now."""
+        self._note_file(self._digest)
 
 
 def digest_of(data: bytes | None) -> str:

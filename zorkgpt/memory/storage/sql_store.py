@@ -28,7 +28,6 @@ from zorkgpt.memory.storage.positions import positions_of, spread
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.section import LocationSection, parse_section
-from zorkgpt.memory.storage.sql_undo import SqlUndo
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     STORE_SCHEMA,
@@ -39,6 +38,7 @@ from zorkgpt.memory.storage.tables import (
     Trials,
     delete_vectors,
 )
+from zorkgpt.memory.storage.undo import Undo
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
 from zorkgpt.memory.storage.word_index import WordIndex
 
@@ -117,7 +117,7 @@ class SqlStore:
         """Where the sections of the document stand, in ascending order, chunk by chunk."""
         self._revision = -1
         self._edits = PersonEdits(self.journal)
-        self._undo = SqlUndo(self)
+        self._undo = Undo(self)
         self.refresh()
 
     @property
@@ -175,13 +175,16 @@ class SqlStore:
         """Return an object that undoes changes since a checkpoint."""
         return self._undo
 
-    def put_back(self, sections: Mapping[int, bytes | None]) -> None:
+    def put_back(self, parts: Mapping[int, bytes | None]) -> None:
         """Restore sections by position. None deletes a section that did not exist."""
         revision = self._state()[0] + 1
-        deleted = [position for position, data in sections.items() if data is None]
-        changed = [(position, revision, data) for position, data in sections.items() if data is not None]
+        deleted = [position for position, data in parts.items() if data is None]
+        changed = [(position, revision, data) for position, data in parts.items() if data is not None]
         self._write_sections(deleted, changed)
         self.database.put("UPDATE zorkgpt_state SET revision = %s, read_anew_at = %s", [(revision, revision)])
+
+    def note_put_back(self) -> None:
+        """Do nothing: the journal is in the same database."""
 
     def erase(self, clean: Callable[[str], str]) -> None:
         """Replace every JSON text beside the memories by what `clean` returns; "" deletes it.
@@ -273,29 +276,30 @@ class SqlStore:
     def _write(self, document: Document, revision: int) -> list[list[int]]:
         """Write the sections that differ, and return where all of them stand."""
         positions = self._placed(document)
-        before: dict[int, LocationSection] = {}
+        old: dict[int, LocationSection] = {}
         is_anew = positions is None
         if positions is None:
+            old |= zip(chain.from_iterable(self._positions), self._document.sections, strict=True)
             left = iter(spread(len(document.sections)))
             positions = [list(islice(left, len(chunk.sections))) for chunk in document.chunks]
         changed: list[tuple[int, int, bytes]] = []
         for number, (chunk, its) in enumerate(zip(document.chunks, positions, strict=True)):
             if not is_anew:
-                old = self._document.chunks[number]
-                if old is chunk:
+                was = self._document.chunks[number]
+                if was is chunk:
                     continue
-                before |= zip(self._positions[number], old.sections, strict=True)
+                old |= zip(self._positions[number], was.sections, strict=True)
             changed += [
                 (position, revision, section.data)
                 for position, section in zip(its, chunk.sections, strict=True)
-                if before.pop(position, None) is not section
+                if is_anew or old.get(position) is not section
             ]
-        self._undo.keep([*before, *(position for position, *_ in changed)], everything=is_anew)
-        if is_anew:
-            self.database.put("DELETE FROM zorkgpt_sections WHERE revision < %s", [(revision,)])
-        self._write_sections(before, changed)
+        deleted = old.keys() - set(chain.from_iterable(positions))
+        touched = [*deleted, *(position for position, *_ in changed)]
+        self._undo.keep({position: old[position].data if position in old else None for position in touched})
+        self._write_sections(deleted, changed)
         self.database.put("UPDATE zorkgpt_state SET revision = %s", [(revision,)])
-        if is_anew or before:
+        if is_anew or deleted:
             self.database.put("UPDATE zorkgpt_state SET read_anew_at = %s", [(revision,)])
         return positions
 

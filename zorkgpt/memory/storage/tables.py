@@ -55,11 +55,29 @@ CREATE TABLE IF NOT EXISTS zorkgpt_vectors (
 """
 """Vectors in SQLite; on PostgreSQL they are kept by pgvector."""
 
+UNDO_SCHEMA = """
+CREATE TABLE IF NOT EXISTS zorkgpt_undo (
+    writer text PRIMARY KEY,
+    number bigint NOT NULL,
+    journal bigint NOT NULL,
+    trials bigint NOT NULL,
+    is_ours integer NOT NULL
+);
+CREATE TABLE IF NOT EXISTS zorkgpt_undo_parts (
+    writer text NOT NULL,
+    position bigint NOT NULL,
+    data {blob},
+    PRIMARY KEY (writer, position)
+);
+"""
+"""Parts of the memories as they were at checkpoints: see `zorkgpt.memory.storage.undo`."""
+
 FORMAT = 1
 """The version of the tables."""
 
 STORE_SCHEMA = (
     SCHEMA
+    + UNDO_SCHEMA
     + f"""
 CREATE TABLE IF NOT EXISTS zorkgpt_state (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
@@ -75,19 +93,6 @@ CREATE TABLE IF NOT EXISTS zorkgpt_sections (
     data {{blob}} NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_sections_revision ON zorkgpt_sections (revision);
-CREATE TABLE IF NOT EXISTS zorkgpt_undo (
-    writer text PRIMARY KEY,
-    number bigint NOT NULL,
-    journal bigint NOT NULL,
-    trials bigint NOT NULL,
-    is_ours integer NOT NULL
-);
-CREATE TABLE IF NOT EXISTS zorkgpt_undo_sections (
-    writer text NOT NULL,
-    position bigint NOT NULL,
-    data {{blob}},
-    PRIMARY KEY (writer, position)
-);
 INSERT INTO zorkgpt_state (format, revision, read_anew_at) VALUES ({FORMAT}, 0, 0) ON CONFLICT DO NOTHING;
 """
 )
