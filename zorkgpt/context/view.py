@@ -88,14 +88,11 @@ class PlayerView:
         """Return what the player knows before the next turn.
 
         Args:
-            recent: The turns that are shown, oldest first.
-            changed: The objects that the last action changed.
             refused: Why the last proposal for this turn was rejected; None if none was.
         """
         graph, here = self._graph, now.location_id
         age = _shown_age(state.room_description_age(here), config.room_description_age_window)
-        route = self._route(here, recent)
-        exits = exits_of(graph, here)
+        route, exits = self._route(here, recent), exits_of(graph, here)
         return PlayerContext(
             observation=now,
             response=response,
