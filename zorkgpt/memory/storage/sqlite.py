@@ -180,7 +180,7 @@ class SqliteDatabase:
         """Return a connection to the file, or to an empty database in this process if there is none to be read."""
         from sqlite3 import Error
 
-        if self._connection is not None and self._opened == (os.getpid(), self._inode()):
+        if self._connection is not None and (self._is_changing or self._opened == (os.getpid(), self._inode())):
             return self._connection
         try:
             return self._connect(private=not self._inode())
@@ -200,7 +200,9 @@ class SqliteDatabase:
         """Return a connection to the file, which is made if there is none, or set aside if it is damaged."""
         from sqlite3 import Error
 
-        if self._connection is not None and not self._private and self._opened == (os.getpid(), self._inode()):
+        if self._connection is not None and (
+            self._is_changing or (not self._private and self._opened == (os.getpid(), self._inode()))
+        ):
             return self._connection
         if os.path.exists(self.path):
             # Before anything opens it: whoever reads a pipe waits for somebody to write.
