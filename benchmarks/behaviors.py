@@ -28,9 +28,8 @@ from zorkgpt.evals.results import interval
 from zorkgpt.offline.behaviors import BEHAVIORS
 from zorkgpt.offline.offers import OFFERS
 
-REQUIRED = {"answer_question", "wander", "explore_everything"}
-"""Without these there is no play at all."""
-SWITCHES = tuple(each.__name__ for each in (*BEHAVIORS, *OFFERS) if each.__name__ not in REQUIRED)
+SWITCHES = tuple(each.__name__ for each in (*BEHAVIORS, *OFFERS) if each.__name__ != "wander")
+"""Everything that can be switched off: without wandering, there would be turns without an action."""
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ COST = {
     Tier.FIDDLE: 30.0,
     Tier.GRAMMAR: 75.0,
 }
-"""The number of steps that a kind of action is worth less than a reward."""
+"""The cost of each kind of action, in steps."""
 
 
 class Candidate(NamedTuple):

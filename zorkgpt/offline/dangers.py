@@ -20,15 +20,6 @@ def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
     return died
 
 
-def deadly_exits(graph: MapGraph) -> dict[int, dict[str, int]]:
-    """Return room → the exits by which nobody came out alive → how often somebody died by them."""
-    found: dict[int, dict[str, int]] = {}
-    for (room, action), times in deaths(graph).items():
-        if canonical_direction(action) and graph.connection(room, action) is None:
-            found.setdefault(room, {})[action] = times
-    return found
-
-
 def died_at(graph: MapGraph) -> Counter[int | None]:
     """Return place → the number of deaths there and on the way to it: something there probably caused them."""
     died: Counter[int | None] = Counter()
@@ -38,12 +29,9 @@ def died_at(graph: MapGraph) -> Counter[int | None]:
 
 
 def deadly_walks(graph: MapGraph) -> Counter[str]:
-    """Return name of a place → the number of exits, of all places of this name, by which nobody came out alive."""
-    found: Counter[str] = Counter()
-    for room, ways in deadly_exits(graph).items():
-        if room in graph.rooms:
-            found[graph.rooms[room].name] += len(ways)
-    return found
+    """Return name → the number of exits from places of this name that killed the player on every walk."""
+    deadly = (room for room, way in deaths(graph) if canonical_direction(way) and graph.connection(room, way) is None)
+    return Counter(graph.rooms[room].name for room in deadly if room in graph.rooms)
 
 
 def dangerous_rooms(graph: MapGraph, plan: ScoringPlan, accepted: int = 0) -> frozenset[DangerousSpot]:
@@ -68,8 +56,8 @@ def closed(
     shut: set[DangerousSpot] = set(notes.blocked)
     died = deaths(graph)
     for room, noted in places.items():
-        if noted.deadly:
-            died.update({(room, way): 1 for way, _ in noted.deadly if (room, way) not in died})
+        for action in noted.deadly:
+            died.setdefault((room, action), 1)
         if noted.dark and not notes.lit and not notes.dares_dark:
             shut.add(room)
     for (room, action), times in died.items():

@@ -1,4 +1,4 @@
-"""What earlier episodes tell the player without a model: what scored, what was tried where, what was left."""
+"""The experience of earlier episodes: what scored, what was tried where, and what was left untried."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ Pair = tuple[int, str]
 
 @dataclass(frozen=True)
 class Experience:
-    """What the trails of earlier episodes come to."""
+    """The results of earlier episodes, from their trails."""
 
     steps: tuple[ScoringStep, ...] = ()
     """What scored, as the steps of a plan."""
@@ -82,13 +82,12 @@ def _tried(trails: Iterable[Trail]) -> tuple[Counter[Pair], set[Pair]]:
 
 
 def _left(trails: Iterable[Trail]) -> dict[int, Candidate | None]:
-    """Return what the latest episode that tells left untried."""
-    told = [trail.left for trail in trails if trail.left]
-    return {place: _candidate(action) for place, action in told[-1].items()} if told else {}
+    """Return what was left untried in the latest episode that recorded it."""
+    recorded = [trail.left for trail in trails if trail.left]
+    return {place: _candidate(fields) for place, fields in recorded[-1].items()} if recorded else {}
 
 
-def _candidate(told: Sequence[str]) -> Candidate | None:
-    if len(told) != 2 or told[1] not in Tier.__members__:
-        # Written by another version, or nothing is left.
-        return None
-    return Candidate(Tier[told[1]], told[0])
+def _candidate(fields: Sequence[str]) -> Candidate | None:
+    """Return the action and its kind as a candidate; None if nothing is left, or the kind is unknown."""
+    action, kind = fields or ("", "")
+    return Candidate(Tier[kind], action) if kind in Tier.__members__ else None

@@ -98,15 +98,15 @@ class EpisodeNotes:
 _ORDER = list(ActionOutcome)
 _MAX_REOPENED = 6
 _REPEATED_COST = 15.0
-"""The number of steps that an action is worth less for each episode in which it brought nothing."""
+"""The cost, in steps, of each earlier episode in which an action scored nothing here."""
 _MAX_REPEATED_COST = 90.0
 _ELSEWHERE_COST = 4.0
-"""The number of steps that an action is worth less for each other place at which it brought nothing."""
+"""The cost, in steps, of each other place at which an action scored nothing."""
 _MAX_ELSEWHERE_COST = 24.0
 _NOT_AGAIN = ("drop ", "put ", "attack ")
-"""Actions that are not repeated because they changed something before: they undo, or hold for that moment alone."""
+"""Actions that are not repeated although they changed something: they undo other actions or suit one moment only."""
 _REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
-DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
+_DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
 
 
 @dataclass
@@ -166,52 +166,47 @@ class PlaceNotes:
                     self.refusals.setdefault(action, memory.text)
             elif memory.persistence is Persistence.CORE and is_dark_place(memory):
                 self.dark = True
-        self._renew("deadly", "left")
+        self._renew()
 
-    def offer(self, seen: Iterable[Candidate]) -> None:
+    def offer(self, candidates: Iterable[Candidate]) -> None:
         """Note the actions that can be tried, now that the place is visible."""
         offered: dict[str, Tier] = {}
-        for candidate in seen:
+        for candidate in candidates:
             offered.setdefault(candidate.action, candidate.tier)
         self.visited = True
         if list(offered.items()) != list(self.offered.items()):
             self.offered = offered
-            self._renew("left")
+            self._renew()
 
     def offer_more(self, candidates: Iterable[Candidate]) -> None:
         """Note more actions that can be tried here."""
         for candidate in candidates:
             self.offered.setdefault(candidate.action, candidate.tier)
-        self._renew("left")
+        self._renew()
 
     def is_fresh(self, action: str) -> bool:
-        """Return whether an action was done here neither in this episode nor, as far as is known, in any other."""
+        """Return whether an action is not known to have been tried here in any episode."""
         known = action in self.remembered or action in self.failed_before or action in self.barren
         return not known and action not in self.done
-
-    def offer_beforehand(self, candidates: Iterable[Candidate]) -> None:
-        """Note what can be tried at a place that is known from an earlier episode."""
-        self.offered = {each.action: each.tier for each in candidates}
-        self._renew("left")
 
     def mark(self, action: str) -> None:
         """Note that an action was taken."""
         self.grammar_tries += self.offered.get(action) is Tier.GRAMMAR and action not in self.done
         self.done.add(action)
-        self._renew("left")
+        self._renew()
 
     def unmark(self, action: str, *, reopened: bool = False) -> None:
         """Allow an action to be taken again; `reopened`: because something about it has changed."""
         self.done.discard(action)
         if reopened:
             self.reopened[action] += 1
-        self._renew("left")
+        self._renew()
 
     def reopen(self, nouns: Iterable[str], *, ways: Collection[str] = ()) -> None:
         """Reopen the failed actions that involve these things, since something about them has changed.
 
         Args:
-            ways: exits that the change may have opened too.
+            ways: Exits that the change may have opened too.
         """
         words = set(nouns)
         remembered = {action for action, outcome in self.remembered.items() if outcome is ActionOutcome.FAILS}
@@ -222,10 +217,10 @@ class PlaceNotes:
                 self.unmark(action, reopened=True)
 
     def retry(self, failed_here: Collection[str]) -> bool:
-        """Reopen what failed here in another state of the world; return whether there is any.
+        """Reopen the actions that failed here in another state of the world. Return whether there are any.
 
         Args:
-            failed_here: what failed in the present state.
+            failed_here: The actions that failed in the present state.
         """
         once_more = [action for action in self.in_vain if action in self.offered and not self.reopened[action]]
         otherwise_failed = [action for action in once_more if action in self.done and action not in failed_here]
@@ -242,7 +237,7 @@ class PlaceNotes:
         return tuple(noun for noun in locked if not self._is_unlocked(noun))
 
     def openers(self, response: str) -> Iterator[str]:
-        """Yield what is known to open the things that a response names."""
+        """Yield the actions that are known to open the things that a response names."""
         words = set(words_of(response))
         for action, outcome in self.remembered.items():
             works = outcome in (ActionOutcome.WORKS, ActionOutcome.SCORES)
@@ -256,10 +251,10 @@ class PlaceNotes:
         answers = (self.refusals.get(action, "") for action in self.done if action.startswith(f"unlock {noun} with "))
         return any(map(is_unlocked, answers))
 
-    @cached_property
-    def deadly(self) -> tuple[tuple[str, ActionOutcome], ...]:
-        """Actions that were deadly here, with their outcomes."""
-        return tuple((action, outcome) for action, outcome in self.remembered.items() if outcome in DEADLY)
+    @property
+    def deadly(self) -> list[str]:
+        """Actions that killed the player here."""
+        return [action for action, outcome in self.remembered.items() if outcome in _DEADLY]
 
     @cached_property
     def left(self) -> list[tuple[float, str]]:
@@ -272,7 +267,7 @@ class PlaceNotes:
         return COST[tier] + (self.grammar_tries if tier is Tier.GRAMMAR else 0)
 
     def cost_of_repeating(self, action: str) -> float:
-        """Return how much less an action is worth for what it has not brought in earlier episodes."""
+        """Return the cost of an action for the earlier episodes in which it scored nothing."""
         if self.remembered.get(action) is ActionOutcome.SCORES:
             return 0.0
         here = self.barren.get(action, 0)
@@ -281,7 +276,7 @@ class PlaceNotes:
 
     @property
     def untried(self) -> Iterator[tuple[Tier, str]]:
-        """Yield the kinds and names of the actions that nobody has tried here, in the order of their offer."""
+        """Yield the kinds and names of the actions that were never tried here, in the order of their offer."""
         pending = ((tier, action) for tier, action in self._pending() if action not in self.portable)
         return ((tier, action) for tier, action in pending if action not in self.barren | self.remembered.keys())
 
@@ -303,7 +298,6 @@ class PlaceNotes:
             if fresh and action not in self.done:
                 yield tier, action
 
-    def _renew(self, *derived: str) -> None:
-        """Drop cached properties, which are computed again on access."""
-        for name in derived:
-            vars(self).pop(name, None)
+    def _renew(self) -> None:
+        """Let `left` be computed again on the next access."""
+        vars(self).pop("left", None)

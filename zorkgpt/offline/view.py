@@ -86,8 +86,8 @@ class Episode:
             # For a place that was seen in an earlier episode, the map knows which exits are untried.
             exits = exit_candidates(self.nouns, self.graph.rooms[room].exits)
             left = self.experience.left.get(room)
-            offers = chain(exits, [left] if left else [])
-            notes.offer_beforehand(self.shuffled(each for each in offers if self.is_untried(room, each.action)))
+            offers = chain([left] if left else [], exits)
+            notes.offer_more(self.shuffled(each for each in offers if self.is_untried(room, each.action)))
         notes.learn(self.recall(room))
         # Failures because of weight or darkness say nothing about another time.
         failed = self.graph.in_vain.get(room, {})
