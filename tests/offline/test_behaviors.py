@@ -12,6 +12,7 @@ from zorkgpt.offline.observing import observe_result
 from zorkgpt.offline.phrases import is_dark, is_hostile, is_laden
 from zorkgpt.offline.view import Episode
 from zorkgpt.player import PlayerContext
+from zorkgpt.world.movement import Move, MoveKind
 
 CAVE = Location(1, "Cave")
 OGRE, SWORD, CLUB, STONE = Item(5, "ugly ogre", 1), Item(6, "sword", 4), Item(7, "club", 4), Item(8, "round stone", 4)
@@ -78,6 +79,17 @@ def test_a_fight_that_leads_to_nothing_ends():
     strikes = [chosen(behaviors.fight, CONTEXT, episode) for _ in range(40)]
     assert strikes[0] == STRIKE
     assert strikes[-1] is None
+
+
+def test_who_killed_elsewhere_roams_about_and_is_left_instead_of_fought():
+    def met(killed_at: int) -> tuple[str | None, str | None]:
+        episode = an_episode()
+        episode.graph.add_connection(CAVE.num, "south", 2)
+        episode.graph.add_move(Move(killed_at, STRIKE, killed_at, MoveKind.DIED))
+        return chosen(behaviors.fight, QUIET, episode), chosen(behaviors.flee, QUIET, episode)
+
+    assert met(2) == (None, "south")
+    assert met(CAVE.num) == (STRIKE, "south")
 
 
 def test_a_weapon_that_lies_here_is_taken_up_by_whoever_has_none():

@@ -54,8 +54,11 @@ def fight(turn: TurnView) -> AgentDecision | None:
     """Who attacks won't stop, so strike with a weapon while there is a chance to win."""
     notes = turn.notes
     weapons = _weapons_held(turn)
+    lost = dangers.fights_lost(turn.graph)
     for enemy in _enemies(turn):
-        if notes.replies.get(enemy, ("", 0))[1] >= _SAME_REPLIES:
+        # Who has killed elsewhere roams about and guards no exit.
+        is_roaming = bool(lost.get(enemy, set()) - {turn.here})
+        if is_roaming or notes.replies.get(enemy, ("", 0))[1] >= _SAME_REPLIES:
             continue
         strikes = (f"attack {enemy} with {weapon}" for weapon in weapons)
         strike = next((strike for strike in strikes if notes.may_repeat(strike, _MAX_BLOWS)), None)
@@ -134,6 +137,26 @@ def make_room(turn: TurnView) -> AgentDecision | None:
     return AgentDecision(f"drop {thing}", "Too much is carried, and this was good for nothing yet.")
 
 
+def leave_the_dark(turn: TurnView) -> AgentDecision | None:
+    """Nothing can be done in the dark and something may kill, so make light or go."""
+    notes, place = turn.notes, turn.place
+    if notes.in_the_dark != turn.here or notes.lit or notes.dares_dark:
+        return None
+    for noun in notes.held:
+        action = f"turn on {noun}"
+        worth_it = action in place.offered or noun in notes.useful
+        if worth_it and action not in place.done and turn.is_valid(action):
+            turn.mark_done(action)
+            return AgentDecision(action, "It is dark here.")
+    for way in turn.open_exits():
+        return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
+    back = notes.way_back
+    if back and back not in place.done and back not in place.refusals:
+        place.mark(back)
+        return AgentDecision(back, "It is dark here, and nothing gives light: back.")
+    return None
+
+
 def follow_plan(turn: TurnView) -> AgentDecision | None:
     """What scored in earlier episodes scores again, so repeat it and what it needs, except in dangerous places."""
     feared = dangers.dangerous_rooms(turn.graph, turn.episode.plan)
@@ -196,6 +219,7 @@ BEHAVIORS: tuple[Behavior, ...] = (
     take_back,
     leave_vehicle,
     make_room,
+    leave_the_dark,
     follow_plan,
     explore_safely,
     follow_plan_into_danger,
@@ -211,17 +235,18 @@ def _weapons_held(turn: TurnView) -> list[str]:
 
 
 def _enemies(turn: TurnView) -> Iterator[str]:
-    """Yield the creatures that the text calls hostile, or did at this place, and those struck last."""
+    """Yield the creatures that the text calls hostile, or did at this place, those struck last, and known killers."""
     response, notes = turn.context.response, turn.notes
     said = words_of(response) if is_hostile(response) else []
     struck = notes.last.action if notes.last else ""
+    killers = dangers.fights_lost(turn.graph)
     for being in turn.context.observation.visible or ():
         name = turn.episode.nouns.name(being)
         if not name or not turn.attributes(being).get("animate"):
             continue
         known = notes.foes.get(turn.here, [])
         is_hostile_now = name.split()[-1] in said or struck.startswith(f"attack {name} ")
-        if name in known or is_hostile_now:
+        if name in known or name in killers or is_hostile_now:
             if name not in known:
                 notes.foes[turn.here] = [*known, name]
             yield name
@@ -256,6 +281,7 @@ def _lay_down(turn: TurnView, thing: str, *, is_tool: bool) -> None:
     """Note that a thing is dropped: a tool until the player comes here again, anything else for good."""
     if is_tool:
         turn.notes.left_behind.append(thing)
+        turn.notes.laid_down[thing] = turn.here
     else:
         turn.notes.given_up.add(thing)
 

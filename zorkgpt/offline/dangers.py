@@ -20,6 +20,16 @@ def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
     return died
 
 
+def fights_lost(graph: MapGraph) -> dict[str, set[int]]:
+    """Return creature → the places where it killed the player in a fight."""
+    places: dict[str, set[int]] = {}
+    for room, action in deaths(graph):
+        if action.startswith("attack "):
+            enemy = action.removeprefix("attack ").partition(" with ")[0]
+            places.setdefault(enemy, set()).add(room)
+    return places
+
+
 def died_at(graph: MapGraph) -> Counter[int | None]:
     """Return place → the number of deaths there and on the way to it: something there probably caused them."""
     died: Counter[int | None] = Counter()

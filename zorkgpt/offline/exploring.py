@@ -102,9 +102,18 @@ class _ActionSearch:
         yield from islice((option for option in place.left if option[1] not in idle | walked), 1)
         if not place.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
+        yield from self._fetch(room, elsewhere=elsewhere)
         yield from self._put_away(room)
         if elsewhere:
             yield from self._unlock(room)
+
+    def _fetch(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
+        """Fetch a tool that was laid down so that an exit could be passed."""
+        notes, done = self._turn.notes, self._turn.episode.place(room).done
+        for thing, place in notes.laid_down.items():
+            # What had to be laid down again on the way back stays there.
+            if place == room and f"take {thing}" not in done and (elsewhere or thing not in notes.left_behind):
+                yield 0.0, f"take {thing}"
 
     def _put_away(self, room: int) -> Iterator[tuple[float, str]]:
         """Put what was worth points where things scored before, or into whatever may be the right place."""

@@ -57,6 +57,8 @@ class EpisodeNotes:
     """The thing that was switched on last, as long as it gave light."""
     useful: NameSet = field(default_factory=set)
     """Things that give light."""
+    in_the_dark: int | None = None
+    """The current place, if nothing could be seen there."""
     dares_dark: bool = False
     """Whether dark places are entered without a light, because nothing else is left to try."""
 
@@ -66,6 +68,8 @@ class EpisodeNotes:
     """The thing that was put somewhere without effect on the last turn."""
     left_behind: list[str] = field(default_factory=list)
     """Tools that were laid down here so that an exit can be passed."""
+    laid_down: dict[str, int] = field(default_factory=dict)
+    """Such a tool, wherever it was → the place."""
     opener: str | None = None
     """What opened the exit that was found closed on the last turn."""
     repeated: dict[str, int] = field(default_factory=dict)

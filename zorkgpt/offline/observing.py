@@ -82,6 +82,7 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
         _note_changes(turn)
     _note_mentioned(turn)
     notes.held = tuple(turn.names(turn.context.observation.inventory))
+    _note_laid_down(turn)
     _note_light(turn)
     notes.holders[turn.here] = list(holders(turn))
     note_offers(turn, offers)
@@ -127,10 +128,23 @@ def _note_mentioned(turn: TurnView) -> None:
         turn.place.mentioned |= dict.fromkeys(turn.episode.nouns.mentioned(turn.text, turn.scene, seen))
 
 
+def _note_laid_down(turn: TurnView) -> None:
+    """Forget the tools that were laid down and are held again, or no longer seen where they were."""
+    notes, seen = turn.notes, turn.names(turn.context.observation.visible)
+    notes.laid_down = {
+        thing: place
+        for thing, place in notes.laid_down.items()
+        if thing not in notes.held and (place != turn.here or thing in seen)
+    }
+
+
 def _note_light(turn: TurnView) -> None:
     if turn.context.observation.dark or is_dark(turn.context.response):
         turn.place.dark = True
         turn.notes.lamp = None
+        turn.notes.in_the_dark = turn.here
+    elif turn.notes.in_the_dark != turn.here:
+        turn.notes.in_the_dark = None
 
 
 def _give_up_target(turn: TurnView) -> None:
@@ -141,6 +155,8 @@ def _give_up_target(turn: TurnView) -> None:
     action = notes.target[1]
     if action in place.remembered and action not in place.done:
         return
-    if not action.startswith("put ") and action not in (offered for _, offered in place.left):
+    tools = (f"take {thing}" for thing, room in notes.laid_down.items() if room == turn.here)
+    offered = {*(offered for _, offered in place.left), *tools}
+    if not action.startswith("put ") and action not in offered:
         place.mark(action)
     notes.target = None
