@@ -206,3 +206,17 @@ def test_a_memory_with_a_wrong_value_is_refused_whole(manager, given, error, sai
     with pytest.raises(error, match=said):
         manager.add_memory(5, "Hall", Memory(**vars(memory("Gate")) | given))
     assert (manager.all_memories(), home.text()) == ([], "")
+
+
+def test_lasting_and_ephemeral_memories_of_one_title_have_different_ids(manager):
+    ids = [
+        manager.remember(5, "The gate is shut.", title="Gate"),
+        manager.remember(5, "I oiled the gate.", title="Gate", persistence="ephemeral"),
+        manager.remember(5, "The lever moves a rope.", title="Gate"),
+    ]
+    assert len(set(ids)) == 3
+    assert [manager.get(each).memory.text for each in ids] == [
+        "The gate is shut.",
+        "I oiled the gate.",
+        "The lever moves a rope.",
+    ]

@@ -240,7 +240,7 @@ class Draft:
         if is_lasting:
             if place not in self.document.section_indexes:
                 self.apply(VisitCount(place, name, visits or (memories[0].episode,)))
-            memories = tuple(_with_ids(place, self.memories(place), memories))
+            memories = tuple(_with_ids(place, self.memories(place), memories, taken))
         else:
             # Never the id that follows from the title: a lasting memory of the same title may be added later.
             memories = tuple(
@@ -402,9 +402,9 @@ def _position(memories: tuple[Memory, ...], memory: Memory | None) -> int:
     return memories.index(memory) if memory in memories else len(memories)
 
 
-def _with_ids(place: PlaceKey, kept: Sequence[Memory], new: Sequence[Memory]) -> Iterator[Memory]:
+def _with_ids(place: PlaceKey, kept: Sequence[Memory], new: Sequence[Memory], taken: set[str]) -> Iterator[Memory]:
     """Yield the new memories as they will be read back, with an explicit id if their title is not unique."""
-    titles, taken = {one.title for one in kept}, {memory_id(place, one) for one in kept}
+    titles = {one.title for one in kept}
     has_ids = any(one.id for one in kept)
     for memory in map(as_read, new):
         if memory.id or has_ids or memory.title in titles:
