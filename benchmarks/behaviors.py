@@ -28,8 +28,9 @@ from zorkgpt.evals.results import interval
 from zorkgpt.offline.behaviors import BEHAVIORS
 from zorkgpt.offline.offers import OFFERS
 
-SWITCHES = tuple(each.__name__ for each in (*BEHAVIORS, *OFFERS) if each.__name__ != "wander")
-"""Everything that can be switched off: without wandering, there would be turns without an action."""
+REQUIRED = {"answer_question", "explore_everything", "wander"}
+"""Without these, the player has no action on some turns or proposes the same one forever."""
+SWITCHES = tuple(each.__name__ for each in (*BEHAVIORS, *OFFERS) if each.__name__ not in REQUIRED)
 
 
 @dataclass(frozen=True)
