@@ -16,8 +16,8 @@ from pathlib import Path
 
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories
 from zorkgpt.memory.models import Memory, Persistence
-from zorkgpt.memory.storage import changes
-from zorkgpt.memory.storage.document import Document, render
+from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.document import render
 
 PLACES, FACTS = 60, 20
 THINGS = ("lamp", "rope", "brass key", "chest", "ladder", "lever", "mirror", "bell", "cage", "coil", "drum", "flask")
@@ -48,12 +48,12 @@ def write_run(folder: Path, run: int, count: int) -> MemoriesAfterEpisode:
     by_place: dict[int, list[Memory]] = {}
     for place, memory in memories(run, count):
         by_place.setdefault(place, []).append(memory)
-    document = Document()
+    draft = Draft(MemoryBook())
     for place, its in by_place.items():
-        document = changes.all_added(document, place, f"Room {place}", its).document
+        draft.add(place, f"Room {place}", *its)
     path = folder / f"run-{run}" / "Memories.md"
     path.parent.mkdir(parents=True)
-    path.write_bytes(render(document))
+    path.write_bytes(render(draft.document))
     return MemoriesAfterEpisode(run, path)
 
 

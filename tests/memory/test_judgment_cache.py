@@ -8,10 +8,9 @@ import pytest
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.answers import MemorySynthesisResponse
-from zorkgpt.memory.asking import AnsweredQuestion, Trigger
+from zorkgpt.memory.asking import AnsweredQuestion, Judgments, Trigger
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
-from zorkgpt.memory.judgment_cache import Judgments
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove

@@ -10,7 +10,7 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.asking import Trigger, should_ask
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.episode_state import recent_turns
+from zorkgpt.memory.episode import recent_turns
 from zorkgpt.memory.learning import resolve_title
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import MemoryEvent, ZMachineContext

@@ -12,6 +12,7 @@ from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.extras import missing_extra
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
+from zorkgpt.memory.asking import Judgments
 from zorkgpt.memory.checks import (
     check_name,
     check_parts,
@@ -25,9 +26,8 @@ from zorkgpt.memory.checks import (
     checked_path,
     title_of,
 )
-from zorkgpt.memory.episode_state import EpisodeState
+from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.judgment_cache import Judgments
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import Category, Memory, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError
-from zorkgpt.memory.asking import ALL, AnsweredQuestion, Trigger, confirmed_memory, should_ask, turn_key
+from zorkgpt.memory.asking import ALL, AnsweredQuestion, Judgments, Trigger, confirmed_memory, should_ask, turn_key
 from zorkgpt.memory.claims import Claim, Relation, differing, holds
 from zorkgpt.memory.entailment.comparison import compared
-from zorkgpt.memory.episode_state import EpisodeState
-from zorkgpt.memory.judgment_cache import Judgments
+from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.models import (
     Category,
     Memory,
@@ -195,9 +194,9 @@ class Learner:
             "last_asked_turn": self._last_asked_turn,
         }
 
-    def restore(self, first_turns: dict[PlaceKey, int], saved: dict[str, Any]) -> None:
+    def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
-        self._visits.restore(first_turns, saved["visits"])
+        self._visits.restore(saved["visits"])
         strayed = [(number, origin) for number, origin in saved["strayed"]]
         self._handled.restore(saved["handled"], saved["at_hand"], saved["in_sight"], strayed)
         self.counts = LearningCounts(**saved["counts"])

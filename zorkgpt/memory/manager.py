@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from zorkgpt import telemetry
-from zorkgpt.memory import episode_snapshot
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.checks import check_name, checked_memory
-from zorkgpt.memory.episode_snapshot import EpisodeSnapshot
+from zorkgpt.memory.episode import read_session, write_session
 from zorkgpt.memory.models import (
     Memory,
     MemoryEvent,
@@ -347,20 +346,20 @@ class SimpleMemoryManager(AgentMemory):
         """Write the state of this episode to a file of its own, and return whether it could be written."""
         with self.store.guard:
             self.flush()
-            return episode_snapshot.save(Path(path), self._episode_snapshot())
+            return write_session(Path(path), self.snapshot())
 
     def restore_session(self, path: Path | str) -> bool:
         """Restore the state that `save_session` wrote. Return False if there is none for this episode."""
-        saved = episode_snapshot.load(Path(path), self._state.episode)
-        if saved is None:
-            return False
-        self._resume(saved)
-        return True
+        saved = read_session(Path(path), self._state.episode)
+        if saved is not None:
+            self.restore(saved)
+        return saved is not None
 
     def snapshot(self) -> dict[str, object]:
         """Return the state of this episode as plain values for JSON."""
         with self.store.guard:
-            return episode_snapshot.to_dict(self._episode_snapshot())
+            learner, writer = self._learner.snapshot(), self._writer.snapshot()
+            return {"episode": self._state.episode, "learner": learner, "writer": writer}
 
     def restore(self, saved: dict[str, object]) -> None:
         """Restore the state that `snapshot` returned.
@@ -368,20 +367,14 @@ class SimpleMemoryManager(AgentMemory):
         Raises:
             KeyError, TypeError, ValueError, AttributeError: If the values are not those of a snapshot.
         """
-        self._resume(episode_snapshot.from_dict(saved))
+        with self.store.guard:
+            content: dict[str, Any] = saved
+            self._writer.restore(content["episode"], content["writer"])
+            self._learner.restore(content["learner"])
 
     def rollback(self) -> Restorer:
         """Return an object that restores the memories of a checkpoint, unless others have changed them since."""
         return self.store.restorer()
-
-    def _episode_snapshot(self) -> EpisodeSnapshot:
-        under_way = {"recorder": self._learner.snapshot(), "keeper": self._writer.snapshot()}
-        return EpisodeSnapshot(self._state.episode, self._visits.first_turns(), under_way)
-
-    def _resume(self, saved: EpisodeSnapshot) -> None:
-        with self.store.guard:
-            self._writer.restore(saved.episode, saved.under_way["keeper"])
-            self._learner.restore(saved.first_turns, saved.under_way["recorder"])
 
 
 def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) -> int:

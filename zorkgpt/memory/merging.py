@@ -84,7 +84,7 @@ def merge_memories(base: Path, findings: Iterable[MemoriesAfterEpisode], target:
     merger.write()
 
 
-class _Draft(MarkdownStore):
+class _MergedStore(MarkdownStore):
     """A memory file that is changed in this process only, and then written as a whole."""
 
     def __init__(self, path: Path) -> None:
@@ -203,7 +203,7 @@ class _Merger:
     """Takes in one episode after another."""
 
     def __init__(self, target: Path) -> None:
-        self._draft = _Draft(target)
+        self._draft = _MergedStore(target)
         self._base = self._draft.document
         self._base_size = self._draft.journal.size()
         dedup = settings_of(None).deduplication

@@ -9,7 +9,7 @@ from itertools import islice
 from math import log
 
 from zorkgpt.errors import MemoryEditError
-from zorkgpt.memory.credit.reliability import reliability, success_rate
+from zorkgpt.memory.credit.assignment import reliability, success_rate
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryStatus, PlaceKey, episode_key
 from zorkgpt.memory.places import render_place

@@ -86,19 +86,19 @@ class Visits:
         """Forget the visits that are not counted."""
         self._uncounted.clear()
 
-    def first_turns(self) -> dict[PlaceKey, int]:
-        """Return at which turn each location visited in this episode had its first one."""
-        return dict(self._processed)
-
     def snapshot(self) -> dict[str, Any]:
-        """Return where the player is, and which visits the file does not count yet, as plain values."""
-        uncounted = [[place, list(of)] for place, of in self._uncounted.items()]
-        stays = [[place, count] for place, count in self._stays.items()]
-        return {"here": self._here, "just_reached": self._just_reached, "uncounted": uncounted, "stays": stays}
+        """Return the visits of the episode as plain values."""
+        return {
+            "here": self._here,
+            "just_reached": self._just_reached,
+            "first_turns": [[place, turn] for place, turn in self._processed.items()],
+            "uncounted": [[place, list(episodes)] for place, episodes in self._uncounted.items()],
+            "stays": [[place, count] for place, count in self._stays.items()],
+        }
 
-    def restore(self, first_turns: dict[PlaceKey, int], saved: dict[str, Any]) -> None:
-        """Continue an interrupted episode from its first turns and what `snapshot` returned."""
-        self._processed = dict(first_turns)
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue an interrupted episode from what `snapshot` returned."""
+        self._processed = {place: int(turn) for place, turn in saved["first_turns"]}
         self._here, self._just_reached = saved["here"], saved["just_reached"]
         self._uncounted = {place: list(of) for place, of in saved["uncounted"]}
         self._stays = {place: int(count) for place, count in saved["stays"]}

@@ -111,43 +111,41 @@ class MemoryWriter:
         location_id = checked_place(location_id)
         # A judge may be asked, so this comes before anything is locked.
         decision = self._decision(location_id, name, memory, is_judged=is_judged)
-        kept = self._keep(location_id, name, memory, decision)
-        if kept is None:
-            # Another process has changed what was compared.
-            decision = self._decision_after_conflict(location_id, name, memory, decision)
-            kept = self._keep(location_id, name, memory, decision)
-        if kept is None:
-            kept = self._keep(location_id, name, memory, NEW)
-        return kept or ""
-
-    def _keep(self, location_id: PlaceKey, name: str, memory: Memory, decision: Decision) -> str | None:
-        """Keep a memory as decided, and return the id of what is kept. None if the decision no longer applies."""
-        is_lasting = memory.persistence.outlives_episode
-        joins = self.deduplicator is not None and self.deduplicator.joins(location_id, memory, decision)
-        if not joins and self._is_forbidden_in_words(location_id, memory):
-            return ""
-        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
-            self.note_name(location_id, name)
-            if joins:
-                turn = TurnSpan.parse(memory.turns).last_number
-                if not decisions.apply(draft, location_id, name, memory, decision, turn):
-                    draft.discard()
-                    return None
-            elif is_lasting:
-                self._add(draft, location_id, name, memory, [], None)
-                self._supersede_ephemeral_repeats(draft, location_id, memory, None)
-            else:
-                self._add_ephemeral(draft, location_id, memory)
-            kept = _id_of_kept(draft, location_id, memory, decision)
-            if joins and decision.kind == "repeats" and decision.about is not None:
-                seen, turn = decision.about.known, TurnSpan.parse(memory.turns).last_number
-                if seen.status == MemoryStatus.TENTATIVE:
-                    decisions.settle(draft, location_id, seen, turn)
-        if self.last_error is not None:
-            return ""
-        if self.deduplicator is not None:
-            self.deduplicator.note(location_id, memory, decision, was_joined=joins)
+        kept, was_retried = "", False
+        while not kept:
+            joins = self.deduplicator is not None and self.deduplicator.joins(location_id, memory, decision)
+            if not joins and self._is_forbidden_in_words(location_id, memory):
+                return ""
+            with self._failures_reported(), self._changing(lasting=memory.persistence.outlives_episode) as draft:
+                self.note_name(location_id, name)
+                kept = self._put(draft, location_id, name, memory, decision if joins else NEW)
+            if self.last_error is not None:
+                return ""
+            if kept and self.deduplicator is not None:
+                self.deduplicator.note(location_id, memory, decision, was_joined=joins)
+            elif not kept:
+                # Another process has changed what was compared.
+                again = NEW if was_retried else self._decision_after_conflict(location_id, name, memory, decision)
+                decision, was_retried = again, True
         return kept
+
+    def _put(self, draft: Draft, location_id: PlaceKey, name: str, memory: Memory, decision: Decision) -> str:
+        """Put a memory into the draft as decided, and return the id of what is kept. "" if it no longer applies."""
+        match, turn = decision.about, TurnSpan.parse(memory.turns).last_number
+        if match is not None and decision.kind != "new":
+            if not decisions.apply(draft, location_id, name, memory, decision, turn):
+                draft.discard()
+                return ""
+            kept = _id_of_kept(draft, location_id, match.known)
+            if decision.kind == "repeats" and match.known.status == MemoryStatus.TENTATIVE:
+                decisions.settle(draft, location_id, match.known, turn)
+            return kept
+        if memory.persistence.outlives_episode:
+            self._add(draft, location_id, name, memory, [], None)
+            self._supersede_ephemeral_repeats(draft, location_id, memory, None)
+        else:
+            self._add_ephemeral(draft, location_id, memory)
+        return _id_of_kept(draft, location_id, memory)
 
     def supersede(self, location_id: PlaceKey, name: str, titles: Sequence[str], new: Memory, turn: int | None) -> bool:
         """Keep a memory in place of those with these titles. False if nothing was changed."""
@@ -648,13 +646,12 @@ def _titled(draft: Draft, location_id: PlaceKey, title: str, persistence: Persis
     return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
 
 
-def _id_of_kept(draft: Draft, location_id: PlaceKey, memory: Memory, decision: Decision) -> str:
-    """Return the id of the memory that was added, or that now counts one more observation."""
+def _id_of_kept(draft: Draft, location_id: PlaceKey, memory: Memory) -> str:
+    """Return the id of the memory that was added, or else of the one that this memory repeats."""
     made = [change for change in draft.changes if change.after is not None and change.location_id == location_id]
     made.sort(key=lambda change: change.kind != "added")
     # Without a change, this observation was counted before.
-    expected = decision.about.known if decision.about is not None and decision.kind != "new" else memory
-    known = known_again(draft.book.memories(location_id), expected)
+    known = known_again(draft.book.memories(location_id), memory)
     return memory_id(location_id, next((change.after for change in made if change.after), None) or known or memory)
 
 

@@ -1,5 +1,5 @@
 """Credit assignment: which memories the player followed, and whether they worked.
 
-`adherence.py` decides both for one action, `assignment.py` counts them on the memories, and `reliability.py` says
-what the counts mean.
+`adherence.py` decides both for one action, and `assignment.py` counts them on the memories and says what the counts
+mean.
 """

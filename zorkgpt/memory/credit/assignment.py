@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
+from enum import IntEnum
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
@@ -20,6 +21,9 @@ EVERY_TURNS = 10
 _NAMED = 3
 _ENOUGH_FAILURES = 2
 """The number of failed trials, and none that worked, from which a memory is marked as wrong."""
+_ENOUGH_TRIALS = 2
+"""How many trials it takes to judge a memory's reliability: once is chance."""
+_LOW_SHARE, _HIGH_SHARE = 0.35, 0.65
 
 
 class CreditLedger:
@@ -212,3 +216,29 @@ def _described(trials: Sequence[Trial]) -> str:
     ]
     more = len(trials) - len(said)
     return "; ".join([*([f"{more} more"] if more else []), *said])
+
+
+class Reliability(IntEnum):
+    """How a memory has stood the test, in the order in which memories are shown."""
+
+    CONFIRMED = 0
+    OPEN = 1
+    REFUTED = 2
+
+
+def reliability(memory: Memory) -> Reliability:
+    """Return how often it worked, of the times that it was tried; open until it was tried twice.
+
+    The share is estimated by Laplace's rule of succession: with one success and one failure added.
+    """
+    if memory.tried < _ENOUGH_TRIALS:
+        return Reliability.OPEN
+    share = (memory.worked + 1) / (memory.tried + 2)
+    if share > _HIGH_SHARE:
+        return Reliability.CONFIRMED
+    return Reliability.REFUTED if share < _LOW_SHARE else Reliability.OPEN
+
+
+def success_rate(memory: Memory) -> str:
+    """Return `worked 5/9`; "" for a memory that was not tried often enough to say anything."""
+    return f"worked {memory.worked}/{memory.tried}" if memory.tried >= _ENOUGH_TRIALS else ""

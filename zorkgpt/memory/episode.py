@@ -1,10 +1,21 @@
-"""What the memory reads of a game state, whatever object that is: the episode, the turn, and the turns before it."""
+"""The running episode: its turn, and its state in a file of its own."""
 
+import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from zorkgpt.errors import FileError, reason_of
+from zorkgpt.files import write_file
+from zorkgpt.log import get_logger
+from zorkgpt.memory.models import same_episode
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.synthesis import RecentTurn
+
+log = get_logger(__name__)
+
+SESSION = "ephemeral_session.json"
+"""The name of a session in a folder."""
 
 
 class EpisodeState:
@@ -103,3 +114,31 @@ def _last(entries: Any, count: int) -> list[Any]:
 
 def _field(entry: Any, name: str) -> Any:
     return entry.get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
+
+
+def write_session(path: Path, session: dict[str, Any]) -> bool:
+    """Write the state of an episode to a file, or into a folder. False if that is not possible."""
+    path = path / SESSION if path.is_dir() else path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, json.dumps(session, indent=1).encode())
+    except (OSError, FileError) as error:
+        log.warning("session not saved", extra={"path": str(path), "error": str(error)})
+        return False
+    return True
+
+
+def read_session(path: Path, episode: int | str) -> dict[str, Any] | None:
+    """Return the state of this episode; None if the file is missing, damaged, or of another episode."""
+    path = path / SESSION if path.is_dir() else path
+    try:
+        session = json.loads(path.read_bytes())
+        if same_episode(session["episode"], episode) and session["learner"] and session["writer"]:
+            return dict(session)
+        extra = {"path": str(path), "its": session["episode"], "ours": episode}
+        log.warning("session of another episode not restored", extra=extra)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        log.warning("session not restored", extra={"path": str(path), "error": reason_of(error)})
+    return None
