@@ -85,7 +85,7 @@ def _write_calls(workdir):
 
 
 def _write_history(workdir):
-    memory = dict.fromkeys(("category", "title", "text", "persistence", "status", "episode", "turns"), HOSTILE)
+    memory = dict.fromkeys(("category", "title", "text", "status", "episode", "turns"), HOSTILE)
     row = {"at": "2026-01-01", "kind": HOSTILE, "location_id": 10, "location_name": HOSTILE, "reason": HOSTILE + LONG}
     row |= {"before": None, "after": memory, "other": memory, "episode": 1, "turn": 1, "source": HOSTILE}
     wide = memory | {"title": WIDE, "text": LONG, "status": "SUPERSEDED", "superseded_by": HOSTILE, "turns": "1"}

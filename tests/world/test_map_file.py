@@ -141,7 +141,8 @@ def test_a_map_saved_over_a_file_that_it_never_read_is_added_to_it(tmp_path):
 _WALKER = """
 import sys
 from pathlib import Path
-from zorkgpt.world.map_file import load_map
+from zorkgpt.files import AtomicFile
+from zorkgpt.world.map_file import load_map, save_map
 path, own = Path(sys.argv[1]), int(sys.argv[2])
 graph = load_map(path)
 for turn in range(30):
