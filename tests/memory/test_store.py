@@ -328,12 +328,15 @@ class MeddlingDisk(Disk):
     """A disk on which a person saves the file while it is flushed for the nth time."""
 
     def __init__(self, path) -> None:
-        self.path, self.left = path, 0
+        self.path, self.left, self.rewritten = path, 0, b""
+        """What the person saves instead of a note at the end; b"" for the note."""
 
     def flush(self, descriptor):
         os.fsync(descriptor)
         self.left -= 1
-        if self.left == 0:
+        if self.left == 0 and self.rewritten:
+            self.path.write_bytes(self.rewritten)
+        elif self.left == 0:
             with self.path.open("a") as file:
                 file.write("\nA note by hand.\n")
 
@@ -348,6 +351,21 @@ def test_what_a_person_saves_in_the_midst_of_a_write_is_kept(path, at):
         assert manager.add_memory(5, "Hall", memory("Third"))
     assert titles(path) == ["First", "Second", "Third"]
     assert "A note by hand." in path.read_text()
+    assert [row["kind"] for row in journal_rows(path)] == ["added"] * 3
+
+
+def test_a_change_of_what_a_person_deletes_in_the_midst_of_it_is_refused(path):
+    disk = MeddlingDisk(path)
+    with SimpleMemoryManager(path=MarkdownStore(path, disk=disk)) as manager:
+        manager.add_memory(5, "Hall", memory("First"))
+        disk.rewritten = path.read_bytes()
+        manager.add_memory(5, "Hall", memory("Second"))
+        disk.left = 1
+        assert not manager.invalidate_memory(5, "Second", "It is not so.")
+        assert titles(path) == ["First"]
+        assert manager.add_memory(5, "Hall", memory("Third"))
+    assert titles(path) == ["First", "Third"]
+    assert [(row["kind"], row["source"]) for row in journal_rows(path)][2:] == [("removed", "hand"), ("added", "agent")]
 
 
 @pytest.mark.slow

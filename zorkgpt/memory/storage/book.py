@@ -119,8 +119,7 @@ class MemoryBook:
         document, ephemeral = self.document, self.ephemeral
         for (place, is_addition), group in groupby(steps, key=lambda step: (step.location_id, _is_addition(step))):
             if is_addition:
-                new = [step.after for step in group if isinstance(step, Change) and step.after is not None]
-                document = _with_added(document, place, new)
+                document = _with_added(document, place, [step for step in group if isinstance(step, Change)])
                 continue
             for step in group:
                 if isinstance(step, VisitCount):
@@ -348,9 +347,10 @@ def _is_addition(step: Step) -> bool:
     return isinstance(step, Change) and step.is_lasting and step.before is None
 
 
-def _with_added(document: Document, place: PlaceKey, memories: Sequence[Memory]) -> Document:
+def _with_added(document: Document, place: PlaceKey, additions: Sequence[Change]) -> Document:
+    memories = [change.memory for change in additions]
     if place not in document.section_indexes:
-        document = _with_location(document, place, "", (memories[0].episode,))
+        document = _with_location(document, place, additions[0].location_name, (memories[0].episode,))
     index = document.section_indexes[place][0]
     section, eol = document.section(index), document.eol(index)
     for memory in memories:

@@ -302,6 +302,10 @@ class MarkdownStore:
             self._seen, self._unreconciled = None, True
             raise
         if written is None:
+            state = self._file_state()
+            if state is not None:
+                # What was journaled did not happen.
+                self._discard(state.journal, state.trials)
             self._seen, self._unreconciled = None, True
             return False
         if len(data) > _LARGE and not self._is_large:
