@@ -288,6 +288,19 @@ def test_the_session_of_an_episode_is_restored_into_that_episode_only(tmp_path, 
     assert saved.read_bytes() == content
 
 
+def test_a_session_without_its_journal_says_that_ephemeral_memories_are_lost(tmp_path, caplog):
+    path = tmp_path / "Memories.md"
+    with SimpleMemoryManager(path=path) as manager:
+        manager.add_memory(5, "Hall", memory("Lasting"))
+        manager.add_memory(5, "Hall", memory("Dropped", "ephemeral"))
+        assert manager.save_session(tmp_path / "s.json")
+    path.with_name("Memories.md.sqlite").unlink()
+    with SimpleMemoryManager(path=path) as resumed:
+        assert resumed.restore_session(tmp_path / "s.json")
+        assert (resumed.ephemeral_cache, list(resumed.memory_cache)) == ({}, [5])
+    assert "ephemeral memories of episode 1 are lost" in caplog.text
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"episode": 1}', b'{"episode": 1, "memories": {"x": []}}'])
 def test_a_damaged_session_is_not_restored(tmp_path, manager, content):
     (tmp_path / "s.json").write_bytes(content)

@@ -89,7 +89,7 @@ class MemoryWriter:
             return [memory for memory in self.book.memories(location_id) if is_current(memory)]
 
     def refresh(self) -> bool:
-        """See what others wrote. False: the file can't be read, and the caches are as they were."""
+        """Read what others wrote. False if that is not possible; the memories are then as last read."""
         try:
             self.store.refresh()
         except MemoryStoreError as error:
@@ -468,6 +468,8 @@ class MemoryWriter:
         self._episode_start, end = map(int, saved["journal"])
         self.store.journal.discard_ephemeral(episode, end)
         self.ephemeral = self.store.journal.ephemeral(episode, self._episode_start, end)
+        if not self.ephemeral and self._episode_start < end and self.store.journal.size() < end:
+            self._log.warning("the journal was replaced: ephemeral memories of episode %s are lost", episode)
         self.names.update((checked_place(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
         self.evidence.restore(saved["evidence"])

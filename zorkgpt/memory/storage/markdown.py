@@ -131,7 +131,7 @@ class MarkdownStore:
         """See what other processes and people wrote; recover the file if it is missing or damaged.
 
         Raises:
-            MemoryStoreError: The file can't be read; the cache is what was last seen of it.
+            MemoryStoreError: The file can't be read; the document is as last read.
         """
         if not self._is_as_seen():
             with self.guard:

@@ -128,7 +128,7 @@ class SqlStore:
         """See what others wrote.
 
         Raises:
-            MemoryStoreError: the server can't be asked; the cache is what was last seen.
+            MemoryStoreError: The database can't be read; the document is as last read.
         """
         with self.guard:
             revision, read_anew_at = self._state()
