@@ -2,11 +2,19 @@
 
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, MemoryStatusType, ZMachineContext
+from zorkgpt.memory.models import (
+    INVALIDATION_MARKER,
+    Memory,
+    MemoryKind,
+    MemoryStatus,
+    MemoryStatusType,
+    ZMachineContext,
+)
 
 __all__ = [
     "INVALIDATION_MARKER",
     "Memory",
+    "MemoryKind",
     "MemoryStatus",
     "MemoryStatusType",
     "MemorySynthesisResponse",

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from zorkgpt.memory.agent_memory import AgentMemory
     from zorkgpt.memory.answers import MemorySynthesisResponse
     from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, ZMachineContext
+    from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryKind, MemoryStatus, ZMachineContext
 
 _MODULES = {
     "AgentMemory": "zorkgpt.memory.agent_memory",
     "SimpleMemoryManager": "zorkgpt.memory.manager",
     "Memory": "zorkgpt.memory.models",
+    "MemoryKind": "zorkgpt.memory.models",
     "MemoryStatus": "zorkgpt.memory.models",
     "MemorySynthesisResponse": "zorkgpt.memory.answers",
     "INVALIDATION_MARKER": "zorkgpt.memory.models",
@@ -39,6 +40,7 @@ __all__ = [
     "GameConfiguration",
     "LLMClient",
     "Memory",
+    "MemoryKind",
     "MemoryStatus",
     "MemorySynthesisResponse",
     "ScriptedLLM",

@@ -64,6 +64,7 @@ def test_stats_counts(folder):
         "  persistence: 1 core, 2 permanent\n"
         "  status: 2 ACTIVE, 1 SUPERSEDED\n"
         "  category: 1 DANGER, 2 NOTE\n"
+        "  kind: 3 unknown\n"
         "  visits: 2\n",
         "",
     )

@@ -46,6 +46,7 @@ class MemoryTools:
                 "title": found.located.memory.title,
                 "text": found.located.memory.text,
                 "category": found.located.memory.category,
+                "kind": found.located.memory.kind or "unknown",
                 "persistence": found.located.memory.persistence.value,
                 "status": found.located.memory.status.value,
             }
@@ -60,10 +61,11 @@ class MemoryTools:
         place_name: str = "",
         category: str = "NOTE",
         persistence: Literal["permanent", "core", "ephemeral"] = "permanent",
+        kind: Literal["rule", "procedure", "danger", "insight", "text", "location"] | None = None,
     ) -> str:
         """Keep a fact about a place and return its id. What is known in other words counts as seen again."""
         return self.memory.remember(
-            place, text, title=title, place_name=place_name, category=category, persistence=persistence
+            place, text, title=title, place_name=place_name, category=category, persistence=persistence, kind=kind
         )
 
     def supersede(self, memory_id: str, text: str, place: PlaceKey | None = None, title: str | None = None) -> str:

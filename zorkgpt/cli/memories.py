@@ -162,6 +162,9 @@ def search(
     category: Annotated[
         str | None, typer.Option("--category", help="SUCCESS, FAILURE, DISCOVERY, DANGER or NOTE.")
     ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="rule, procedure, danger, insight, text or location.")
+    ] = None,
     episode: Annotated[str | None, typer.Option("--episode", help="First or last seen in this episode.")] = None,
     workdir: WorkdirOption = None,
     file: File = None,
@@ -176,6 +179,7 @@ def search(
             persistence=persistence,
             status=status,
             category=category,
+            kind=kind,
             episode=episode,
         )
         for result in found:
@@ -188,13 +192,13 @@ def search(
 
 @app.command()
 def stats(workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
-    """Show how many memories there are, by class, status and category."""
+    """Show how many memories there are, by class, status, category and kind."""
     with opened(workdir, file, game) as manager:
         located = manager.all_memories()
         say(f"{number_of(len({one.location_id for one in located}), 'location', 'locations')}, ", end="")
         say(number_of(len(located), "memory", "memories"))
-        for field in ("persistence", "status", "category"):
-            counts = Counter(getattr(one.memory, field) for one in located)
+        for field in ("persistence", "status", "category", "kind"):
+            counts = Counter(getattr(one.memory, field) or "unknown" for one in located)
             say(f"  {field}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
         say(f"  visits: {sum(section.visits for section in manager.store.document.sections)}")
 
@@ -378,7 +382,8 @@ def described(place: "PlaceKey", memory: "Memory") -> str:
     seen = f", seen {memory.observation_count}x" if memory.observation_count > 1 else ""
     seen += f", worked {memory.worked}/{memory.tried}" if memory.tried else ""
     marks = ", pinned" * memory.pinned + ", hidden" * memory.vetoed
-    head = f"{memory_id(place, memory)}  [{memory.category} {memory.persistence}{state}{marks}] {memory.title}"
+    kind = "" if memory.kind is None else f" {memory.kind}"
+    head = f"{memory_id(place, memory)}  [{memory.category}{kind} {memory.persistence}{state}{marks}] {memory.title}"
     return f"{head} ({_seen(memory)}{seen}): {memory.text}"
 
 

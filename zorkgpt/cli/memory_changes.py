@@ -50,6 +50,10 @@ def edit(
     ] = None,
     persistence: Annotated[str | None, typer.Option("--class", help="core or permanent.")] = None,
     status: Annotated[str | None, typer.Option("--status", help="active, tentative or superseded.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", help="rule, procedure, danger, insight, text or location; empty if unknown."),
+    ] = None,
     expected: Expected = None,
     reason: Reason = None,
     location: LocationOption = None,
@@ -57,16 +61,17 @@ def edit(
     file: File = None,
     game: SavedGameOption = None,
 ) -> None:
-    """Change the text, category, class or status of a memory. No model changes it afterwards."""
+    """Change the text, category, class, status or kind of a memory. No model changes it afterwards."""
     from zorkgpt.memory.editing import Edit
 
-    if (text, category, persistence, status) == (None, None, None, None):
-        fail("Nothing to change: give --text, --category, --class or --status.")
+    if (text, category, persistence, status, kind) == (None,) * 5:
+        fail("Nothing to change: give --text, --category, --class, --status or --kind.")
     wanted = Edit(
         text=text,
         category=category and category.upper(),
         persistence=persistence and persistence.lower(),
         status=status and status.upper(),
+        kind=kind and kind.lower(),
         reason=reason,
     )
     _apply_edit(title, location, wanted, workdir, file, game, expected)

@@ -29,7 +29,7 @@ from zorkgpt.memory.checks import (
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.learning import Learner
-from zorkgpt.memory.models import Category, Memory, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
 from zorkgpt.memory.places import checked_place, place_order, render_place
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
@@ -207,6 +207,7 @@ class AgentMemory:
         category: str = Category.NOTE,
         persistence: str = Persistence.PERMANENT,
         status: str = MemoryStatus.ACTIVE,
+        kind: str | None = None,
         score_change: int | None = None,
         action: str = "",
         episode: int | str | None = None,
@@ -221,6 +222,7 @@ class AgentMemory:
             place_name: For display.
             category: One word in capitals.
             persistence: "permanent", "core" or "ephemeral".
+            kind: "rule", "procedure", "danger", "insight", "text" or "location". None if unknown.
             episode: Defaults to the current episode.
             turn: Defaults to the current turn.
 
@@ -246,6 +248,7 @@ class AgentMemory:
                 persistence=cast("Persistence", persistence),
                 status=cast("MemoryStatus", status),
                 action=action,
+                kind=cast("MemoryKind | None", kind),
             )
         )
         kept = self._writer.keep(place, place_name, memory)
@@ -275,6 +278,7 @@ class AgentMemory:
         persistence: str | None = None,
         status: str | None = None,
         category: str | None = None,
+        kind: str | None = None,
         episode: int | str | None = None,
     ) -> list[SearchResult]:
         """Return the memories that match a query best, best first, by words and, with embeddings, by meaning.
@@ -289,7 +293,7 @@ class AgentMemory:
         """
         check_query(query, k)
         self._writer.refresh()
-        wanted = Filters(None if place is None else checked_place(place), persistence, status, category, episode)
+        wanted = Filters(None if place is None else checked_place(place), persistence, status, category, episode, kind)
         with self.store.guard:
             return self._searcher.search(query, k, wanted)
 
@@ -324,6 +328,7 @@ class AgentMemory:
         category: str | None = None,
         persistence: str | None = None,
         status: str | None = None,
+        kind: str | None = None,
         pinned: bool | None = None,
         vetoed: bool | None = None,
         reason: str | None = None,
@@ -332,6 +337,7 @@ class AgentMemory:
 
         Args:
             memory: Id or title.
+            kind: "" makes it unknown.
             reason: For the history.
 
         Raises:
@@ -344,7 +350,7 @@ class AgentMemory:
             if given is not None:
                 check_text(name, given)
         found = self._found(memory, place)
-        wanted = Edit(text, title, category, persistence, status, pinned, vetoed, reason)
+        wanted = Edit(text, title, category, persistence, status, pinned, vetoed, kind, reason)
         if found.memory.persistence.outlives_episode:
             new = edit(self.store, found.location_id, MemoryId(found.id), wanted, source="agent")
         else:
@@ -365,6 +371,7 @@ class AgentMemory:
         title: str | None = None,
         category: str | None = None,
         persistence: str | None = None,
+        kind: str | None = None,
         turn: int | None = None,
     ) -> str:
         """Replace a memory by a new text and return the new id. The old memory stays on file as superseded.
@@ -374,6 +381,7 @@ class AgentMemory:
             title: Defaults to the old title, or to the first words of the text if the old title was made that way.
             category: Defaults to the old one.
             persistence: Defaults to the old one.
+            kind: Defaults to the old one.
 
         Raises:
             TypeError, ValueError: If a value is invalid. Nothing was changed.
@@ -398,6 +406,7 @@ class AgentMemory:
                 score_change=None,
                 text=text,
                 persistence=cast("Persistence", persistence or old.persistence),
+                kind=cast("MemoryKind | None", old.kind if kind is None else kind),
             )
         )
         if not self._writer.supersede(found.location_id, found.location_name, [MemoryId(found.id)], new, turn):

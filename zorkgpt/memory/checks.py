@@ -33,6 +33,7 @@ _KINDS: dict[str, type | UnionType] = {
     "claims": tuple,
     "when": tuple,
     "first_episode": int | str | None,
+    "kind": str | None,
     "id": str,
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|[\ud800-\udfff]")

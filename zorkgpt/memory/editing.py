@@ -1,4 +1,4 @@
-"""Edits by a person: of a memory's text, category, persistence and status, and pinning and vetoing it."""
+"""Edits by a person: of a memory's text, kind, category, persistence and status, and pinning and vetoing it."""
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -6,7 +6,7 @@ from hashlib import blake2b
 from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.checks import check_category
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.history import kind_of
@@ -16,7 +16,7 @@ from zorkgpt.memory.storage.versions import is_current, proven_wrong
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
 BY_A_PERSON = "by a person"
 
-_EDITABLE = ("category", "title", "text", "persistence", "status", "pinned", "vetoed")
+_EDITABLE = ("kind", "category", "title", "text", "persistence", "status", "pinned", "vetoed")
 """The fields that a person sees and changes; counts go on while one looks."""
 
 
@@ -32,6 +32,8 @@ class Edit:
     status: str | None = None
     pinned: bool | None = None
     vetoed: bool | None = None
+    kind: str | None = None
+    """One of `MemoryKind`; "" makes it unknown."""
     reason: str | None = None
     """The reason, for the history; for a memory that is marked as wrong, in the file too."""
 
@@ -40,7 +42,7 @@ class Edit:
         Raises:
             MemoryEditError: a value is none that a memory in the file can have.
         """
-        for name in ("text", "title", "category", "persistence", "status", "reason"):
+        for name in ("text", "title", "category", "persistence", "status", "kind", "reason"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise MemoryEditError(f"The {name} is {value!r}; it must be a text.")
@@ -49,9 +51,9 @@ class Edit:
                 raise MemoryEditError(f"{name} is {value!r}; it must be True or False.")
         if self.text is not None and not one_line(self.text):
             raise MemoryEditError("The text is blank. To never show a memory again, hide it.")
-        for name, valid in (("persistence", LASTING), ("status", tuple(MemoryStatus))):
+        for name, valid in (("persistence", LASTING), ("status", tuple(MemoryStatus)), ("kind", tuple(MemoryKind))):
             value = getattr(self, name)
-            if value is not None and value not in valid:
+            if value is not None and (name, value) != ("kind", "") and value not in valid:
                 raise MemoryEditError(f"The {name} is {value!r}; it must be one of {', '.join(valid)}.")
         if self.category is not None:
             try:
@@ -146,6 +148,7 @@ def edited(old: Memory, wanted: Edit) -> Memory:
         old,
         title=old.title if wanted.title is None else one_line(wanted.title),
         text=old.text if wanted.text is None else one_line(wanted.text),
+        kind=old.kind if wanted.kind is None else MemoryKind(wanted.kind) if wanted.kind else None,
         category=wanted.category or old.category,
         persistence=Persistence(wanted.persistence or old.persistence),
         pinned=pinned and not wanted.vetoed,

@@ -40,7 +40,7 @@ from zorkgpt.memory.writer import MemoryWriter
 log = get_logger(__name__)
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-_WORDED = ("category", "title", "text", "persistence", "score_change", "action", "outcome", "claims", "when")
+_WORDED = ("kind", "category", "title", "text", "persistence", "score_change", "action", "outcome", "claims", "when")
 """What of a memory that was there before an episode may have given another form."""
 _NUMBER = re.compile(r" \(\d+\)\s*$")
 """What tells two facts of one title apart: see `named_apart`."""

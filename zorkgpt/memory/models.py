@@ -70,6 +70,21 @@ class Category(_NamedString):
     NOTE = "NOTE"
 
 
+class MemoryKind(_NamedString):
+    """What sort of fact a memory is."""
+
+    RULE = "rule"
+    """How the world works."""
+    PROCEDURE = "procedure"
+    """Steps that lead to something."""
+    DANGER = "danger"
+    INSIGHT = "insight"
+    TEXT = "text"
+    """What the world shows in writing: a book, a sign, an answer."""
+    LOCATION = "location"
+    """Where something is, or what state it is in."""
+
+
 class MemoryStatus(_NamedString):
     """How far a memory is believed."""
 
@@ -116,6 +131,8 @@ class Memory:
     """The state in which it holds, where it is known not to hold in another."""
     first_episode: int | str | None = None
     """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
+    kind: MemoryKind | None = None
+    """May be given as the string that it is. None if unknown, as for most memories that a person wrote by hand."""
     id: str = field(default="", compare=False)
     """The id, where it is not the one that follows from place and title: see `zorkgpt.memory.ids`."""
     edited_by_person: bool = field(default=False, compare=False, repr=False)
@@ -131,6 +148,8 @@ class Memory:
             self.persistence = _persistence_of(self.persistence, self.title)
         if type(self.status) is not MemoryStatus and isinstance(self.status, str):
             self.status = _STATUSES.get(self.status, self.status)
+        if self.kind is not None and type(self.kind) is not MemoryKind:
+            self.kind = _kind_of(self.kind, self.title)
         if self.id and not _ID.fullmatch(self.id):
             raise ValueError(f"The id of memory {self.title!r} is {self.id!r}; it must be eight hexadecimal digits.")
         if self.first_episode is not None and same_episode(self.first_episode, self.episode):
@@ -139,6 +158,7 @@ class Memory:
 
 _PERSISTENCES = {kind.value: kind for kind in Persistence}
 _STATUSES = {status.value: status for status in MemoryStatus}
+_KINDS = {kind.value: kind for kind in MemoryKind}
 
 
 def _persistence_of(given: object, title: str) -> Persistence:
@@ -146,6 +166,14 @@ def _persistence_of(given: object, title: str) -> Persistence:
     if found is None:
         valid = ", ".join(repr(kind.value) for kind in Persistence)
         raise ValueError(f"Invalid persistence {quoted(given)} of memory {quoted(title)}: must be one of {valid}.")
+    return found
+
+
+def _kind_of(given: object, title: str) -> MemoryKind:
+    found = _KINDS.get(given) if isinstance(given, str) else None
+    if found is None:
+        valid = ", ".join(repr(kind.value) for kind in MemoryKind)
+        raise ValueError(f"Invalid kind {quoted(given)} of memory {quoted(title)}: must be None or one of {valid}.")
     return found
 
 

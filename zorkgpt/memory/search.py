@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning, Wanted
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, episode_key
+from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, PlaceKey, episode_key
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.word_index import (
@@ -36,14 +36,15 @@ class Filters:
     category: str | None = None
     episode: int | str | None = None
     """In which it was seen first or last."""
+    kind: str | None = None
 
     def __post_init__(self) -> None:
         """
         Raises:
             TypeError, ValueError: a filter that no memory could pass.
         """
-        for name, kind in (("persistence", Persistence), ("status", MemoryStatus)):
-            given, valid = getattr(self, name), [each.value for each in kind]
+        for name, values in (("persistence", Persistence), ("status", MemoryStatus), ("kind", MemoryKind)):
+            given, valid = getattr(self, name), [each.value for each in values]
             if given is not None and str(given).casefold() not in map(str.casefold, valid):
                 raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
         if not isinstance(self.category, str | None):
@@ -53,7 +54,12 @@ class Filters:
 
     def marks(self) -> list[str]:
         """Return the words that stand in the index for what is wanted, but for the place."""
-        named = {"persistence": self.persistence, "status": self.status, "category": self.category}
+        named = {
+            "persistence": self.persistence,
+            "status": self.status,
+            "category": self.category,
+            "kind": self.kind,
+        }
         marks = [mark(name, value) for name, value in named.items() if value is not None]
         if self.episode is not None:
             marks.append(mark("episode", episode_key(self.episode)))
@@ -68,6 +74,8 @@ class Filters:
         if self.persistence is not None and memory.persistence.casefold() != self.persistence.casefold():
             return False
         if self.category is not None and memory.category.casefold() != self.category.casefold():
+            return False
+        if self.kind is not None and (memory.kind or "").casefold() != self.kind.casefold():
             return False
         wanted = None if self.episode is None else episode_key(self.episode)
         seen = (memory.episode, memory.episode if memory.first_episode is None else memory.first_episode)

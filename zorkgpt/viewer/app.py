@@ -41,6 +41,7 @@ class EditRequest(BaseModel):
     category: str | None = None
     persistence: str | None = None
     status: str | None = None
+    kind: str | None = None
     pinned: bool | None = None
     vetoed: bool | None = None
     reason: str | None = None

@@ -110,7 +110,10 @@ def heat(index: EpisodeIndex) -> dict[str, list[int]]:
 
 _SHOWN_TURNS = 40
 """The most turns that are named on which a memory was shown."""
-_FIELDS = ("title", "category", "persistence", "status", "observation_count", "tried", "worked", "pinned", "vetoed")
+_FIELDS = (
+    *("title", "category", "kind", "persistence", "status", "observation_count"),
+    *("tried", "worked", "pinned", "vetoed"),
+)
 
 
 def memory_list(files: RunFiles) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from zorkgpt.memory.claims import Claim, parse_claim
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
     Memory,
+    MemoryKind,
     MemoryStatus,
     Persistence,
 )
@@ -43,7 +44,8 @@ _ID = re.compile(r"id ([0-9a-f]{8})")
 _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
-_ACTION, _CAME_TO, _CLAIMS, _WHEN = "action: ", " → ", "claims: ", "when: "
+_KIND, _ACTION, _CAME_TO, _CLAIMS, _WHEN = "kind: ", "action: ", " → ", "claims: ", "when: "
+_KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~")
 
@@ -139,6 +141,8 @@ def as_read(memory: Memory) -> Memory:
 def _fields_told(memory: Memory) -> list[str]:
     """Return what the memory is about, as parts of its header."""
     told = []
+    if memory.kind is not None:
+        told.append(_KIND + memory.kind)
     if memory.action:
         told.append(
             f"{_ACTION}{memory.action}{_CAME_TO}{memory.outcome}" if memory.outcome else f"{_ACTION}{memory.action}"
@@ -152,6 +156,9 @@ def _fields_told(memory: Memory) -> list[str]:
 
 def _field_read(part: str) -> dict[str, Any] | None:
     """Parse one such part; None: it is none, or says something that is not understood."""
+    if part.startswith(_KIND):
+        kind = _KINDS.get(part.removeprefix(_KIND).strip().lower())
+        return None if kind is None else {"kind": kind}
     if part.startswith(_ACTION):
         action, _, outcome = part.removeprefix(_ACTION).partition(_CAME_TO)
         return {"action": action.strip(), "outcome": outcome.strip()}

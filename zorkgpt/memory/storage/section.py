@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from zorkgpt.memory.ids import give_ids
-from zorkgpt.memory.models import Memory, Persistence, PlaceKey
+from zorkgpt.memory.models import Memory, MemoryKind, Persistence, PlaceKey
 from zorkgpt.memory.places import parse_place, render_place
 from zorkgpt.memory.storage.entry import (
     PERSISTENCE_BY_TAG,
@@ -66,14 +66,16 @@ _VISITS = re.compile(r"\*\*Visits:\*\*[ \t]*([0-9]{1,18})(?:[ \t]*\|[ \t]*\*\*Ep
 _TEXT_ENDS = re.compile(r"\s*$|\*\*\[|#{1,6} |-{3,}\s*$|\*{3,}\s*$")
 _MARKUP = re.compile(r"### +Memories|-{3,}|\*{3,}|")
 
-_LASTING = "|".join(kind.name for kind in Persistence if kind.outlives_episode)
+_LASTING = "|".join(persistence.name for persistence in Persistence if persistence.outlives_episode)
+_KINDS = "|".join(MemoryKind)
 
 # The form we write ourselves, with nothing in it that needs a closer look: most of any file. What it does not match is
 # read line by line.
 _PLAIN = re.compile(
     r"^\*\*\[([A-Z]+) - (" + _LASTING + r")(?: - (TENTATIVE))?\] ([^\n\\*]+)\*\* "
     r"\*\(Ep(?:(0|[1-9][0-9]{0,17})→Ep)?(0|[1-9][0-9]{0,17}), T([0-9]+)(?:→T([0-9]+))?"
-    r"(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?(?:, (pinned))?\)\*\n"
+    r"(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?(?:, (pinned))?"
+    r"(?:, kind: (" + _KINDS + r"))?\)\*\n"
     r"([^\s\\#*_~\[\-][^\n\\]*)\n(?=\n|\Z)",
     re.MULTILINE,
 )
@@ -234,9 +236,8 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
     for found in _PLAIN.finditer(text, at) if _is_simple(text) else ():
         if found.start() > at:
             yield from _gap(text, at, found.start(), problems)
-        category, persistence, status, title, begun, episode, turns, last, score, seen, worked, tried, pin, body = (
-            found.groups()
-        )
+        category, persistence, status, title, begun, episode, turns, last, score, *marks, body = found.groups()
+        seen, worked, tried, pin, kind = marks
         memory = Memory(
             category,
             title.strip(),
@@ -254,6 +255,7 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
             int(worked) if worked else 0,
             pin is not None,
             first_episode=int(begun) if begun else None,
+            kind=MemoryKind(kind) if kind else None,
         )
         yield Entry(memory, found[0])
         at = found.end()

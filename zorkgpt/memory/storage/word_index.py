@@ -21,7 +21,7 @@ log = get_logger(__name__)
 
 _Result = TypeVar("_Result")
 
-_VERSION = 2
+_VERSION = 3
 """Of the words and marks: an index of another version is built again."""
 _COMMON = 10_000
 """A word that stands in more memories than this does not choose any, where a rarer one does; it still counts."""
@@ -103,6 +103,7 @@ def marks_of(memory: Memory) -> list[str]:
         *([] if memory.vetoed else [mark("status", memory.status)]),
         mark("persistence", memory.persistence),
         mark("category", memory.category),
+        *([] if memory.kind is None else [mark("kind", memory.kind)]),
         *(mark("episode", episode_key(episode)) for episode in episodes),
     ]
 

@@ -16,6 +16,7 @@ const COLUMNS = [
   { id: "place", name: "Place", value: (row) => roomName(row.place), cell: (row) => button(shorten(roomName(row.place), 60), () => attempt(() => openPlace(row.place)), { class: "small", title: "Show on the map" }) },
   { id: "title", name: "Memory", class: "name", value: (row) => row.title, cell: (row) => folded(shorten(row.title, 160) || "(no title)", () => opened(row)) },
   { id: "category", name: "Category", value: (row) => shorten(row.category, 24) },
+  { id: "kind", name: "Kind", value: (row) => shorten(row.kind ?? "", 24) },
   { id: "class", name: "Class", value: (row) => shorten(row.persistence, 24) },
   { id: "status", name: "Status", value: status },
   { id: "seen", name: "Seen", number: true, value: (row) => Math.max(1, number(row.observation_count)) },

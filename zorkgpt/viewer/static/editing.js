@@ -6,10 +6,11 @@ import { stateAt } from "./memory_card.js";
 
 const CHOICES = {
   category: ["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"],
+  kind: ["", "rule", "procedure", "danger", "insight", "text", "location"],
   persistence: ["core", "permanent"],
   status: ["ACTIVE", "TENTATIVE", "SUPERSEDED"],
 };
-const NAMES = { category: "Category", persistence: "Class", status: "Status" };
+const NAMES = { category: "Category", kind: "Kind", persistence: "Class", status: "Status" };
 
 // What can be done to a memory, which is changed as it stands now, whatever turn is looked at; nothing to those of one
 // episode, which are in no file, and to those that are gone from it.
@@ -50,7 +51,7 @@ function correct(place, memory) {
   text.value = memory.text;
   const reason = el("input", { id: "edit-reason", maxlength: 500, placeholder: "optional; saved in the history" });
   const selects = Object.entries(CHOICES).map(([name, values]) => [name, el("select", { id: `edit-${name}` },
-    values.map((value) => el("option", { value, selected: value === memory[name] }, value.toLowerCase())))]);
+    values.map((value) => el("option", { value, selected: value === (memory[name] ?? "") }, value.toLowerCase() || "unknown")))]);
   const trouble = el("p", { role: "alert", class: "fault" });
   const fields = [["text", text], ["reason", reason], ...selects].map(([name, field]) => ({ name, field, before: field.value }));
   const changed = () => fields.filter(({ field, before }) => field.value !== before);

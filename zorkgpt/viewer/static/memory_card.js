@@ -58,6 +58,7 @@ function chips(memory) {
   const seen = timesSeen(memory);
   return el("p", { class: "chips" },
     el("span", { class: "chip kind" }, shorten(memory.category, 24)),
+    memory.kind && el("span", { class: "chip" }, shorten(memory.kind, 24)),
     el("span", { class: `chip class ${shorten(memory.persistence, 12)}`, title: meaning }, name),
     memory.status !== "ACTIVE" && el("span", { class: "chip status" }, shorten(memory.status, 16).toLowerCase()),
     memory.pinned && el("span", { class: "chip pinned" }, "pinned"),
