@@ -1,0 +1,78 @@
+"""How the benchmark of stale memories reads lines, and that it plays a small story."""
+
+import pytest
+
+from benchmarks.stale import ARMS, Judge, play
+from zorkgpt.evals.truth import WorldNow
+from zorkgpt.memory.objects import PlacedObject
+
+PORCH, VAULT = 1, 2
+LAMP, BOX, COIN, KEY, OTHER_KEY, DOOR, TROLL, AXE = range(10, 18)
+NAMES = {
+    LAMP: "brass lamp",
+    BOX: "sea chest",
+    COIN: "coin",
+    KEY: "key",
+    OTHER_KEY: "key",
+    DOOR: "door",
+    TROLL: "troll",
+    AXE: "axe",
+}
+
+
+@pytest.fixture(scope="module")
+def world():
+    """The lamp is carried; the open chest with the coin is at the porch; so is one of two keys."""
+    things = [
+        PlacedObject(LAMP, "brass lamp", None, movable=True, states=("unlit",)),
+        PlacedObject(BOX, "sea chest", PORCH, movable=True, states=("open",)),
+        PlacedObject(COIN, "coin", PORCH, holder=BOX, movable=True),
+        PlacedObject(KEY, "key", PORCH, movable=True),
+        PlacedObject(OTHER_KEY, "key", VAULT, movable=True),
+        PlacedObject(DOOR, "door", VAULT, states=("closed",)),
+        PlacedObject(TROLL, "troll", None, movable=True),
+        PlacedObject(AXE, "axe", VAULT, movable=True),
+    ]
+    return WorldNow({thing.number: thing for thing in things}, frozenset({LAMP}), dark=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("[DISCOVERY] First look: The brass lamp is here. [spawn]", {LAMP}),
+        ("[DISCOVERY] First look: The brass lamp is here. [spawn] (now: brass lamp carried)", set()),
+        ("[DISCOVERY] First look: The brass lamp is here. [spawn] (now: carried)", set()),
+        ("[DISCOVERY] First look: The brass lamp is here. The axe is here. (now: brass lamp carried)", {AXE}),
+        ("[DISCOVERY] First look: The coin is in the sea chest. (now: coin gone)", {COIN}),
+        ("[DISCOVERY] First look: The coin is in the sea chest. (now: coin carried)", {COIN}),
+        ("[DISCOVERY] First look: The troll is here. The axe is in the troll. (now: troll gone)", set()),
+        ("[CORE] Starts here: brass lamp (unlit), sea chest (closed) and coin", {LAMP, BOX}),
+        ("[CORE] In the sea chest: coin, brass lamp", {LAMP}),
+        ("[NOTE] Sea chest: closed", {BOX}),
+        ("[NOTE] The key: The key is here; the door is open.", {DOOR}),
+    ],
+)
+def test_what_is_not_so_and_not_corrected_is_stale(world, line, wrong):
+    assert Judge(NAMES).judge(line, PORCH, world).wrong == wrong
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '[FAILURE] "open chest" does nothing: The game says: "The sea chest is closed."',
+        "[NOTE] Chest: The sea chest is closed. (when the brass lamp is unlit)",
+        "[NOTE] A sword: The sword is here.",
+        "[SUCCESS] Took the brass lamp: You took the brass lamp here.",
+    ],
+)
+def test_what_states_nothing_of_now_is_undecided(world, line):
+    assert not Judge(NAMES).judge(line, PORCH, world).is_decided
+
+
+def test_claims_keep_a_walkthrough_up_to_date_and_their_lack_does_not():
+    right, without, *_ = (play("lantern", arm, 20, 2)[0].total for arm in ARMS)
+
+    assert right.stale == 0
+    assert right.omitted == 0
+    assert right.correct == right.updates > 0
+    assert without.stale > 0
