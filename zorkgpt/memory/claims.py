@@ -1,7 +1,7 @@
 """Claims: what a memory says of a thing or a way, in fields that the object tree can check."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -50,7 +50,8 @@ _OPPOSITES = dict(STATES.values()) | {
     Relation.DARK: Relation.LIGHT,
 }
 OPPOSITE = _OPPOSITES | {there: here for here, there in _OPPOSITES.items()}
-_STATES = frozenset(chain.from_iterable(STATES.values()))
+_WORD = re.compile(r"[^\W_]+")
+_MOST_CONDITIONS = 2
 
 _THING = re.compile(rf"(?P<name>.*) #(?P<number>-?\d{{1,18}}) (?P<relation>{'|'.join(_OF_A_THING)})")
 _HELD = re.compile(r"(?P<name>.*) #(?P<number>-?\d{1,18}) (?P<relation>in|on) (?P<holder>.*) #(?P<other>-?\d{1,18})")
@@ -111,6 +112,10 @@ class Claim:
                 return f"{with_article(name)} is {self.relation.value}"
 
 
+State = tuple[Claim, ...]
+"""What was open, closed, locked, lit, carried or present when an action was taken, and whether it was dark."""
+
+
 @lru_cache(maxsize=4096)
 def parse_claim(text: str) -> Claim | None:
     """Read a claim, with names or without; None: it is none."""
@@ -138,24 +143,38 @@ def claims_in(given: Iterable[str | Claim]) -> tuple[Claim, ...]:
     return tuple(claim for claim in found if isinstance(claim, Claim))
 
 
-def differing(then: Iterable[Claim], now: Iterable[Claim]) -> tuple[tuple[Claim, ...], tuple[Claim, ...]]:
-    """Tell two states apart: what was otherwise then, and what it is now, in the same order; empty: nothing was.
+def separating(own: Sequence[State], others: Sequence[State], action: str) -> tuple[Claim, ...]:
+    """Return the claims that separate the states in which an action had one outcome from those in which it had another.
 
-    What is open, locked or lit, and whether it is dark, decides before who is there, and that before what is carried:
-    of two states that differ in several ways the first kind is likely to be what an outcome depends on.
+    Each is true in all of the first and false in all of the others. Only those of the best kind are returned: about a
+    thing that the action names, or else the place, or else its light, or else what is carried.
+
+    Args:
+        own: The states in which the outcome was observed.
+        others: The states in which another outcome was observed.
+
+    Returns:
+        At most two claims. None if no state is known of one of the two outcomes.
     """
-    before, after = {one.short: one for one in then}, {one.short: one for one in now}
-    for relations in (_STATES | {Relation.DARK}, {Relation.HERE}, {Relation.CARRIED}):
-        pairs = [(one, _contrary(one)) for one in before.values() if one.relation in relations]
-        pairs += [(_contrary(one), one) for one in after.values() if one.relation in relations]
-        told = {
-            (was.short, is_so.short): (was, is_so)
-            for was, is_so in pairs
-            if is_so.short not in before and was.short not in after and _is_known(was, is_so, before, after)
-        }
-        if told:
-            return tuple(was for was, _ in told.values()), tuple(is_so for _, is_so in told.values())
-    return (), ()
+    if not own or not others:
+        return ()
+    words = set(_WORD.findall(action.casefold()))
+    known = [claim for claim in chain(*own, *others) if claim.relation in OPPOSITE]
+    mentioned = dict.fromkeys((*known, *map(contrary, known)))
+    kinds: dict[int, dict[str, Claim]] = {}
+    for claim in mentioned:
+        if all(holds(claim, state) for state in own) and all(holds(claim, state) is False for state in others):
+            kinds.setdefault(_kind(claim, words), {}).setdefault(claim.short, claim)
+    return tuple(kinds[min(kinds)].values())[:_MOST_CONDITIONS] if kinds else ()
+
+
+def _kind(claim: Claim, words: Container[str]) -> int:
+    name = _WORD.findall(claim.name.casefold())
+    if name and name[-1] in words:
+        return 0
+    if claim.relation in _OF_THE_PLACE:
+        return 2
+    return 3 if claim.relation in (Relation.CARRIED, Relation.NOT_CARRIED) else 1
 
 
 def holds(claim: Claim, state: Iterable[Claim]) -> bool | None:
@@ -164,19 +183,19 @@ def holds(claim: Claim, state: Iterable[Claim]) -> bool | None:
     if claim.short in known:
         return True
     if claim.relation in (Relation.ABSENT, Relation.NOT_CARRIED, Relation.LIGHT):
-        return _contrary(claim).short not in known
-    if claim.relation in (Relation.HERE, Relation.CARRIED, Relation.DARK) or _contrary(claim).short in known:
+        return contrary(claim).short not in known
+    if claim.relation in (Relation.HERE, Relation.CARRIED, Relation.DARK) or contrary(claim).short in known:
         return False
     return None
 
 
-def _contrary(claim: Claim) -> Claim:
+def contrary(claim: Claim) -> Claim:
+    """Return the opposite of a claim about a state.
+
+    Raises:
+        KeyError: If its relation has no opposite.
+    """
     return replace(claim, relation=OPPOSITE[claim.relation])
-
-
-def _is_known(was: Claim, is_so: Claim, before: dict[str, Claim], after: dict[str, Claim]) -> bool:
-    """Return whether both states tell: a door that is out of sight is neither open nor closed."""
-    return was.relation not in _STATES or (was.short in before and is_so.short in after)
 
 
 def _plain(name: str) -> str:

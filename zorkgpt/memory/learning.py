@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.asking import ALL, AnsweredQuestion, Judgments, Trigger, confirmed_memory, should_ask, turn_key
-from zorkgpt.memory.claims import Claim, Relation, differing, holds
+from zorkgpt.memory.claims import Claim, Relation, State, separating
+from zorkgpt.memory.conditions import conditions, is_opposed
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.models import (
@@ -257,6 +258,8 @@ class Learner:
     def _question(self, turn: SynthesisRequest) -> SynthesisRequest:
         """Return the turn with everything that a model would see of it."""
         self._writer.refresh()
+        if not turn.arrival:
+            self._observe(turn)
         history = self._state.history(self._history_window)
         memories = tuple(self._writer.current(turn.location_id))
         request = replace(
@@ -271,7 +274,6 @@ class Learner:
         )
         if not turn.arrival:
             self._handled.note(turn.context)
-            self._widen(turn.location_id, turn.action, turn.context, memories)
         told = ((memory.title, self.contradicting_state(turn.location_id, memory)) for memory in memories)
         return replace(request, now={title: now for title, now in told if now})
 
@@ -302,16 +304,37 @@ class Learner:
             times, episodes = (written.visits, written.episodes) if written else (0, ())
             return times + len(uncounted), len({episode_key(each) for each in (*episodes, *uncounted)})
 
-    def _widen(self, location_id: PlaceKey, action: str, turn: ZMachineContext, memories: Sequence[Memory]) -> None:
-        """Widen what came out again as a memory says, in another state: it does not depend on that state."""
-        outcome = outcome_of(turn)
-        for memory in memories:
-            if not memory.when or folded(memory.action) != folded(action) or memory.outcome != outcome:
+    def _observe(self, turn: SynthesisRequest) -> None:
+        """Take the turn as one more observation of the memories that tell this outcome, and see again when they hold.
+
+        What is believed of the action and came out otherwise in the same state gives way.
+        """
+        place, number, writer = turn.location_id, turn.context.turn, self._writer
+        outcome = outcome_of(turn.context)
+        for title in [one.title for one in writer.current(place) if _tells(one, turn.action, outcome)]:
+            memory = next((one for one in writer.current(place) if one.title == title), None)
+            if memory is None:
                 continue
-            when = tuple(claim for claim in memory.when if holds(claim, turn.state) is not False)
-            if when != memory.when:
-                reason = f"it came out so in another state too, in turn {turn.turn}"
-                self._writer.qualify(location_id, memory, when, reason)
+            rivals = [one for one in writer.current(place) if is_opposed(one, memory)]
+            if rivals:
+                writer.seen_again(place, memory, number, self._state.episode)
+            self._qualify(place, title, f"it came out so in another state too, in turn {number}", turn.context.state)
+            for rival in rivals:
+                states = writer.states_observed(place, rival), writer.states_observed(place, memory)
+                if all(states) and not separating(*states, memory.action):
+                    reason = f"in the same state “{memory.action}” came out otherwise in turn {number}: {outcome}"
+                    self.counts.contradictions_settled += writer.resolve_conflict(place, rival, memory, reason, number)
+                else:
+                    self._qualify(place, rival.title, f"in another state it comes out otherwise: “{title}”")
+
+    def _qualify(self, location_id: PlaceKey, title: str, reason: str, now: State | None = None) -> bool:
+        """Note in which states a memory holds by what was observed up to now. False if nothing was changed."""
+        believed = self._writer.current(location_id)
+        memory = next((one for one in believed if one.title == title), None)
+        if memory is None:
+            return False
+        when = conditions(self._writer, location_id, memory, believed, now=now)
+        return when != memory.when and self._writer.qualify(location_id, memory, when, reason)
 
     # Asking
 
@@ -528,23 +551,22 @@ class Learner:
             The memory as it is to be kept, and what is to be done once it is; None: it is not to be kept.
         """
         settle: list[Callable[[], bool]] = []
-        turn, writer = request.context, self._writer
+        turn, writer, separated = request.context, self._writer, []
+        own = [*writer.states_observed(location_id, memory), turn.state]
         for rival in writer.current(location_id):
             if rival.title in replaced or not is_opposed(rival, memory):
                 continue
-            then, now = differing(writer.state_when_learned(location_id, rival), turn.state)
-            if then:
-                memory = replace(memory, when=tuple(dict.fromkeys((*memory.when, *now))))
-                when = tuple(dict.fromkeys((*rival.when, *then)))
+            if separating(writer.states_observed(location_id, rival), own, memory.action):
+                separated.append(rival)
                 reason = f"in another state it comes out otherwise: “{memory.title}”"
-                settle.append(partial(writer.qualify, location_id, rival, when, reason))
+                settle.append(partial(self._qualify, location_id, rival.title, reason))
             elif rival.is_settled_by_person:
                 writer.ignore(location_id, memory, f"a person says otherwise: {rival.title}")
                 return None
             elif memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
                 reason = f"in the same state “{memory.action}” came out otherwise in turn {turn.turn}: {memory.outcome}"
                 settle.append(partial(writer.resolve_conflict, location_id, rival, memory, reason, turn.turn))
-        return memory, settle
+        return replace(memory, when=conditions(writer, location_id, memory, separated, now=turn.state)), settle
 
     def _existing(self, location_id: PlaceKey, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:
         found: list[Memory] = []
@@ -586,14 +608,8 @@ def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim
     return tuple(dict.fromkeys(found))
 
 
-def is_opposed(known: Memory, new: Memory) -> bool:
-    """Return whether both tell what came of the same action, and not the same; surviving once disproves no danger."""
-    if not known.action or folded(known.action) != folded(new.action) or known.outcome == new.outcome:
-        return False
-    outcomes = {known.outcome, new.outcome}
-    if "" in outcomes or known.outcome == "died":
-        return False
-    return new.outcome == "died" or "nothing" in outcomes or all(one.startswith("to ") for one in outcomes)
+def _tells(memory: Memory, action: str, outcome: str) -> bool:
+    return bool(outcome) and memory.outcome == outcome and folded(memory.action) == folded(action)
 
 
 def named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:

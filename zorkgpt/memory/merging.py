@@ -14,21 +14,22 @@ from typing import Any
 
 from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
-from zorkgpt.memory.claims import differing
+from zorkgpt.memory.claims import State, separating
+from zorkgpt.memory.conditions import conditions, is_opposed
 from zorkgpt.memory.credit.assignment import counted, failure_reason, has_always_failed
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import stems_in, telling_words
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.learning import is_opposed, named_apart
+from zorkgpt.memory.learning import named_apart
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage.book import Change, Draft, MemoryBook, with_replaced
 from zorkgpt.memory.storage.document import Document, render
 from zorkgpt.memory.storage.escaping import folded, one_line
-from zorkgpt.memory.storage.history import HistoryRecord, TurnStamp, kind_of
+from zorkgpt.memory.storage.history import OBSERVATIONS, HistoryRecord, TurnStamp, kind_of
 from zorkgpt.memory.storage.markdown import MarkdownStore, digest_of, read_document, sidecar
 from zorkgpt.memory.storage.tables import Journal, Trials
 from zorkgpt.memory.storage.trials import Trial
@@ -222,6 +223,8 @@ class _Merger:
         self._places: dict[PlaceKey, _Place] = {}
         self._names: dict[PlaceKey, str] = {}
         self._stamps: dict[tuple[PlaceKey, str, str], TurnStamp] = {}
+        self._states: dict[tuple[PlaceKey, str, str], list[State]] = {}
+        """The states in which each memory was observed in the episodes taken in, by place and words."""
         self._titles: dict[tuple[PlaceKey, str], str] = {}
         """Place and title in this episode → the title under which that is kept, where it is another one."""
         self._trials: list[list[Trial]] = []
@@ -232,6 +235,8 @@ class _Merger:
         self._draft.episode = findings.episode
         records, _ = Journal(sidecar(findings.path)).records_from(self._base_size)
         self._stamps = _stamps(records)
+        for key, states in _states(records).items():
+            self._states.setdefault(key, []).extend(states)
         for record in records:
             if not record.change.is_lasting:
                 self._draft.note((record.change,), record.turn_stamp)
@@ -406,15 +411,15 @@ class _Merger:
 
     def _against_what_is_believed(self, place: PlaceKey, memory: Memory) -> Memory | None:
         """Settle what is believed of the same action and came out otherwise; None: the memory is kept with that."""
-        state = self._stamp.state if self._stamp else ()
         rivals = self._place(place).rivals(memory) if memory.action else []
         if rivals:
             self._settle(place)
+        own, separated = self.states_observed(place, memory), []
         for rival in rivals:
-            then, now = differing(self._writer.state_when_learned(place, rival), state)
-            if then:
-                memory = replace(memory, when=tuple(dict.fromkeys((*memory.when, *now))))
-                when = tuple(dict.fromkeys((*rival.when, *then)))
+            if separating(self.states_observed(place, rival), own, memory.action):
+                separated.append(rival)
+                believed = [*filter(is_current, self._draft.document.memories(place)), memory]
+                when = conditions(self, place, rival, believed)
                 reason = f"in another state it comes out otherwise: “{memory.title}”"
                 self._writer.qualify(place, rival, when, reason)
                 continue
@@ -422,7 +427,12 @@ class _Merger:
             if stored is not None:
                 self._oppose(place, stored, memory)
                 return None
-        return memory
+        return replace(memory, when=conditions(self, place, memory, separated))
+
+    def states_observed(self, location_id: PlaceKey, memory: Memory) -> list[State]:
+        """Return the known states in which its action had its outcome, in the base and in the episodes taken in."""
+        found = self._states.get((location_id, *_words(memory)), [])
+        return [*self._writer.states_observed(location_id, memory), *found]
 
     def _oppose(self, place: PlaceKey, rival: Memory, memory: Memory) -> None:
         """Keep what came out otherwise in the same state: what was observed more often is believed."""
@@ -485,3 +495,14 @@ def _stamps(records: Iterable[HistoryRecord]) -> dict[tuple[PlaceKey, str, str],
         for record in records
         if record.turn_stamp is not None and record.change.kind == "added" and record.change.after is not None
     }
+
+
+def _states(records: Iterable[HistoryRecord]) -> dict[tuple[PlaceKey, str, str], list[State]]:
+    """Return the states in which each memory was observed."""
+    found: dict[tuple[PlaceKey, str, str], list[State]] = {}
+    for record in records:
+        change, stamp = record.change, record.turn_stamp
+        is_observed = change.kind in OBSERVATIONS and change.after is not None
+        if is_observed and stamp is not None and (stamp.action or stamp.state):
+            found.setdefault((change.location_id, *_words(change.memory)), []).append(stamp.state)
+    return found

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.claims import Claim
+from zorkgpt.memory.claims import Claim, State
 from zorkgpt.memory.credit.assignment import CreditLedger
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
@@ -17,9 +17,9 @@ from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey
 from zorkgpt.memory.places import checked_place, render_place
-from zorkgpt.memory.storage.book import Change, Draft, MemoryBook
+from zorkgpt.memory.storage.book import Change, ChangeKind, Draft, MemoryBook
 from zorkgpt.memory.storage.escaping import folded, one_line
-from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over, titled
 from zorkgpt.memory.turn_span import TurnSpan
@@ -76,7 +76,8 @@ class MemoryWriter:
         """Whether a change of an ephemeral memory could not be journaled."""
         self.last_error: MemoryStoreError | None = None
         """Why the last change could not be written; None: it was."""
-        self._learned_in: dict[tuple[PlaceKey, str, str], TurnStamp | None] = {}
+        self._observed_in: dict[tuple[PlaceKey, str, str], list[tuple[ChangeKind, TurnStamp]]] = {}
+        """The turns that taught a memory or bore it out, by place, title and text."""
 
     @property
     def book(self) -> MemoryBook:
@@ -306,26 +307,32 @@ class MemoryWriter:
             total += made if self.last_error is None else 0
         return total
 
-    def state_when_learned(self, location_id: PlaceKey, memory: Memory) -> tuple[Claim, ...]:
+    def state_when_learned(self, location_id: PlaceKey, memory: Memory) -> State:
         """Return in which state the action was taken that taught it; () where that is not known."""
         stamp = self.turn_when_learned(location_id, memory)
         return stamp.state if stamp else ()
 
     def turn_when_learned(self, location_id: PlaceKey, memory: Memory) -> TurnStamp | None:
         """Return the turn that taught it; None where that is not known."""
+        turns = [stamp for kind, stamp in self._turns_of(location_id, memory) if kind == "added"]
+        return turns[-1] if turns else None
+
+    def states_observed(self, location_id: PlaceKey, memory: Memory) -> list[State]:
+        """Return the known states in which its action had its outcome."""
+        return [stamp.state for _, stamp in self._turns_of(location_id, memory) if stamp.action or stamp.state]
+
+    def _turns_of(self, location_id: PlaceKey, memory: Memory) -> list[tuple[ChangeKind, TurnStamp]]:
         key = location_id, folded(memory.title), folded(memory.text)
-        if key not in self._learned_in:
-            records = self.store.journal.records(location_id) if memory.persistence.outlives_episode else ()
-            found = [
-                record.turn_stamp
-                for record in records
+        if key not in self._observed_in:
+            self._observed_in[key] = [
+                (record.change.kind, record.turn_stamp)
+                for record in self.store.journal.records(location_id)
                 if record.turn_stamp is not None
-                and record.change.kind == "added"
+                and record.change.kind in OBSERVATIONS
                 and record.change.after is not None
                 and same_words(record.change.after, memory)
             ]
-            self._learned_in[key] = found[-1] if found else None
-        return self._learned_in[key]
+        return self._observed_in[key]
 
     def is_forbidden(self, location_id: PlaceKey, name: str, memory: Memory) -> bool:
         """Return whether a person never wants a memory again at this place that says the same; then it is counted.
@@ -435,7 +442,7 @@ class MemoryWriter:
             self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
         self.ephemeral = {}
         self._episode_start = None
-        self._learned_in.clear()
+        self._observed_in.clear()
         self.vetoes_obeyed = self.protected = 0
         if self.deduplicator is not None:
             self.deduplicator.reset()
@@ -446,7 +453,7 @@ class MemoryWriter:
             self.ephemeral[place] = tuple(one for one in kept if (place, memory_id(place, one)) not in removed)
         self.events[:] = [one for one in self.events if not any(map(is_trace, (one.title, one.text, one.detail)))]
         self.names = {place: name for place, name in self.names.items() if not is_trace(name)}
-        self._learned_in.clear()
+        self._observed_in.clear()
         self.evidence.forget(is_trace)
         if self.deduplicator is not None:
             self.deduplicator.forget()
@@ -570,17 +577,17 @@ class MemoryWriter:
             extra={"location_id": location_id, "old": old.title, "new": new.title},
         )
 
-    def _note_turn(self, location_id: PlaceKey, memory: Memory) -> None:
-        stamp = self._stamp()
-        if stamp is not None:
-            self._learned_in[location_id, folded(memory.title), folded(memory.text)] = stamp
+    def _note_turn(self, kind: ChangeKind, location_id: PlaceKey, memory: Memory) -> None:
+        stamp, key = self._stamp(), (location_id, folded(memory.title), folded(memory.text))
+        if stamp is not None and (kind == "added" or key in self._observed_in):
+            self._observed_in.setdefault(key, []).append((kind, stamp))
 
     def _tell(self, change: Change, draft: Draft) -> None:
         """Report a change: as an event, and in the log."""
         kind, location_id, memory = change.kind, change.location_id, change.memory
         detail = change.reason or memory.invalidation_reason or memory.superseded_by or ""
-        if kind == "added":
-            self._note_turn(location_id, memory)
+        if kind in OBSERVATIONS:
+            self._note_turn(kind, location_id, memory)
         self.events.append(_event(kind, location_id, memory, detail, change.other))
         if kind in _LOGGED and self._log.isEnabledFor(logging.INFO):
             self._log_change(change, draft)

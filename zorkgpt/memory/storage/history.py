@@ -28,6 +28,8 @@ _LATER_FIELDS |= {"id": ""}
 """Fields that are left out of a record where they have their default."""
 _COUNTED = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""
+OBSERVATIONS: tuple[ChangeKind, ...] = ("added", "seen again")
+"""Changes by a turn in which the memory was true."""
 _LONGEST_RESPONSE = 400
 _LONGEST_ACTION = 120
 
@@ -112,7 +114,7 @@ def row_of(record: HistoryRecord) -> dict[str, Any]:
         row |= {"episode": turn_stamp.episode, "turn": turn_stamp.turn}
         if change.kind not in _COUNTED and (turn_stamp.action or turn_stamp.response):
             row |= {"action": turn_stamp.action, "response": turn_stamp.response}
-        if change.kind == "added" and turn_stamp.state:
+        if change.kind in OBSERVATIONS and change.memory.action and turn_stamp.state:
             row["state"] = list(map(str, turn_stamp.state))
     return row
 
