@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from zorkgpt.memory.losses import Loss
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 
@@ -83,8 +84,8 @@ class Transition:
     something else did, that is neither a success nor a failure of the action."""
     died: bool = False
     """The player died on this turn; the game may go on."""
-    died_anyway: bool = False
-    """Doing nothing would have led to the same end, as far as is known."""
+    loss: Loss | None = None
+    """What the player lost on this turn, with the cause by counterfactuals. None if nothing, or if unknown."""
     finished: bool = False
     """The game is over, in whatever way."""
     victory: bool = False

@@ -223,10 +223,14 @@ def _draws_between(start: _FrotzState, end: _FrotzState) -> int | None:
 def _with_rng_advanced(state: _FrotzState, count: int) -> _FrotzState:
     """Return the state as if this many random numbers had been drawn."""
     value, *others = state[7]
+    return (*state[:7], (rng_after(int(value), count), *others), *state[8:])
+
+
+def rng_after(value: int, count: int) -> int:
+    """Return the random generator's first number after this many random numbers were drawn."""
     for _ in range(count):
-        value = (_RNG_FACTOR * int(value) + 1) % _RNG_RANGE
-    signed = int(value) - _RNG_RANGE if int(value) >= _RNG_RANGE // 2 else int(value)
-    return (*state[:7], (signed, *others), *state[8:])
+        value = (_RNG_FACTOR * value + 1) % _RNG_RANGE
+    return value - _RNG_RANGE if value >= _RNG_RANGE // 2 else value
 
 
 def _changed(before: Any, after: Any) -> bytes:

@@ -274,9 +274,8 @@ class Counterfactual:
             if same and not by_the_action:
                 unnamed = self._may_be_chance(compared, control, step)
                 break
-        died_anyway = step.died and self._dies_anyway(step)
         unnamed = unnamed and not _by_the_action(moved, changed)
-        return replace(step, moved=moved, changed=changed, unnamed_change=unnamed, died_anyway=died_anyway)
+        return replace(step, moved=moved, changed=changed, unnamed_change=unnamed)
 
     def _controls(self, step: Transition) -> tuple[str, ...]:
         """Return the controls that take as many moves as the action; all if that is not known or none does."""
@@ -328,19 +327,6 @@ class Counterfactual:
         if reader.room(acted) != reader.room(before) or self._unexplained(compared):
             return True
         return _by_the_action(*_marked(reader.changes_between(before, acted), reader.changes_between(before, idle)))
-
-    def _dies_anyway(self, step: Transition) -> bool:
-        """Return whether doing nothing would have led to the same end, whatever chance decided."""
-        room, score = step.after.location and step.after.location.num, step.after.score
-        if room is None or score is None or (room, score) == (self.reader.room(self.before), step.before.score):
-            return False
-        for control in self._controls(step):
-            for rng_advance in (0, *_FEW_RNG_ADVANCES):
-                compared = self.compare(control, (), action=_NO_WORD, from_last_step=True, rng_advance=rng_advance)
-                idle = compared and self.reader.observe(_with_bytes(self.before, compared.control))
-                if idle and (idle.location and idle.location.num, idle.score) == (room, score):
-                    return True
-        return False
 
 
 def _is_quiet(step: Transition) -> bool:

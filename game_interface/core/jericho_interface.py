@@ -1,5 +1,6 @@
 """The Z-machine as a `Game`: one story, played by Jericho in a worker process."""
 
+import re
 import struct
 import weakref
 import zlib
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from game_interface.core import discovery, grammar
+from game_interface.core.causes import BranchState, CauseFinder, Trail, trail_in
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short, learn_bookkeeping
 from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.light import Light
@@ -19,7 +21,7 @@ from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, printed_question, reads_key
 from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key
 from game_interface.core.scene import SceneReader
-from game_interface.core.transcript import read_ending, without_status_line
+from game_interface.core.transcript import Ending, last_words, read_ending, without_status_line
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
 from game_interface.models import Item, Language, Location, Observation, Scene, Transition, spelled_direction
@@ -27,6 +29,7 @@ from game_interface.story import Story, find_story
 from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError, StateError
 from zorkgpt.extras import require
 from zorkgpt.log import get_logger
+from zorkgpt.memory.losses import Loss, LossKind
 from zorkgpt.memory.objects import PlacedObject, ThingState
 
 log = get_logger("zorkgpt.game")
@@ -40,6 +43,8 @@ _GOING = ("go", "walk", "run", "head")
 _SAVE_MAGIC = b"ZGPTSAV1"
 _SAVE_HEADER = struct.Struct(">8s32sI?")
 """Magic number, the story's sha256, CRC-32 of the interpreter's state, whether the game had ended."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 _bookkeeping: dict[str, Bookkeeping] = {}
 """Story's sha256 → its bookkeeping, learned once for all games in this process."""
@@ -99,6 +104,7 @@ class JerichoInterface:
         self._opening: str = ""
         self._knows_bookkeeping = False
         self._prompts = _prompts[self.story.sha256]
+        self._trail = Trail()
         self._actions_unexplored = 0
         """Actions played since the opening while the player's place was not fully known."""
         self._closed = False
@@ -150,6 +156,10 @@ class JerichoInterface:
             self.died = False
             return self._without_effect(before, action, refused=str(refusal))
         self._learn_bookkeeping(before)
+        if before.observation.question is None:
+            self._trail.add(before.snapshot.state, before.observation.location_id, before.observation.moves)
+        else:
+            self._trail.skip()
         try:
             snapshot = self._step(before, self._typed(before, command))
         except WorkerFailure as failure:
@@ -172,10 +182,12 @@ class JerichoInterface:
             victory=self.victory,
         )
         # The effect of control commands is unknown while the story reads something else.
-        if step.finished or before.observation.question is not None or after.observation.question is not None:
+        if before.observation.question is not None:
             return step
-        step = self._mark_independent_changes(step, before, after, command)
-        return replace(step, fell_short=fell_short(step, self._reader.profile))
+        if not (step.finished or after.observation.question is not None):
+            step = self._mark_independent_changes(step, before, after, command)
+            step = replace(step, fell_short=fell_short(step, self._reader.profile))
+        return replace(step, loss=self._loss(step, before, after, command))
 
     def _typed(self, before: _State, command: str) -> bytes:
         return (command if reads_key(before.snapshot) else self._spelled(command)).encode("ascii")
@@ -236,6 +248,110 @@ class JerichoInterface:
             self._load(after.snapshot.state)
             return replace(step, unnamed_change=True)
 
+    def _loss(self, step: Transition, before: _State, after: _State, command: str) -> Loss | None:
+        """Return what the turn cost the player, with its cause; None for nothing. The game is unchanged."""
+        lost = self._things_lost(step, after.view, command)
+        if step.died:
+            kind = LossKind.DEATH
+        elif step.points < 0:
+            kind = LossKind.POINTS
+        elif lost:
+            kind = LossKind.THINGS
+        else:
+            return None
+        names = tuple(item.name for item in lost) if kind is LossKind.THINGS else ()
+        points = -step.points if kind is LossKind.POINTS else 0
+        loss = Loss(kind, sentence=last_words(step.response), points=points, things=names)
+        numbers = frozenset(item.num for item in lost)
+        holder = self._living_holder(after.view, numbers) if kind is LossKind.THINGS else None
+        finder = CauseFinder(
+            step,
+            loss,
+            numbers,
+            holder or self._creature_named(step),
+            holder is not None,
+            self._spelled(command),
+            self._trail,
+            _GameBranches(self),
+            self._idle_command(),
+        )
+        try:
+            return finder.find()
+        except WorkerFailure as failure:
+            log.warning("interpreter replaced", extra={"cause of": command, "failure": str(failure)})
+            return loss
+        finally:
+            self._load(after.snapshot.state)
+
+    def _things_lost(self, step: Transition, after: View, command: str) -> tuple[Item, ...]:
+        """Return what the player held directly and neither holds nor finds here now, unless the command names it."""
+        if not step.before.inventory or step.after.location is None or step.died or step.finished:
+            return ()
+        named = self._objects_named(command)
+        return tuple(
+            item for item in step.before.inventory if item.num not in named and self._is_out_of_reach(after, item.num)
+        )
+
+    def _is_out_of_reach(self, view: View, number: int) -> bool:
+        """Return whether neither the player nor the player's place holds an object, or a creature does."""
+        player, room = self._reader.profile.player, self._reader.room(view)
+        for holder in view.ancestors(number):
+            if holder in (player, room):
+                return False
+            if self._reader.profile.has(view, holder, "animate"):
+                return True
+        return True
+
+    def _objects_named(self, text: str) -> frozenset[int]:
+        names, truncate = self.language.names, self.language.truncate
+        found = (names.get(truncate(word), frozenset()) for word in _WORD.findall(text))
+        return frozenset[int]().union(*found)
+
+    def _living_holder(self, view: View, numbers: frozenset[int]) -> Item | None:
+        """Return the creature that holds one of these objects."""
+        for number in sorted(numbers):
+            holder = view.parent(number)
+            if holder and self._reader.profile.has(view, holder, "animate"):
+                return self._reader.item(view, holder)
+        return None
+
+    def _creature_named(self, step: Transition) -> Item | None:
+        """Return the creature at the player's place that the response names, the last one if there are several."""
+        there = {item.num: item for item in step.before.creatures or ()}
+        if step.before.location == step.after.location:
+            there |= {item.num: item for item in step.after.creatures or ()}
+        for word in reversed(_WORD.findall(last_words(step.response))):
+            for number in sorted(self._objects_named(word) & there.keys()):
+                return there[number]
+        return None
+
+    def _idle_command(self) -> str:
+        """Return a command that lets one move pass and does nothing else; `wait` if none is known to."""
+        moves = _bookkeeping[self.story.sha256].control_moves
+        return next((each for each in ("wait", "look", "inventory") if moves.get(each) == 1), "wait")
+
+    def _branch_state(self, snapshot: InterpreterState) -> BranchState:
+        """Return what a branch has led to."""
+        view, text = self._machine.view(snapshot.memory), snapshot.text
+        score, moves = None, None
+        if self._worker.supported:
+            score, moves = snapshot.score, snapshot.moves
+        else:
+            text = without_status_line(text, self.story.version)
+        now = self._reader.observe(view, score=score, moves=moves)
+        asks = self._prompts.is_question(snapshot)
+        ending = self._ending(text, view, snapshot, asks=asks)
+        held = frozenset(item.num for item in (*(now.carried or ()), *(now.visible or ())))
+        return BranchState(
+            room=now.location_id,
+            score=now.score,
+            moves=now.moves,
+            died=ending.died,
+            over=ending.finished or asks,
+            sentence=last_words(text.strip()),
+            at_hand=held,
+        )
+
     def _without_effect(
         self, now: _State, action: str, *, refused: str | None = None, fault: str | None = None
     ) -> Transition:
@@ -265,16 +381,18 @@ class JerichoInterface:
         )
 
     def _record_ending(self, now: _State) -> None:
-        snapshot = now.snapshot
-        ending = read_ending(
-            now.text,
-            deadflag=self._reader.deadflag(now.view),
+        ending = self._ending(now.text, now.view, now.snapshot, asks=now.observation.question is not None)
+        self.died, self.finished, self.victory = ending.died, ending.finished, ending.victory
+
+    def _ending(self, text: str, view: View, snapshot: InterpreterState, *, asks: bool) -> Ending:
+        return read_ending(
+            text,
+            deadflag=self._reader.deadflag(view),
             over=snapshot.game_over,
             won=snapshot.victory,
             halted=snapshot.halted,
-            asks=now.observation.question is not None if self._prompts.is_known else None,
+            asks=asks if self._prompts.is_known else None,
         )
-        self.died, self.finished, self.victory = ending.died, ending.finished, ending.victory
 
     # Observing
 
@@ -363,7 +481,8 @@ class JerichoInterface:
     def save_state(self) -> bytes:
         """Return the state, random generator included, for `restore_state` in this or any other process."""
         state, sha256 = self._current().snapshot.state, bytes.fromhex(self.story.sha256)
-        return _SAVE_HEADER.pack(_SAVE_MAGIC, sha256, zlib.crc32(state), self.finished) + state
+        content = state + self._trail.packed(state)
+        return _SAVE_HEADER.pack(_SAVE_MAGIC, sha256, zlib.crc32(content), self.finished) + content
 
     def restore_state(self, saved: bytes) -> None:
         """Go to a saved state.
@@ -372,8 +491,10 @@ class JerichoInterface:
             StateError: If it is damaged or of another story; the game is where it was.
         """
         self._current()
-        state, finished = _unpacked(saved, self.story.sha256)
+        content, finished = _unpacked(saved, self.story.sha256)
+        state, trail = trail_in(content)
         self._state = self._read(self._load(state))
+        self._trail = trail
         self.died = self.victory = False
         self.finished = finished
 
@@ -393,6 +514,7 @@ class JerichoInterface:
             self._learn_profile(self._past_questions(snapshot))
             snapshot = self._restart_story()
         self.died = self.finished = self.victory = False
+        self._trail = Trail()
         state = self._state = self._read(snapshot)
         self._opening = state.text
         return state
@@ -510,13 +632,27 @@ class JerichoInterface:
         self._knows_bookkeeping = True
 
 
+class _GameBranches:
+    """Plays branches in the worker of a game."""
+
+    def __init__(self, game: JerichoInterface) -> None:
+        self._game = game
+
+    def load(self, state: bytes) -> BranchState:
+        return self._game._branch_state(self._game._worker.load(state))
+
+    def play(self, command: str) -> BranchState:
+        typed = self._game._spelled(command).encode("ascii")
+        return self._game._branch_state(self._game._worker.step(typed))
+
+
 def _check_seed(seed: int) -> None:
     if not isinstance(seed, int) or not 1 <= seed <= LARGEST_SEED:
         raise ConfigurationError(f"The seed is {seed!r}; it must be a whole number from 1 to {LARGEST_SEED}.")
 
 
 def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, bool]:
-    """Return the interpreter's state and whether the game had ended.
+    """Return the interpreter's state with the trail behind it, and whether the game had ended.
 
     Raises:
         StateError: If it is damaged or of another story, which would hang the interpreter.

@@ -11,6 +11,12 @@ _STATUS_BEFORE = re.compile(
 _STATUS_AFTER = re.compile(r"(?:\A|\n)\s*>(?:\s*|\s{8,}.*)\Z", re.DOTALL)
 _PROMPT_BEFORE = re.compile(r"\A\s*>[ \t]*(?=\n|\Z)")  # printed after the last text, sent with this one
 
+_STARRED = re.compile(r"\*{3,}")
+_REMARK = re.compile(r"\[[^\]]*\]")
+_SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+[\"'”’)]*|$)")
+_MOST_LAST_WORDS = 300
+_FEW_WORDS = 6
+
 _STARS = r"\*{3,}\s*"
 _DIED = re.compile(
     _STARS + r"you (?:have|are|'ve) (?:died|dead|been killed)|" + _STARS + r"you are dead", re.IGNORECASE
@@ -70,3 +76,40 @@ def read_ending(
     # A game that resurrects the player does not print the final score.
     scored = deadflag is None and died and bool(_FINAL_SCORE.search(text))
     return Ending(died, victory or halted or asks_finally or scored, victory)
+
+
+def last_words(text: str) -> str:
+    """Return the last sentences of a response that tell what happened, in one line of a few hundred characters.
+
+    That is the last paragraph before the lines that stories print after a death, or the last two if it is very short.
+    """
+    story = _STARRED.split(text, maxsplit=1)[0]
+    for ending in (_FINAL_SCORE, _FINAL_QUESTION):
+        if found := ending.search(story):
+            story = story[: story.rfind("\n", 0, found.start()) + 1]
+    paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", _REMARK.sub("", story)) if each.strip()]
+    kept = paragraphs[-1:]
+    if kept and len(kept[0].split()) < _FEW_WORDS:
+        kept = paragraphs[-2:]
+    told = ""
+    for sentence in reversed(sentences(" ".join(kept))):
+        longer = f"{sentence} {told}".strip()
+        if len(longer) > _MOST_LAST_WORDS:
+            break
+        told = longer
+    return told or " ".join(kept)[-_MOST_LAST_WORDS:]
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text in one line."""
+    return [found.group().strip() for found in _SENTENCE.finditer(text)]
+
+
+def common_end(text: str, other: str) -> str:
+    """Return the last sentences that two texts share; "" if there are none."""
+    shared: list[str] = []
+    for sentence, another in zip(reversed(sentences(text)), reversed(sentences(other)), strict=False):
+        if sentence != another:
+            break
+        shared.insert(0, sentence)
+    return " ".join(shared)

@@ -19,6 +19,8 @@ from zorkgpt.errors import InterpreterError
 START_LIMIT_S = 30.0
 """Time for Python and Jericho to load, on a slow disk; the story's own time comes after that."""
 _LAST_OUTPUT_BYTES = 300
+_RNG = 8
+"""Where `child.STATE` holds the random generator's first number."""
 _INHERITED = re.compile(
     r"PATH|HOME|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|LD_LIBRARY_PATH|PYTHON\w+", re.IGNORECASE
 )
@@ -83,6 +85,19 @@ class InterpreterState:
         if not whole:
             memory = _with_changes(known, memory)
         return cls(text.decode(), memory, stack, narrative, head[10:], over, won, score, moves, halted)
+
+
+def state_size(state: bytes) -> int:
+    """Return the number of bytes of the state at the beginning of these bytes."""
+    memory, stack, narrative, *_ = child.STATE.unpack_from(state)
+    return int(child.STATE.size + memory + stack + narrative)
+
+
+def with_rng_advanced(state: bytes, count: int) -> bytes:
+    """Return the state as if this many random numbers had been drawn."""
+    numbers = list(child.STATE.unpack_from(state))
+    numbers[_RNG] = child.rng_after(numbers[_RNG], count)
+    return child.STATE.pack(*numbers) + state[child.STATE.size :]
 
 
 def _with_changes(memory: bytes, changed: bytes) -> bytes:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import Memory, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest
@@ -33,7 +34,7 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
 @pytest.mark.parametrize(
     ("truth", "category", "title", "text"),
     [
-        (replace(TRUTH, died=True), "DANGER", "kills you", ANSWER),
+        (replace(TRUTH, died=True), "DANGER", "you died, cause unknown", ANSWER),
         (replace(TRUTH, score_delta=5), "SUCCESS", "+5 points", ANSWER),
         (replace(OPENED, score_delta=1), "SUCCESS", "+1 point", f"Opens the oak door. {ANSWER}"),
         (OPENED, "SUCCESS", "opens the oak door", ANSWER),
@@ -84,7 +85,6 @@ def test_ground_truth_decides_what_a_turn_teaches(truth, category, title, text):
         ("take lamp", replace(TOOK, score_delta=2), "take lamp: +2 points", "You get the brass lamp."),
         ("open door", OPENED, "open door: works", "Opens the oak door."),
         ("wait", replace(TRUTH, score_delta=2), "wait: +2 points", "+2 points."),
-        ("wait", replace(TRUTH, died=True), "wait: kills you", "Kills you."),
     ],
 )
 def test_a_short_answer_of_the_game_gives_way_to_the_facts(action, truth, title, text):
@@ -98,9 +98,63 @@ def test_a_way_that_scores_says_where_it_leads():
     assert (answer.memory_title, answer.memory_text) == ("north: +5 points", "Leads to The Yard.")
 
 
-def test_a_death_in_the_dark_claims_that_it_is_dark():
-    answer = taught("north", "It is pitch black. Something bites you.", replace(TRUTH, died=True))
-    assert (answer.memory_title, answer.claims) == ("north: kills you in the dark", (Claim(Relation.DARK),))
+def lost(cause: LossCause | None, kind: LossKind = LossKind.DEATH, **fields):
+    """What the rules make of a loss on the command "wait"."""
+    loss = Loss(kind, cause, "Something bites you.", **fields)
+    truth = replace(TRUTH, died=kind is LossKind.DEATH, loss=loss)
+    return taught("wait", "Time passes. Something bites you.", truth)
+
+
+@pytest.mark.parametrize(
+    ("cause", "fields", "title", "text", "action"),
+    [
+        (LossCause.ACTION, {}, "wait: kills you", "Something bites you.", "wait"),
+        (None, {}, "wait: you died, cause unknown", "Something bites you.", "wait"),
+        (LossCause.PLACE, {}, "being here kills you", "Something bites you.", ""),
+        (
+            LossCause.CREATURE,
+            {"creature": 11, "creature_name": "troll"},
+            "troll: kills you",
+            "Something bites you.",
+            "",
+        ),
+        (
+            LossCause.CLOCK,
+            {"clock": 241},
+            "time runs out at turn 241",
+            "Something bites you. A clock: it ended the game at turn 241 wherever you were.",
+            "",
+        ),
+        (LossCause.CLOCK, {}, "time runs out", "Something bites you.", ""),
+        (
+            LossCause.CREATURE,
+            {"kind": LossKind.THINGS, "things": ("brass lamp",), "creature": 12, "creature_name": "thief"},
+            "thief: takes the brass lamp",
+            "Something bites you.",
+            "",
+        ),
+        (
+            LossCause.ACTION,
+            {"kind": LossKind.POINTS, "points": 5},
+            "wait: costs 5 points",
+            "Something bites you.",
+            "wait",
+        ),
+    ],
+)
+def test_a_loss_is_one_danger_of_its_cause_with_the_sentence_that_tells_of_it(cause, fields, title, text, action):
+    answer = lost(cause, **fields)
+    assert (answer.memory_title, answer.memory_text, answer.action) == (title, text, action)
+    assert (answer.category, answer.persistence) == ("DANGER", "permanent")
+
+
+def test_a_death_in_the_dark_claims_that_it_is_dark_by_the_state_and_not_by_words():
+    dark = Claim(Relation.DARK)
+    truth = replace(TRUTH, died=True, loss=Loss(LossKind.DEATH, LossCause.ACTION, "It bites."))
+    answer = taught("north", "It is pitch black. It bites.", replace(truth, state=(dark,)))
+    assert (answer.memory_title, answer.claims) == ("north: kills you in the dark", (dark,))
+    answer = taught("north", "It is pitch black. It bites.", truth)
+    assert (answer.memory_title, answer.claims) == ("north: kills you", ())
 
 
 def test_a_known_outcome_keeps_its_title_and_text_whoever_worded_it():
@@ -115,7 +169,6 @@ def test_a_known_outcome_keeps_its_title_and_text_whoever_worded_it():
     "truth",
     [
         replace(TRUTH, nothing_changed=True),
-        replace(TRUTH, died=True, died_anyway=True),
         replace(TRUTH, location_changed=True, location_after=2, destination_name="Yard"),
         replace(TRUTH, changed=(AttributeChange(8, "oak door", "open", False),)),
         replace(TRUTH, changed=(AttributeChange(8, "oak door", "open", True, by_itself=True),)),
@@ -125,7 +178,6 @@ def test_a_known_outcome_keeps_its_title_and_text_whoever_worded_it():
     ],
     ids=[
         "refused",
-        "would have died anyway",
         "a plain way",
         "closed again",
         "opened by itself",

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from zorkgpt.memory.models import Category
+from zorkgpt.memory.credit.assignment import is_danger
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, Route, UntriedWays
 from zorkgpt.world.directions import OPPOSITE, exit_name
@@ -134,7 +134,7 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
     near = {to: (way, 1) for way, known in connections for to in known.shares if to != here}
     for room, (way, steps) in {**near, **on_route}.items():
         for memory in recall(room):
-            if memory.category == Category.DANGER:
+            if is_danger(memory):
                 yield Danger(way, graph.label(room), room, memory, steps, room in on_route)
 
 

@@ -134,7 +134,8 @@ def turn_key(turn: SynthesisRequest, judge: str) -> str:
     Memories are compared by `AnsweredQuestion`. Turn numbers, counts of visits and the player's reasons don't matter.
     """
     context = asdict(turn.context)
-    context.pop("turn")
+    for counted in ("turn", "moves_before", "moves_after"):
+        context.pop(counted)
     seen = {
         "judge": judge,
         "place": turn.location_id,

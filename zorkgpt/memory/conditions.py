@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Protocol
 
 from zorkgpt.memory.claims import State, holds, separating
+from zorkgpt.memory.losses import loss_in
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.storage.escaping import folded
 
@@ -25,12 +26,15 @@ def conditions(
 ) -> State:
     """Return the states in which a memory holds, as far as they separate its outcome from those of other memories.
 
-    Its own conditions that were true whenever they were known are kept if nothing else is believed of the action.
+    Its own conditions that were true whenever they were known are kept if nothing else is believed of the action. A
+    memory of no action keeps its conditions.
 
     Args:
         believed: The memories of the place.
         now: The state in which the memory is observed on this turn; None if it isn't.
     """
+    if not memory.action:
+        return memory.when
     own = [*observations.states_observed(location_id, memory), *([] if now is None else [now])]
     opposed = [observations.states_observed(location_id, one) for one in believed if _differ(memory, one)]
     others = [states for states in opposed if states]
@@ -52,6 +56,6 @@ def is_opposed(known: Memory, new: Memory) -> bool:
     if not known.action or folded(known.action) != folded(new.action) or known.outcome == new.outcome:
         return False
     outcomes = {known.outcome, new.outcome}
-    if "" in outcomes or known.outcome == "died":
+    if "" in outcomes or loss_in(known.outcome) is not None:
         return False
     return new.outcome == "died" or "nothing" in outcomes or all(one.startswith("to ") for one in outcomes)

@@ -13,6 +13,7 @@ from zorkgpt.memory.claims import Claim, Relation, State, separating
 from zorkgpt.memory.conditions import conditions, is_opposed
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode import EpisodeState
+from zorkgpt.memory.losses import Loss, LossCause, loss_in
 from zorkgpt.memory.models import (
     Category,
     Memory,
@@ -232,7 +233,8 @@ class Learner:
         self._state.begin_recording(TurnStamp.of(self._state.episode, context.turn, action, response, context.state))
         if not arrival:
             with self._writer.store.guard:
-                self._writer.evidence.note(location_id, action, context, self._state.episode)
+                dangers = self._writer.dangers(location_id)
+                self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
         return SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
 
     def _completed(
@@ -322,6 +324,8 @@ class Learner:
             for rival in rivals:
                 states = writer.states_observed(place, rival), writer.states_observed(place, memory)
                 if all(states) and not separating(*states, memory.action):
+                    if loss_in(outcome) is not None:
+                        continue
                     reason = f"in the same state “{memory.action}” came out otherwise in turn {number}: {outcome}"
                     self.counts.contradictions_settled += writer.resolve_conflict(place, rival, memory, reason, number)
                 else:
@@ -496,6 +500,14 @@ class Learner:
         turn = request.context
         action = " ".join((_action_of(request, fact) or "").split())
         is_this_one = bool(action) and folded(action) == folded(request.action) and not request.arrival
+        outcome = outcome_of(turn) if is_this_one and location_id == request.location_id else ""
+        when: tuple[Claim, ...] = ()
+        if loss := _loss_told(request, fact, action):
+            outcome = loss.outcome
+            if loss.cause not in (LossCause.ACTION, None):
+                action = ""
+            if loss.creature is not None:
+                when = (Claim(Relation.HERE, loss.creature, loss.creature_name),)
         return Memory(
             fact.category or Category.NOTE,
             fact.memory_title or "",
@@ -506,8 +518,9 @@ class Learner:
             fact.persistence or Persistence.PERMANENT,
             fact.status if fact.status != MemoryStatus.SUPERSEDED else MemoryStatus.ACTIVE,
             action=action,
-            outcome=outcome_of(turn) if is_this_one and location_id == request.location_id else "",
+            outcome=outcome,
             claims=_known_claims(fact.claims, turn),
+            when=when,
         )
 
     def _checked(self, request: SynthesisRequest, memory: Memory, location_id: PlaceKey) -> Memory:
@@ -545,7 +558,7 @@ class Learner:
         """Settle what is believed of the same action and came out otherwise.
 
         Where the states differed, both say in which they hold; else the newer ground truth wins, unless a person has
-        pinned or edited the older one.
+        pinned or edited the older one. A loss stands beside what worked: their counts describe them.
 
         Returns:
             The memory as it is to be kept, and what is to be done once it is; None: it is not to be kept.
@@ -560,6 +573,8 @@ class Learner:
                 separated.append(rival)
                 reason = f"in another state it comes out otherwise: “{memory.title}”"
                 settle.append(partial(self._qualify, location_id, rival.title, reason))
+            elif loss_in(memory.outcome) is not None:
+                continue
             elif rival.is_settled_by_person:
                 writer.ignore(location_id, memory, f"a person says otherwise: {rival.title}")
                 return None
@@ -585,6 +600,15 @@ def _action_of(request: SynthesisRequest, fact: "Fact") -> str | None:
     if fact.action is None and fact.category in _ABOUT_AN_ACTION and not request.arrival:
         return request.action
     return fact.action
+
+
+def _loss_told(request: SynthesisRequest, fact: "Fact", action: str) -> Loss | None:
+    """Return the loss of the turn if the fact is a danger that tells of it."""
+    loss = request.context.loss
+    if loss is None or fact.category != Category.DANGER or request.arrival:
+        return None
+    by_action = loss.cause in (LossCause.ACTION, None)
+    return loss if folded(action) == folded(request.action) or not (by_action or action) else None
 
 
 def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim, ...]:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from zorkgpt.memory.claims import Claim, claims_in
+from zorkgpt.memory.losses import Loss
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.text import quoted
 
@@ -248,8 +249,11 @@ class ZMachineContext:
     """The action is a walk, and the map or the text of the place knew of this way."""
     failed_before: bool = False
     """The action is a walk that led nowhere when it was tried last."""
-    died_anyway: bool = False
-    """Doing nothing would have come to the same end, as far as can be told: the danger lies in the place."""
+    loss: Loss | None = None
+    """What the player lost on this turn, with the cause by counterfactuals. None if nothing, or if unknown."""
+    moves_before: int | None = None
+    """The story's count of moves; None if it has none."""
+    moves_after: int | None = None
     unnamed_change: bool = False
     """Nothing that has a name was changed by it, yet it can't be said that nothing was: no failure."""
 

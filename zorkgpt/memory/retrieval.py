@@ -9,7 +9,7 @@ from itertools import islice
 from math import log
 
 from zorkgpt.errors import MemoryEditError
-from zorkgpt.memory.credit.assignment import reliability, success_rate
+from zorkgpt.memory.credit.assignment import is_danger, reliability, success_rate
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryStatus, PlaceKey, episode_key
 from zorkgpt.memory.places import render_place
@@ -175,21 +175,26 @@ def shown(
     return _chosen([memory for _, memory in current], budget, now)
 
 
-def line(memory: Memory, *, markers: bool = True, now: str = "") -> str:
-    """Return `[CATEGORY] Title: text`, with how long it is true, how often it worked, and what is so instead now."""
+def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequence[Memory] = ()) -> str:
+    """Return `[CATEGORY] Title: text`, with how long it is true, how often it worked, and what is so instead now.
+
+    Args:
+        others: The memories of the same place, see `success_rate`.
+    """
     marker = memory.persistence.prompt_marker if markers else ""
-    result = success_rate(memory)
+    result = success_rate(memory, others)
     when = f" (when {', '.join(claim.in_words() for claim in memory.when)})" if memory.when else ""
     notes = [result] * bool(result) + [f"now: {now}"] * bool(now)
     noted = "".join(f" ({note})" for note in notes)
-    return visible(f"[{memory.category}] {memory.title}: {memory.text}{when}{marker}{noted}")
+    category = Category.NOTE if memory.category == _DANGER and not is_danger(memory) else memory.category
+    return visible(f"[{category}] {memory.title}: {memory.text}{when}{marker}{noted}")
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
     last = TurnSpan.parse(memory.turns).last_number
     return (
         not memory.pinned,
-        memory.category != _DANGER,
+        not is_danger(memory),
         not _scores(memory),
         reliability(memory),
         memory.status == _TENTATIVE,
@@ -206,7 +211,7 @@ def _scores(memory: Memory) -> bool:
 
 def _chosen(ranked: list[Memory], budget: Budget, now: Callable[[Memory], str]) -> Shown:
     def write(memory: Memory) -> str:
-        return line(memory, markers=budget.markers, now=now(memory))
+        return line(memory, markers=budget.markers, now=now(memory), others=ranked)
 
     left: dict[str, int] = {Category.SUCCESS: budget.successes, Category.FAILURE: budget.failures}
     allowed = []

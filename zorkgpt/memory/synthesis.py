@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from zorkgpt.llm.messages import Message
 from zorkgpt.memory.claims import Relation
+from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import cut, one_line, render
-from zorkgpt.text import sentence_case, with_article
+from zorkgpt.text import number_of, sentence_case, with_article
 
 if TYPE_CHECKING:
     from zorkgpt.memory.answers import MemorySynthesisResponse
@@ -199,9 +200,31 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
         facts.append("What the command means was not done: nothing was opened, taken or the like.")
     if turn.died and not request.arrival:
         facts.append("You died on this turn.")
-    if turn.died_anyway and not request.arrival:
-        facts.append("Doing nothing would have come to the same end: it was not the command that killed you.")
+    if turn.loss is not None and not request.arrival:
+        facts.append(_cause(turn.loss))
     return facts
+
+
+def _cause(loss: Loss) -> str:
+    """Return what the counterfactuals show of a loss, named as such."""
+    done = {
+        LossKind.DEATH: "killed you",
+        LossKind.POINTS: f"cost you {number_of(loss.points, 'point', 'points')}",
+        LossKind.THINGS: f"cost you {_listed(list(loss.things))}",
+    }[loss.kind]
+    elsewhere = {None: "", True: " At the place before this one it did no such thing."}.get(
+        loss.harmless_elsewhere, " It does so at the place before this one too."
+    )
+    creature = f"{_name(loss.creature_name)} (number {loss.creature})"
+    when = "" if loss.clock is None else f", when the story had counted {number_of(loss.clock, 'move', 'moves')}"
+    told = {
+        LossCause.ACTION: f"Waiting instead would not have {done}: the command did.{elsewhere}",
+        LossCause.PLACE: f"Waiting would have {done} too: being at this place did it, not the command.",
+        LossCause.CREATURE: f"It was {with_article(creature)} that {done}, not the command or the place.",
+        LossCause.CLOCK: f"Waiting elsewhere would have {done} at the same time{when}: a clock or a need did it.",
+        None: f"They do not show what {done}: the command, the place, a creature or a clock.",
+    }[loss.cause]
+    return f"From counterfactuals, played from saved states after the turn: {told}"
 
 
 def things_in_words(request: SynthesisRequest) -> list[str]:
@@ -288,7 +311,9 @@ def signals(request: SynthesisRequest) -> list[str]:
         ),
         "The score rose: how that was done is permanent, whatever things it names.": acted and turn.score_delta > 0,
         "The game did not do it: that this does not work here is likely permanent.": acted and turn.nothing_changed,
-        "You died: the danger is permanent, and memories that promised safety here are disproved.": acted and turn.died,
+        "You died: the danger is permanent, and memories that promised safety here are disproved.": (
+            acted and turn.died and (turn.loss is None or turn.loss.cause is not LossCause.CLOCK)
+        ),
     }
     return [hint for hint, holds in hints.items() if holds]
 

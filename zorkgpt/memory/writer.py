@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Claim, State
-from zorkgpt.memory.credit.assignment import CreditLedger
+from zorkgpt.memory.credit.assignment import CreditLedger, tells_of_loss
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
@@ -88,6 +88,10 @@ class MemoryWriter:
         """Return the current memories of a location, lasting ones first."""
         with self.store.guard:
             return [memory for memory in self.book.memories(location_id) if is_current(memory)]
+
+    def dangers(self, location_id: PlaceKey) -> list[Memory]:
+        """Return the lasting memories of the location that tell of a loss."""
+        return [one for one in self.current(location_id) if one.persistence.outlives_episode and tells_of_loss(one)]
 
     def refresh(self) -> bool:
         """Read what others wrote. False if that is not possible; the memories are then as last read."""

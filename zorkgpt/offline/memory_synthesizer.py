@@ -9,8 +9,10 @@ from collections.abc import Collection, Sequence
 
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import Category, Memory, Persistence, outcome_of
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 from zorkgpt.offline.phrases import is_dark, whole_sentences
@@ -44,13 +46,12 @@ class RuleSynthesizer:
 
 def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     truth = request.context
-    if truth.died_anyway:
-        # The player dies there whatever they do, so nothing is learned about this action.
-        return NOTHING
     if truth.died:
-        return _memory_of_death(request)
+        return _memory_of_loss(request, truth.loss or Loss(LossKind.DEATH))
     if truth.score_delta > 0:
         return _memory_of_points(request)
+    if truth.loss is not None:
+        return _memory_of_loss(request, truth.loss)
     if truth.location_changed:
         # Ordinary connections are on the map.
         return _conditional_exit(request) if truth.failed_before else NOTHING
@@ -66,11 +67,48 @@ def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     return NOTHING
 
 
-def _memory_of_death(request: SynthesisRequest) -> MemorySynthesisResponse:
-    if is_dark(request.response) or any(is_dark(turn.response) for turn in request.history):
-        claims, effects = (Claim(Relation.DARK),), ["kills you in the dark"]
-        return _fact(request, Category.DANGER, ActionOutcome.KILLS_UNLIT, effects, claims=claims)
-    return _fact(request, Category.DANGER, ActionOutcome.KILLS, ["kills you"])
+def _memory_of_loss(request: SynthesisRequest, loss: Loss) -> MemorySynthesisResponse:
+    """Remember what killed the player, or cost points or things, as a danger of its cause."""
+    unlit = Claim(Relation.DARK) in request.context.state
+    action = request.action if loss.cause in (LossCause.ACTION, None) else ""
+    title = _title_of_loss(request, loss) + (" in the dark" if unlit and loss.cause is not LossCause.CLOCK else "")
+    dangers = (one for one in request.memories if one.category == Category.DANGER)
+    known = next((one for one in dangers if folded(one.title) == folded(title)), None)
+    said = loss.sentence or whole_sentences(_REMARK.sub("", request.response), _TEXT_LIMIT)
+    clock = _sentence(f"a clock: it {_ended(loss)} at turn {loss.clock} wherever you were") if loss.clock else ""
+    return MemorySynthesisResponse(
+        should_remember=True,
+        category=Category.DANGER,
+        memory_title=known.title if known else title,
+        memory_text=known.text if known else " ".join(filter(None, (said, clock))) or _sentence(title),
+        persistence=Persistence.PERMANENT,
+        action=action,
+        claims=(Claim(Relation.DARK),) if unlit and loss.cause is not LossCause.CLOCK else (),
+        place="arrival" if loss.cause is LossCause.CREATURE and request.context.location_changed else "action",
+        reasoning=f"rule: a loss by {loss.cause or 'an unknown cause'}",
+    )
+
+
+def _title_of_loss(request: SynthesisRequest, loss: Loss) -> str:
+    points, things = number_of(loss.points, "point", "points"), _listed([with_article(name) for name in loss.things])
+    does = {LossKind.DEATH: "kills you", LossKind.POINTS: f"costs {points}", LossKind.THINGS: f"takes {things}"}
+    did = {LossKind.DEATH: "you died", LossKind.POINTS: f"you lost {points}", LossKind.THINGS: f"you lost {things}"}
+    action = normalized_action(request.action)
+    match loss.cause:
+        case LossCause.ACTION:
+            return f"{action}: {does[loss.kind]}"
+        case LossCause.PLACE:
+            return f"being here {does[loss.kind]}"
+        case LossCause.CREATURE:
+            return f"{loss.creature_name}: {does[loss.kind]}"
+        case LossCause.CLOCK:
+            ends = "time runs out" if loss.kind is LossKind.DEATH else f"time {does[loss.kind]}"
+            return ends if loss.clock is None else f"{ends} at turn {loss.clock}"
+    return f"{action}: {did[loss.kind]}, cause unknown"
+
+
+def _ended(loss: Loss) -> str:
+    return "ended the game" if loss.kind is LossKind.DEATH else "came"
 
 
 def _memory_of_points(request: SynthesisRequest) -> MemorySynthesisResponse:

@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from zorkgpt.memory.claims import Relation
+from zorkgpt.memory.credit.assignment import is_danger
 from zorkgpt.memory.models import Category, Memory
 from zorkgpt.text import normalized_action
 
@@ -12,6 +13,8 @@ class ActionOutcome(StrEnum):
 
     KILLS = "kills"
     KILLS_UNLIT = "kills in the dark"
+    LOSES = "loses"
+    """Costs points or things."""
     SCORES = "scores"
     TAKES = "takes"
     WORKS = "works"
@@ -44,6 +47,10 @@ def is_dark_place(memory: Memory) -> bool:
 
 def _outcome(memory: Memory) -> ActionOutcome | None:
     known = memory.outcome
+    if memory.category == Category.DANGER and not is_danger(memory):
+        return None
+    if known in ("lost points", "lost things"):
+        return ActionOutcome.LOSES
     if known == "died" or (not known and memory.category == Category.DANGER):
         return ActionOutcome.KILLS_UNLIT if is_dark_place(memory) else ActionOutcome.KILLS
     if (memory.score_change or 0) > 0:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from game_interface.models import Transition
+from zorkgpt.memory.losses import LossCause
 from zorkgpt.world.directions import canonical_direction, exit_name
 
 
@@ -25,6 +26,9 @@ class MoveKind(StrEnum):
     DIED = "died"
     """The player died, and the story put them somewhere."""
 
+
+_WAITING = "wait"
+"""What kills at a place where being there kills."""
 
 WAYS = frozenset({MoveKind.WALKED, MoveKind.ABOARD})
 
@@ -58,6 +62,11 @@ def move_of(step: Transition) -> Move | None:
         return None
     way = exit_name(step.action)
     if step.died:
+        cause = step.loss.cause if step.loss else None
+        if cause is LossCause.CLOCK:
+            return None
+        if cause is LossCause.PLACE:
+            way = _WAITING
         return Move(before.num, way, after.num if after else before.num, MoveKind.DIED)
     if after is None:
         return None

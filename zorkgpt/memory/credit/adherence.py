@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from zorkgpt.memory.claims import holds
+from zorkgpt.memory.claims import Relation, holds
 from zorkgpt.memory.entailment import lexicon
+from zorkgpt.memory.losses import LossCause, LossKind, loss_in
 from zorkgpt.memory.models import Category, Memory, ZMachineContext, outcome_of
 from zorkgpt.memory.storage.escaping import folded
 
@@ -74,26 +75,69 @@ def outcome_matches(memory: Memory, action: str, turn: ZMachineContext) -> bool 
     its category decides: SUCCESS and DISCOVERY promise an effect, FAILURE no effect or death, DANGER death, and NOTE
     nothing. A memory with conditions (`when`) promises nothing for other states.
     """
-    if not memory.action or not _is_same_action(memory.action, action):
+    if not memory.action or not is_same_action(memory.action, action):
         return None
     if any(holds(claim, turn.state) is not True for claim in memory.when):
+        return None
+    if turn.died and turn.loss is not None and turn.loss.cause in (LossCause.PLACE, LossCause.CLOCK):
         return None
     return _as_kept(memory.outcome, turn) if memory.outcome else _as_category(memory.category, action, turn)
 
 
-def _is_same_action(one: str, other: str) -> bool:
+def is_same_action(one: str, other: str) -> bool:
+    """Return whether two commands are the same action."""
     parsed = parse_action(one)
     return folded(one) == folded(other) or (parsed is not None and parsed == parse_action(other))
 
 
 def _as_kept(outcome: str, turn: ZMachineContext) -> bool | None:
-    """Return whether the outcome is the same as before. None if it is unknown, or if the player died first."""
+    """Return whether the outcome is the same as before. None if it is unknown."""
     now = outcome_of(turn)
     if outcome == "died" or outcome.startswith("to "):
         return now == outcome
-    if now in ("died", ""):
+    if now == "died":
+        # Unless it is known, the player may have died before the action had any effect.
+        return None if turn.loss is None or turn.loss.cause is None else False
+    if not now:
         return None
     return (now == "nothing") == (outcome == "nothing")
+
+
+def recurred(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
+    """Return whether the loss that a memory tells of came again. None if the turn was no occasion for it.
+
+    The occasion is the same action at the place; the turn that a clock ends at; a turn with the creature; for a danger
+    of the place, leaving it.
+    """
+    known = loss_in(memory.outcome)
+    if known is None:
+        return None
+    kind, clock = known
+    loss = turn.loss
+    lost = turn.died if kind is LossKind.DEATH else loss is not None and loss.kind is kind
+    cause = loss.cause if loss is not None else None
+    conditions = (*memory.when, *(claim for claim in memory.claims if claim.relation is Relation.DARK))
+    if any(holds(claim, turn.state) is not True for claim in conditions):
+        return None
+    if memory.action:
+        is_cause = cause not in (LossCause.PLACE, LossCause.CLOCK)
+        is_occasion = is_same_action(memory.action, action)
+    elif clock is not None:
+        is_cause = cause is LossCause.CLOCK
+        began, ended = turn.moves_before, turn.moves_after
+        is_occasion = began is not None and ended is not None and began < clock <= ended
+        is_occasion = is_occasion or (lost and loss is not None and loss.clock == clock)
+    elif memory.when:
+        is_cause = cause is LossCause.CREATURE and loss is not None and loss.creature == memory.when[0].number
+        is_occasion = True
+    else:
+        is_cause = cause is LossCause.PLACE
+        is_occasion = turn.location_changed or lost
+    if not is_occasion:
+        return None
+    if lost:
+        return True if is_cause else None
+    return None if turn.died else False
 
 
 def outcome_in_words(turn: ZMachineContext) -> str:

@@ -8,8 +8,18 @@ from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Claim, holds
-from zorkgpt.memory.credit.adherence import GO, PROMISING, ParsedAction, outcome_in_words, outcome_matches, parse_action
-from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext, same_episode
+from zorkgpt.memory.credit.adherence import (
+    GO,
+    PROMISING,
+    ParsedAction,
+    is_same_action,
+    outcome_in_words,
+    outcome_matches,
+    parse_action,
+    recurred,
+)
+from zorkgpt.memory.losses import LossKind, loss_in
+from zorkgpt.memory.models import Category, Memory, PlaceKey, ZMachineContext, same_episode
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial, trial_of
@@ -21,6 +31,9 @@ EVERY_TURNS = 10
 _NAMED = 3
 _ENOUGH_FAILURES = 2
 """The number of failed trials, and none that worked, from which a memory is marked as wrong."""
+_ENOUGH_SAFE = 3
+"""How many times without a loss outweigh a single one."""
+_DANGER = Category.DANGER
 _ENOUGH_TRIALS = 2
 """How many trials it takes to judge a memory's reliability: once is chance."""
 _LOW_SHARE, _HIGH_SHARE = 0.35, 0.65
@@ -65,8 +78,21 @@ class CreditLedger:
         """Remember which memories the player sees before it acts at this location."""
         self._shown = location_id, tuple(one for one in memories if one.persistence.outlives_episode)
 
-    def note(self, location_id: PlaceKey, action: str, turn: ZMachineContext, episode: int | str) -> None:
-        """Note as trials what the player did there, and what came of it."""
+    def note(
+        self,
+        location_id: PlaceKey,
+        action: str,
+        turn: ZMachineContext,
+        episode: int | str,
+        *,
+        dangers: Sequence[Memory] = (),
+    ) -> None:
+        """Note as trials what the player did there, and what came of it.
+
+        Args:
+            dangers: The memories of losses there, whether they were shown or not.
+        """
+        self._note_dangers(location_id, action, turn, episode, dangers)
         (shown_at, memories), self._shown = self._shown, (0, ())
         # Without the turn's number nobody could tell a second trial from the same one.
         parsed = parse_action(action)
@@ -74,13 +100,29 @@ class CreditLedger:
             return
         self._begin_episode(episode)
         for memory in memories:
+            if tells_of_loss(memory):
+                continue
             verdict = None if _is_younger(memory, turn.turn, episode) else outcome_matches(memory, action, turn)
-            if verdict is False and (
-                self._has_happened(location_id, memory, parsed) or self._is_another_state(location_id, memory, turn)
+            # A death counts in any state.
+            if (
+                verdict is False
+                and not turn.died
+                and (
+                    self._has_happened(location_id, memory, parsed) or self._is_another_state(location_id, memory, turn)
+                )
             ):
                 continue
             if verdict is not None:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
+
+    def _note_dangers(
+        self, location_id: PlaceKey, action: str, turn: ZMachineContext, episode: int | str, dangers: Sequence[Memory]
+    ) -> None:
+        for memory in dangers if turn.turn >= 1 else ():
+            again = None if _is_younger(memory, turn.turn, episode) else recurred(memory, action, turn)
+            if again is not None:
+                self._begin_episode(episode)
+                self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), again))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the trials that are not counted yet, as plain values."""
@@ -205,8 +247,11 @@ def _counts(draft: Draft, trial: Trial) -> tuple[int, int]:
 
 
 def has_always_failed(memory: Memory) -> bool:
-    """Return whether a memory of a certain action came out otherwise whenever it was tried; once is chance."""
-    return bool(memory.action) and memory.worked == 0 and memory.tried >= _ENOUGH_FAILURES
+    """Return whether a memory of a certain action came out otherwise whenever it was tried; once is chance.
+
+    A loss has happened, however often it did not happen again.
+    """
+    return bool(memory.action) and not tells_of_loss(memory) and memory.worked == 0 and memory.tried >= _ENOUGH_FAILURES
 
 
 def _described(trials: Sequence[Trial]) -> str:
@@ -216,6 +261,23 @@ def _described(trials: Sequence[Trial]) -> str:
     ]
     more = len(trials) - len(said)
     return "; ".join([*([f"{more} more"] if more else []), *said])
+
+
+def _lost(memory: Memory) -> str:
+    known = loss_in(memory.outcome)
+    return f"{'died' if known is None or known[0] is LossKind.DEATH else 'lost'} {times_lost(memory)}"
+
+
+def _opposite_of(memory: Memory, others: Sequence[Memory]) -> tuple[Memory, Memory] | None:
+    """Return the success and the danger of the same action, one of which is this memory; None if there is no other."""
+    if not memory.action or memory.category not in (Category.SUCCESS, _DANGER):
+        return None
+    for other in others:
+        success, danger = (memory, other) if memory.category == Category.SUCCESS else (other, memory)
+        is_pair = success.category == Category.SUCCESS and tells_of_loss(danger)
+        if is_pair and is_same_action(success.action, danger.action):
+            return success, danger
+    return None
 
 
 class Reliability(IntEnum):
@@ -239,6 +301,42 @@ def reliability(memory: Memory) -> Reliability:
     return Reliability.REFUTED if share < _LOW_SHARE else Reliability.OPEN
 
 
-def success_rate(memory: Memory) -> str:
-    """Return `worked 5/9`; "" for a memory that was not tried often enough to say anything."""
+def tells_of_loss(memory: Memory) -> bool:
+    """Return whether the memory is a danger whose loss the ground truth has shown."""
+    return memory.category == _DANGER and loss_in(memory.outcome) is not None
+
+
+def times_lost(memory: Memory) -> int:
+    """Return how often the loss that a memory tells of has come."""
+    return max(memory.observation_count, memory.worked + 1)
+
+
+def times_safe(memory: Memory) -> int:
+    """Return on how many later occasions the loss did not come."""
+    return memory.tried - memory.worked
+
+
+def is_danger(memory: Memory) -> bool:
+    """Return whether the memory is listed as a danger: not if its loss came once and then was escaped several times.
+
+    A person's word stands.
+    """
+    if memory.category != _DANGER:
+        return False
+    refuted = tells_of_loss(memory) and times_lost(memory) == 1 and times_safe(memory) >= _ENOUGH_SAFE
+    return memory.is_settled_by_person or not refuted
+
+
+def success_rate(memory: Memory, others: Sequence[Memory] = ()) -> str:
+    """Return `worked 5/9`, or for a loss `died 1, safe 22`; "" for a memory that was not tried often enough.
+
+    Args:
+        others: The memories of the same place. A success and a danger of the same action are counted together.
+    """
+    pair = _opposite_of(memory, others)
+    if pair is not None:
+        success, danger = pair
+        return f"worked {max(success.worked, success.observation_count, times_safe(danger))}, {_lost(danger)}"
+    if tells_of_loss(memory):
+        return f"{_lost(memory)}, safe {times_safe(memory)}" if memory.tried else ""
     return f"worked {memory.worked}/{memory.tried}" if memory.tried >= _ENOUGH_TRIALS else ""

@@ -44,7 +44,7 @@ _ID = re.compile(r"id ([0-9a-f]{8})")
 _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
-_KIND, _ACTION, _CAME_TO, _CLAIMS, _WHEN = "kind: ", "action: ", " → ", "claims: ", "when: "
+_KIND, _ACTION, _CAME_TO, _OUTCOME, _CLAIMS, _WHEN = "kind: ", "action: ", " → ", "outcome: ", "claims: ", "when: "
 _KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~")
@@ -131,7 +131,7 @@ def as_read(memory: Memory) -> Memory:
     if memory.action or memory.outcome:
         arrow = _CAME_TO.strip()
         fields["action"] = fields["action"].replace(arrow, "->")
-        fields["outcome"] = fields["outcome"].replace(arrow, "->") if fields["action"] else ""
+        fields["outcome"] = fields["outcome"].replace(arrow, "->")
     if memory.claims or memory.when:
         fields["claims"] = tuple(filter(None, (parse_claim(claim.short) for claim in memory.claims)))
         fields["when"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.when)))
@@ -147,6 +147,8 @@ def _fields_told(memory: Memory) -> list[str]:
         told.append(
             f"{_ACTION}{memory.action}{_CAME_TO}{memory.outcome}" if memory.outcome else f"{_ACTION}{memory.action}"
         )
+    elif memory.outcome:
+        told.append(_OUTCOME + memory.outcome)
     if memory.claims:
         told.append(_CLAIMS + "; ".join(claim.short for claim in memory.claims))
     if memory.when:
@@ -162,6 +164,8 @@ def _field_read(part: str) -> dict[str, Any] | None:
     if part.startswith(_ACTION):
         action, _, outcome = part.removeprefix(_ACTION).partition(_CAME_TO)
         return {"action": action.strip(), "outcome": outcome.strip()}
+    if part.startswith(_OUTCOME):
+        return {"outcome": part.removeprefix(_OUTCOME).strip()}
     for name, sign in (("claims", _CLAIMS), ("when", _WHEN)):
         if part.startswith(sign):
             claims = _claims(part.removeprefix(sign).split(";"))

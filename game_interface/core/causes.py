@@ -1,0 +1,279 @@
+"""Find the cause of a loss by playing from saved states what the player did not do.
+
+Two questions are asked. Would waiting have brought the loss on the same turn? Does it also come if the player waits
+elsewhere, from a state before it came to this place, or walks away in time? Because chance may decide, the turn is
+played with other random numbers too. If the branches don't answer the questions, the cause is unknown.
+
+Nothing here chooses an action: the turn is over.
+"""
+
+import json
+import zlib
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from game_interface.core.discovery import DIRECTIONS
+from game_interface.core.transcript import common_end
+from game_interface.core.worker import state_size, with_rng_advanced
+from game_interface.models import Item, Transition
+from zorkgpt.memory.losses import Loss, LossCause, LossKind
+
+_RNG_ADVANCES = (5, 11, 17, 23, 31, 41, 53, 67, 79, 97, 113, 131)
+"""How far the random generator is advanced, to see other outcomes of chance."""
+_OTHER_IDLE = "look"
+_KEPT_TURNS = 4
+_SLACK = 2
+"""The number of moves by which a loss that comes anyway may be late."""
+_MOST_WAITS = 400
+_MOST_STEPS = 1200
+"""The most commands that are played to explain one loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptState:
+    """A state of the interpreter to play from."""
+
+    state: bytes = field(repr=False)
+    room: int | None
+    moves: int | None
+    turn: int
+    """How many turns were played before it."""
+
+
+class Trail:
+    """The states before the last turns at the present place, and the last one before the player came there."""
+
+    def __init__(self) -> None:
+        self.here: deque[KeptState] = deque(maxlen=_KEPT_TURNS)
+        self.elsewhere: KeptState | None = None
+        self.turn = 0
+
+    def skip(self) -> None:
+        """Count a turn that no branch can begin with."""
+        self.turn += 1
+
+    def add(self, state: bytes, room: int | None, moves: int | None) -> None:
+        """Keep the state before a turn."""
+        if self.here and self.here[-1].room != room:
+            self.elsewhere = self.here[-1]
+            self.here.clear()
+        self.here.append(KeptState(state, room, moves, self.turn))
+        self.turn += 1
+
+    def packed(self, present: bytes) -> bytes:
+        """Return everything as bytes; small, because most of a state equals the present one."""
+        kept = [*([self.elsewhere] if self.elsewhere else []), *self.here]
+        states = b"".join(_difference(each.state, present) for each in kept)
+        numbers = [[each.room, each.moves, each.turn, len(each.state)] for each in kept]
+        head = json.dumps([self.turn, self.elsewhere is not None, numbers]).encode()
+        return zlib.compress(len(head).to_bytes(4, "big") + head + states, 1)
+
+    @classmethod
+    def unpacked(cls, packed: bytes, present: bytes) -> "Trail":
+        """Read what `packed` returned; a trail without states from b""."""
+        trail = cls()
+        if not packed:
+            return trail
+        content = zlib.decompress(packed)
+        at = 4 + int.from_bytes(content[:4], "big")
+        trail.turn, has_elsewhere, numbers = json.loads(content[4:at])
+        for room, moves, turn, size in numbers:
+            trail.here.append(KeptState(_difference(content[at : at + size], present), room, moves, turn))
+            at += size
+            if has_elsewhere and trail.elsewhere is None:
+                trail.elsewhere = trail.here.pop()
+        return trail
+
+
+def _difference(state: bytes, present: bytes) -> bytes:
+    """Return the bits in which a state differs from the present one; applied twice, the state itself."""
+    mask = present[: len(state)].ljust(len(state), b"\0")
+    return (int.from_bytes(state, "big") ^ int.from_bytes(mask, "big")).to_bytes(len(state), "big")
+
+
+@dataclass(frozen=True, slots=True)
+class BranchState:
+    """The state of the game in a branch."""
+
+    room: int | None
+    score: int | None
+    moves: int | None
+    died: bool
+    over: bool
+    """The game is over, or asks something: no more commands can be played."""
+    sentence: str
+    """As in `Loss.sentence`."""
+    at_hand: frozenset[int]
+    """The objects that the player carries, and those at the player's place."""
+
+
+class Branches(Protocol):
+    """Plays commands from saved states."""
+
+    def load(self, state: bytes) -> BranchState:
+        """Go to a state."""
+        ...
+
+    def play(self, command: str) -> BranchState:
+        """Play a command from where the last one led."""
+        ...
+
+
+@dataclass(slots=True)
+class CauseFinder:
+    """Explains the loss of one turn.
+
+    Raises:
+        WorkerFailure: In `find`, if the interpreter did not survive a branch.
+    """
+
+    step: Transition
+    loss: Loss
+    """Without a cause."""
+    lost: frozenset[int]
+    """The object numbers of the things that were lost."""
+    creature: Item | None
+    """The creature that the response names, or that holds what was lost."""
+    holds_it: bool
+    """The creature holds what was lost."""
+    command: str
+    trail: Trail
+    branches: Branches
+    idle: str
+    """A command that lets one turn pass."""
+    _played: int = 0
+
+    def find(self) -> Loss | None:
+        """Return the loss with its cause; None if the action used the things up, which is no loss."""
+        loss, creature = self.loss, self.creature
+        cause = LossCause.CREATURE if self.holds_it else self._cause()
+        if cause is LossCause.ACTION:
+            if loss.kind is LossKind.THINGS and self.step.before.location == self.step.after.location:
+                return None
+            return replace(loss, cause=cause, harmless_elsewhere=self._is_harmless_elsewhere())
+        loss = replace(loss, sentence=self._sentence_without_answer())
+        if cause is LossCause.CREATURE and creature is not None:
+            return replace(loss, cause=cause, creature=creature.num, creature_name=creature.name)
+        if cause is LossCause.CLOCK:
+            return replace(loss, cause=cause, clock=self.step.after.moves)
+        return replace(loss, cause=cause)
+
+    def _cause(self) -> LossCause | None:
+        before = self.trail.here[-1]
+        acted = [self._brings_loss(before, self.command, advance) for advance in _RNG_ADVANCES]
+        waited = [self._brings_loss(before, self.idle, advance) for advance in (0, *_RNG_ADVANCES)]
+        always = all(acted)
+        if not any(waited):
+            # With a creature there and chance in play it is likely a fight.
+            return LossCause.CREATURE if self.creature and not always else LossCause.ACTION
+        if all(waited):
+            return self._cause_without_action()
+        if always and sum(waited) <= len(waited) // 2:
+            return LossCause.ACTION
+        # By chance, and not by the action.
+        return LossCause.CREATURE if self.creature else None
+
+    def _cause_without_action(self) -> LossCause | None:
+        """Return the cause of what waiting brings too."""
+        comes_elsewhere = self._comes_elsewhere()
+        walks = list(self._walks_away())
+        if False in walks or (not walks and comes_elsewhere is False):
+            return LossCause.CREATURE if self.creature else LossCause.PLACE
+        return LossCause.CLOCK if walks or comes_elsewhere else None
+
+    def _brings_loss(self, start: KeptState, command: str, rng_advance: int = 0) -> bool:
+        """Return whether a command brings the loss; of an idle one, as many are played as the action took moves."""
+        was = self._load(start, rng_advance)
+        for _ in range(self._moves_taken() if command == self.idle else 1):
+            now = self._play(command)
+            if self._is_loss(was, now):
+                return True
+            if now.over:
+                return False
+            was = now
+        return False
+
+    def _sentence_without_answer(self) -> str:
+        """Return the sentence without the answer to the command, which another command is not answered with."""
+        self._load(self.trail.here[-1])
+        other = self._play(_OTHER_IDLE if self.command == self.idle else self.idle)
+        return common_end(self.loss.sentence, other.sentence) or self.loss.sentence
+
+    def _moves_taken(self) -> int:
+        before, after = self.step.before.moves, self.step.after.moves
+        return 1 if before is None or after is None else min(max(1, after - before), _MOST_WAITS)
+
+    def _is_harmless_elsewhere(self) -> bool | None:
+        start = self.trail.elsewhere
+        return None if start is None else not self._brings_loss(start, self.command)
+
+    def _comes_elsewhere(self) -> bool | None:
+        """Return whether the loss comes at the same time if the player waits elsewhere; None if something else does."""
+        start = self.trail.elsewhere
+        return None if start is None else self._comes_in_time(start, self._load(start))
+
+    def _walks_away(self) -> Iterator[bool]:
+        """Yield for each way out whether the loss comes at the same time, from the latest state to earlier ones."""
+        for start in reversed(self.trail.here):
+            for direction in DIRECTIONS:
+                was = self._load(start)
+                now = self._play(direction)
+                if now.over and not now.died:
+                    continue
+                if not now.died and now.room in (start.room, None):
+                    continue
+                comes = self._comes_in_time(start, was, now)
+                if comes is not None:
+                    yield comes
+                    if not comes:
+                        return
+                if self._played > _MOST_STEPS:
+                    return
+
+    def _comes_in_time(self, start: KeptState, was: BranchState, now: BranchState | None = None) -> bool | None:
+        """Wait until the time of the loss, and return whether it comes; None if another one does, or it is too far.
+
+        Args:
+            now: The state after the first turn; None if that is waited too.
+        """
+        turns = self.trail.turn - start.turn
+        known = start.moves is not None and self.step.after.moves is not None
+        until = self.step.after.moves if known else None
+        if turns > _MOST_WAITS:
+            return None
+        for turn in range(1, 2 * _MOST_WAITS):
+            now = now or self._play(self.idle)
+            if self._is_loss(was, now):
+                in_time = now.moves is None or until is None or now.moves >= until - _SLACK
+                late = turn >= turns - _SLACK if until is None else True
+                same = self.loss.kind is not LossKind.DEATH or bool(common_end(now.sentence, self.loss.sentence))
+                return True if in_time and late and same else None
+            if now.over:
+                return None
+            if (now.moves >= until + _SLACK) if until is not None and now.moves is not None else turn >= turns + _SLACK:
+                return False
+            was, now = now, None
+        return None
+
+    def _is_loss(self, was: BranchState, now: BranchState) -> bool:
+        """Return whether the loss came between two states of a branch."""
+        if self.loss.kind is LossKind.DEATH:
+            return now.died
+        if self.loss.kind is LossKind.POINTS:
+            return was.score is not None and now.score is not None and now.score - was.score == -self.loss.points
+        return bool(self.lost & was.at_hand) and self.lost.isdisjoint(now.at_hand)
+
+    def _load(self, start: KeptState, rng_advance: int = 0) -> BranchState:
+        return self.branches.load(with_rng_advanced(start.state, rng_advance))
+
+    def _play(self, command: str) -> BranchState:
+        self._played += 1
+        return self.branches.play(command)
+
+
+def trail_in(saved: bytes) -> tuple[bytes, Trail]:
+    """Return the interpreter's state and the trail that follows it."""
+    size = state_size(saved)
+    return saved[:size], Trail.unpacked(saved[size:], saved[:size])

@@ -1,0 +1,201 @@
+"""What is remembered of a loss: at its cause, and with how often the same was safe."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.fixtures.memory import Answers, memory, remember
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.credit.adherence import outcome_matches, recurred
+from zorkgpt.memory.credit.assignment import is_danger
+from zorkgpt.memory.losses import Loss, LossCause, LossKind, loss_in
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.retrieval import shown
+from zorkgpt.memory.storage.entry import as_read
+from zorkgpt.memory.synthesis import SynthesisRequest, facts_in_words
+
+TROLL = Claim(Relation.HERE, 11, "troll")
+DIED = {cause: Loss(LossKind.DEATH, cause, "It bites.") for cause in (*LossCause, None)}
+DIED[LossCause.CREATURE] = replace(DIED[LossCause.CREATURE], creature=11, creature_name="troll")
+DIED[LossCause.CLOCK] = replace(DIED[LossCause.CLOCK], clock=41)
+
+ACTION = memory("eat toadstool: kills you", category="DANGER", action="eat toadstool", outcome="died")
+PLACE = memory("being here kills you", category="DANGER", outcome="died")
+CREATURE = memory("troll: kills you", category="DANGER", outcome="died", when=(TROLL,))
+CLOCK = memory("time runs out at turn 41", category="DANGER", outcome="died at move 41")
+
+
+def turn(cause: LossCause | str | None = "alive", **facts) -> ZMachineContext:
+    if cause == "alive":
+        return ZMachineContext(turn=7, **facts)
+    return ZMachineContext(turn=7, died=True, loss=DIED[cause], **facts)
+
+
+@pytest.mark.parametrize(
+    ("danger", "action", "truth", "expected"),
+    [
+        (ACTION, "eat toadstool", turn(), False),
+        (ACTION, "Eat the toadstool", turn(state=(TROLL,)), False),
+        (ACTION, "eat toadstool", turn(LossCause.ACTION), True),
+        (ACTION, "eat toadstool", turn(LossCause.CLOCK), None),
+        (ACTION, "eat toadstool", turn(LossCause.PLACE), None),
+        (ACTION, "wait", turn(), None),
+        (PLACE, "wait", turn(), None),
+        (PLACE, "north", turn(location_changed=True), False),
+        (PLACE, "wait", turn(LossCause.PLACE), True),
+        (PLACE, "wait", turn(LossCause.CLOCK, location_changed=True), None),
+        (CREATURE, "wait", turn(), None),
+        (CREATURE, "wait", turn(state=(TROLL,)), False),
+        (CREATURE, "wait", turn(LossCause.CREATURE, state=(TROLL,)), True),
+        (CREATURE, "wait", turn(LossCause.PLACE, state=(TROLL,)), None),
+        (CLOCK, "wait", turn(moves_before=39, moves_after=40), None),
+        (CLOCK, "wait", turn(moves_before=40, moves_after=41), False),
+        (CLOCK, "wait", turn(moves_before=38, moves_after=46), False),
+        (CLOCK, "wait", turn(moves_before=41, moves_after=42), None),
+        (CLOCK, "wait", turn(LossCause.CLOCK, moves_before=40, moves_after=41), True),
+        (CLOCK, "wait", turn(), None),
+        (memory("Ice", category="DANGER", action="north"), "north", turn(location_changed=True), None),
+    ],
+)
+def test_each_danger_has_its_own_occasions(danger, action, truth, expected):
+    assert recurred(danger, action, truth) is expected
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        (LossCause.ACTION, False),
+        (LossCause.CREATURE, False),
+        (LossCause.PLACE, None),
+        (LossCause.CLOCK, None),
+        (None, None),
+    ],
+)
+def test_a_death_speaks_against_what_worked_only_if_action_or_creature_caused_it(cause, expected):
+    works = memory("attack troll: works", category="SUCCESS", action="attack troll", outcome="changed")
+    assert outcome_matches(works, "attack troll", turn(cause)) is expected
+
+
+def test_the_outcome_of_a_loss_can_be_read_back():
+    for kind in LossKind:
+        for clock in (None, 0, 41):
+            assert loss_in(Loss(kind, clock=clock).outcome) == (kind, clock)
+    assert [loss_in(each) for each in ("", "changed", "to 12", "nothing")] == [None] * 4
+
+
+@pytest.mark.parametrize("danger", [ACTION, PLACE, CREATURE, CLOCK])
+def test_the_file_keeps_what_a_danger_needs_to_be_counted(tmp_path, danger):
+    path = tmp_path / "Memories.md"
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", danger)
+    (read,) = SimpleMemoryManager.open(path).memory_cache[5]
+    assert (read.action, read.outcome, read.when) == (danger.action, danger.outcome, danger.when)
+    assert read == as_read(danger)
+
+
+@pytest.mark.parametrize(
+    ("tried", "worked", "seen", "line"),
+    [
+        (0, 0, 1, "[DANGER] being here kills you: It bites."),
+        (2, 0, 1, "[DANGER] being here kills you: It bites. (died 1, safe 2)"),
+        (3, 0, 1, "[NOTE] being here kills you: It bites. (died 1, safe 3)"),
+        (22, 0, 1, "[NOTE] being here kills you: It bites. (died 1, safe 22)"),
+        (23, 1, 2, "[DANGER] being here kills you: It bites. (died 2, safe 22)"),
+    ],
+)
+def test_one_death_with_three_safe_occasions_is_a_note(tried, worked, seen, line):
+    danger = replace(PLACE, text="It bites.", tried=tried, worked=worked, observation_count=seen)
+    assert shown([danger], []).text == line
+    assert is_danger(danger) is line.startswith("[DANGER]")
+    assert is_danger(replace(danger, pinned=True))
+
+
+def test_a_danger_that_is_only_a_note_gives_way_to_one_that_is_not():
+    refuted = replace(PLACE, tried=5, text="x")
+    assert [one.title for one in shown([refuted, ACTION], []).memories] == [ACTION.title, PLACE.title]
+
+
+def test_a_success_and_a_danger_of_one_action_are_counted_together():
+    works = memory("attack troll: works", text="x", category="SUCCESS", action="attack troll", tried=9, worked=6)
+    kills = memory("attack troll: kills you", text="x", category="DANGER", action="attack troll", outcome="died")
+    kills = replace(kills, observation_count=2, tried=7, worked=1)
+    lines = shown([works, kills], []).text.splitlines()
+    assert lines == [
+        "[DANGER] attack troll: kills you: x (worked 6, died 2)",
+        "[SUCCESS] attack troll: works: x (worked 6, died 2)",
+    ]
+
+
+class Played:
+    """A manager whose synthesizer gives one answer to the first turn and nothing after it."""
+
+    def __init__(self, path, **answer):
+        self.manager = SimpleMemoryManager(path=path, synthesizer=Answers(remember(category="DANGER", **answer)))
+        self.number = 0
+
+    def turn(self, action: str, place: int = 5, **facts) -> None:
+        self.number += 1
+        truth = ZMachineContext(turn=self.number, location_before=place, **facts)
+        self.manager.record_action_outcome(place, "Hall", action, "It bites.", truth)
+
+    def memory(self, place: int = 5):
+        self.manager.reset_episode()
+        (kept,) = self.manager.memory_cache[place]
+        return kept
+
+
+def test_every_safe_repetition_counts_in_any_state_and_shown_or_not(tmp_path):
+    played = Played(tmp_path / "Memories.md", title="eat toadstool: kills you", action="eat toadstool")
+    played.turn("eat toadstool", died=True, loss=DIED[LossCause.ACTION])
+    for state in ((), (TROLL,), (Claim(Relation.DARK),)):
+        played.turn("eat toadstool", state=state, nothing_changed=True)
+        played.turn("wait")
+    kept = played.memory()
+    assert (kept.outcome, kept.worked, kept.tried, kept.status) == ("died", 0, 3, "ACTIVE")
+    assert not is_danger(kept)
+
+
+@pytest.mark.parametrize("cause", [LossCause.PLACE, LossCause.CREATURE, LossCause.CLOCK])
+def test_what_the_command_did_not_cause_is_no_memory_of_the_command_whatever_a_model_says(tmp_path, cause):
+    played = Played(tmp_path / "Memories.md", title="wait: kills you", action="wait")
+    played.turn("wait", died=True, loss=DIED[cause], state=(TROLL,))
+    kept = played.memory()
+    assert (kept.action, kept.outcome) == ("", DIED[cause].outcome)
+    assert kept.when == ((TROLL,) if cause is LossCause.CREATURE else ())
+
+
+def facts(loss: Loss | None) -> str:
+    died = loss is None or loss.kind is LossKind.DEATH
+    return facts_in_words(SynthesisRequest(5, "Hall", "wait", "It bites.", ZMachineContext(died=died, loss=loss)))[-1]
+
+
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        (DIED[LossCause.ACTION], "Waiting instead would not have killed you: the command did."),
+        (DIED[LossCause.PLACE], "Waiting would have killed you too: being at this place did it, not the command."),
+        (DIED[LossCause.CREATURE], "It was the troll (number 11) that killed you, not the command or the place."),
+        (
+            DIED[LossCause.CLOCK],
+            "Waiting elsewhere would have killed you at the same time, when the story had counted 41 moves: "
+            "a clock or a need did it.",
+        ),
+        (DIED[None], "They do not show what killed you: the command, the place, a creature or a clock."),
+        (
+            Loss(LossKind.THINGS, LossCause.PLACE, things=("brass lamp",)),
+            "Waiting would have cost you the brass lamp too: being at this place did it, not the command.",
+        ),
+        (
+            Loss(LossKind.POINTS, LossCause.ACTION, points=1, harmless_elsewhere=False),
+            "Waiting instead would not have cost you 1 point: the command did. "
+            "It does so at the place before this one too.",
+        ),
+    ],
+)
+def test_the_model_is_told_the_cause_and_that_it_comes_from_counterfactuals(loss, told):
+    assert facts(loss) == f"From counterfactuals, played from saved states after the turn: {told}"
+
+
+def test_without_counterfactuals_nothing_is_said_of_the_cause():
+    assert facts(None) == "You died on this turn."
