@@ -127,7 +127,7 @@ def test_editing_in_the_browser_while_another_process_adds(workdir, open_page):
         assert "token" not in page.url
         adding.start()
         page.get_by_role("button", name="Edit").click()
-        page.get_by_label("Text").fill("The troll attacks <b>everybody</b>.")
+        page.get_by_role("textbox", name="Text").fill("The troll attacks <b>everybody</b>.")
         page.get_by_label("Category").select_option("DANGER")
         page.get_by_role("button", name="Save").click()
         expect(page.locator("#memories .memory.danger .fact")).to_have_text("The troll attacks <b>everybody</b>.")
@@ -149,7 +149,7 @@ def test_a_change_by_somebody_else_is_told_in_the_browser(workdir, open_page):
         page.get_by_role("button", name="Edit").click()
         body = {"title": WRONG.title, "expected": WRONG.text, "text": "The troll sleeps."}
         assert client(workdir, RULES).post(PATH, content=json.dumps(body), headers=SHOWN).status_code == 200
-        page.get_by_label("Text").fill("The troll attacks.")
+        page.get_by_role("textbox", name="Text").fill("The troll attacks.")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("alert").filter(has_text="somebody else")).to_be_visible()
         page.get_by_role("button", name="Cancel").click()
@@ -175,8 +175,8 @@ def test_a_memory_of_any_length_can_be_corrected(workdir, open_page):
     with served(workdir, "--edit") as address:
         page = open_page(address)
         page.get_by_role("button", name="Edit").click()
-        assert page.get_by_label("Text").input_value() == long
-        page.get_by_label("Text").fill(long + " of it")
+        assert page.get_by_role("textbox", name="Text").input_value() == long
+        page.get_by_role("textbox", name="Text").fill(long + " of it")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("dialog")).to_have_count(0)
     assert kept(workdir)[0].text == long + " of it"
@@ -192,8 +192,8 @@ def test_an_edit_in_the_past_stays_there_and_holds_from_now_on(workdir, open_pag
         expect(memory).to_have_text(WRONG.text)
         page.get_by_role("button", name="Edit").click()
         # The current version is edited.
-        expect(page.get_by_label("Text")).to_have_value("The troll sleeps.")
-        page.get_by_label("Text").fill("The troll attacks.")
+        expect(page.get_by_role("textbox", name="Text")).to_have_value("The troll sleeps.")
+        page.get_by_role("textbox", name="Text").fill("The troll attacks.")
         page.get_by_role("button", name="Save").click()
         expect(page.locator("#notice")).to_contain_text("You are viewing turn 2 of episode 1")
         expect(page.locator("#memories summary").first).to_have_text("History (1, 2 later)")
@@ -211,12 +211,12 @@ def test_escape_asks_before_it_throws_text_away(workdir, open_page):
         page = open_page(address)
         page.get_by_role("button", name="Edit").click()
         dialog = page.get_by_role("dialog")
-        page.get_by_label("Text").fill("Something long that took a while.")
+        page.get_by_role("textbox", name="Text").fill("Something long that took a while.")
         for _ in range(3):
             page.keyboard.press("Escape")
             expect(dialog.get_by_role("alert").filter(has_text="Discard")).to_be_visible()
         page.get_by_role("button", name="Keep editing").click()
-        expect(page.get_by_label("Text")).to_have_value("Something long that took a while.")
+        expect(page.get_by_role("textbox", name="Text")).to_have_value("Something long that took a while.")
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Discard").click()
         expect(dialog).to_have_count(0)

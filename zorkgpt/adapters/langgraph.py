@@ -11,8 +11,8 @@ from typing import Any
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.memory.models import Memory, Persistence, PlaceKey
-from zorkgpt.memory.places import checked_place, place_order
+from zorkgpt.memory.models import Memory, Persistence, PlaceKey, SubjectKey
+from zorkgpt.memory.places import checked_place, is_place, place_order
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.person_edits import JournalFollower
@@ -120,7 +120,11 @@ class MemoryBaseStore(BaseStore):
 
     def _scores(self, query: str) -> dict[tuple[Namespace, str], float]:
         found = self._memory.search(query, k=len(self._memory.all_memories()))
-        return {(_namespace(each.located.location_id), _key(each.located.memory.title)): each.score for each in found}
+        return {
+            (_namespace(place), _key(each.located.memory.title)): each.score
+            for each in found
+            if is_place(place := each.located.location_id)
+        }
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         found = {_namespace(place) for place, _ in self._items()}
@@ -130,7 +134,8 @@ class MemoryBaseStore(BaseStore):
 
     def _items(self) -> Iterator[tuple[PlaceKey, Memory]]:
         """Yield the memories that are items: of several with one title at a place, the first that is believed."""
-        for place in sorted(self._memory.store.document.section_indexes, key=place_order):
+        places = filter(is_place, self._memory.store.document.section_indexes)
+        for place in sorted(places, key=place_order):
             by_title: dict[str, Memory] = {}
             for memory in self._memory.store.document.memories(place):
                 if is_current(memory):
@@ -165,7 +170,7 @@ class _Times:
     def __init__(self, memory: AgentMemory) -> None:
         self._store = memory.store
         self._follower = JournalFollower(memory.store.journal)
-        self._known: dict[tuple[PlaceKey, str], tuple[datetime, datetime]] = {}
+        self._known: dict[tuple[SubjectKey, str], tuple[datetime, datetime]] = {}
 
     def of(self, place: PlaceKey, memory: Memory) -> tuple[datetime, datetime]:
         """Return both times; where the history does not know, that of the file's last change."""

@@ -10,7 +10,7 @@ from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
 from zorkgpt.errors import ConfigurationError, ZorkGPTError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import parse_place, render_place
 
 with importing("mcp"):
@@ -67,7 +67,7 @@ def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[An
     return server
 
 
-def address_of(place: PlaceKey) -> str:
+def address_of(place: SubjectKey) -> str:
     """Return the address of the resource that holds the memories of a place."""
     return f"memory://place/{quote(render_place(place), safe='')}"
 

@@ -9,7 +9,7 @@ from session.history import TurnRecord
 from zorkgpt.delegating_players import RULES
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.markdown import read_document, sidecar
 from zorkgpt.memory.storage.tables import Trials
@@ -19,7 +19,7 @@ from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event
 
-TitleKey = tuple[PlaceKey, str]
+TitleKey = tuple[SubjectKey, str]
 """The location and the title of a memory."""
 _SHOWN_MEMORIES = 3
 

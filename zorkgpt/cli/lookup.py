@@ -1,17 +1,18 @@
 """Find the place or the memory that a person names on the command line."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.places import parse_place, place_label, place_order
+from zorkgpt.memory.places import is_place, parse_place, place_in_words, place_label, place_order
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.models import Memory, PlaceKey
+    from zorkgpt.memory.models import Memory, SubjectKey
 
 _MOST_CANDIDATES = 10
 _STRAIGHT_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"') | dict.fromkeys("‘’‚", "'"))
@@ -21,7 +22,7 @@ _STRAIGHT_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"') | dict.from
 class FoundMemory:
     """A memory that may be meant."""
 
-    place: "PlaceKey"
+    place: "SubjectKey"
     place_name: str
     id: str
     title: str
@@ -31,18 +32,19 @@ class FoundMemory:
         return f"{self.id}  {self.title}, {place_label(self.place, self.place_name)}"
 
 
-def find_place(names: Mapping["PlaceKey", str], text: str) -> "PlaceKey":
-    """Return the place with this number, key, name or unique beginning of a name.
+def find_place(names: Mapping["SubjectKey", str], text: str) -> "SubjectKey":
+    """Return the place, or other subject, with this number, key, name or unique beginning of a name.
 
     A number or a key in quotation marks need not be among the names.
 
     Raises:
         MemoryEditError: If no place fits, or several do. The message lists them.
     """
-    try:
-        return parse_place(text.strip())
-    except ValueError:
-        pass
+    subject = None
+    with suppress(ValueError):
+        subject = parse_place(text.strip())
+    if subject is not None and (is_place(subject) or subject in names):
+        return subject
     if text in names:
         return text
     wanted = _folded(text)
@@ -52,6 +54,8 @@ def find_place(names: Mapping["PlaceKey", str], text: str) -> "PlaceKey":
     found = found or [key for key, name in names.items() if _folded(name or str(key)).startswith(wanted)]
     if len(found) == 1:
         return found[0]
+    if subject is not None and not found:
+        return subject
     if found:
         labels = [place_label(key, names[key]) for key in sorted(found, key=place_order)]
         raise MemoryEditError(f"Several locations fit {text!r}. Give the number of one:{_listed(labels)}")
@@ -62,7 +66,7 @@ def find_place(names: Mapping["PlaceKey", str], text: str) -> "PlaceKey":
 
 
 def find_memories(
-    manager: "SimpleMemoryManager", text: str, place: "PlaceKey | None" = None, *, also_removed: bool = False
+    manager: "SimpleMemoryManager", text: str, place: "SubjectKey | None" = None, *, also_removed: bool = False
 ) -> list[FoundMemory]:
     """Return the memories with this id or title, else those whose title contains the text.
 
@@ -83,7 +87,7 @@ def find_memories(
         or [one for one in candidates if wanted and wanted in _folded(one.title)]
     )
     if not found:
-        where = "" if place is None else f" at location {place}"
+        where = "" if place is None else f" at {place_in_words(place)}"
         titles = {_folded(one.title): str(one) for one in candidates}
         near = [titles[title] for title in get_close_matches(wanted, titles, n=3, cutoff=0.5)]
         suggestion = f" Did you mean{_listed(near)}" if near else " List all with: memories show"
@@ -91,7 +95,7 @@ def find_memories(
     return [one for one in found if one.is_current] or found
 
 
-def find_memory(manager: "SimpleMemoryManager", text: str, place: "PlaceKey | None" = None) -> FoundMemory:
+def find_memory(manager: "SimpleMemoryManager", text: str, place: "SubjectKey | None" = None) -> FoundMemory:
     """Return the only memory that `find_memories` finds.
 
     Raises:
@@ -130,7 +134,7 @@ def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> Iterab
     return found.values()
 
 
-def _candidate(place: "PlaceKey", name: str, memory: "Memory") -> FoundMemory:
+def _candidate(place: "SubjectKey", name: str, memory: "Memory") -> FoundMemory:
     is_current = memory.status != "SUPERSEDED"
     return FoundMemory(place, name, memory_id(place, memory), memory.title, is_current)
 

@@ -15,12 +15,12 @@ from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_paths
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.places import place_label
+from zorkgpt.memory.places import is_place, place_label
 from zorkgpt.text import number_of
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
-    from zorkgpt.memory.models import Memory, PlaceKey
+    from zorkgpt.memory.models import Memory, SubjectKey
     from zorkgpt.memory.provenance import Provenance
     from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord
@@ -71,7 +71,7 @@ def overview(
 @app.command()
 def show(
     location: Annotated[
-        str | None, typer.Argument(help="Name or number of a location. [default: all locations]")
+        str | None, typer.Argument(help="Name or number of a location, 'thing NUMBER' or 'game'. [default: all]")
     ] = None,
     as_of: Annotated[
         str | None,
@@ -81,7 +81,7 @@ def show(
     file: File = None,
     game: SavedGameOption = None,
 ) -> None:
-    """List the memories of a location, or of all locations."""
+    """List the memories of a location, a thing or the game, or all memories."""
     with opened(workdir, file, game) as manager:
         memories = manager.all_memories() if as_of is None else _as_of(manager, as_of)
         wanted = None if location is None else place_given(manager, location)
@@ -195,7 +195,8 @@ def stats(workdir: WorkdirOption = None, file: File = None, game: SavedGameOptio
     """Show how many memories there are, by class, status, category and kind."""
     with opened(workdir, file, game) as manager:
         located = manager.all_memories()
-        say(f"{number_of(len({one.location_id for one in located}), 'location', 'locations')}, ", end="")
+        places = {one.location_id for one in located if is_place(one.location_id)}
+        say(f"{number_of(len(places), 'location', 'locations')}, ", end="")
         say(number_of(len(located), "memory", "memories"))
         for field in ("persistence", "status", "category", "kind"):
             counts = Counter(getattr(one.memory, field) or "unknown" for one in located)
@@ -372,7 +373,7 @@ def _comparison(provider: str | None, world: "World") -> dict[str, Any]:
     return {"config": config, "judge": ModelJudge(LLMClient(models), world) if models else None}
 
 
-def described(place: "PlaceKey", memory: "Memory") -> str:
+def described(place: "SubjectKey", memory: "Memory") -> str:
     """Return a memory in one line, with its id."""
     state = "" if memory.status == "ACTIVE" else f", {memory.status.lower()}"
     if memory.superseded_by and memory.superseded_by != "INVALIDATED":
@@ -408,13 +409,13 @@ def _written(record: "HistoryRecord") -> str:
     return " ".join(filter(None, [turn, f"on {record.at[:10]} at {record.at[11:16]}", source]))
 
 
-def place_given(manager: "SimpleMemoryManager", text: str) -> "PlaceKey":
+def place_given(manager: "SimpleMemoryManager", text: str) -> "SubjectKey":
     """Return the place that a word of the command line names: see `find_place`."""
     sections = manager.store.document.sections
     return find_place({one.location_id: one.name for one in sections if one.location_id is not None}, text)
 
 
-def place_key(text: str) -> "PlaceKey":
+def place_key(text: str) -> "SubjectKey":
     """Return the key of a place that need not exist: a number, or a text with or without quotes."""
     from zorkgpt.memory.places import checked_place, parse_place
 

@@ -12,7 +12,7 @@ from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.encoding import as_json
 from zorkgpt.files import write_file
-from zorkgpt.memory.models import Memory, Persistence, PlaceKey, fields_of, memory_of
+from zorkgpt.memory.models import Memory, Persistence, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import parse_place, place_order, render_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words
@@ -74,7 +74,7 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
     store = MarkdownStore(_memory_path(config))
     ephemeral = store.journal.ephemeral(last)
     events = read_episode(workdir, last, config.episode_log_file)
-    names: dict[PlaceKey, str] = {
+    names: dict[SubjectKey, str] = {
         turn.before.location.num: turn.before.location.name
         for turn in events
         if isinstance(turn, TurnRecord) and turn.before.location is not None
@@ -118,11 +118,11 @@ def _shuffle(path: Path, dice: random.Random) -> None:
                 draft.add(target[origin], draft.name(target[origin]), memory)
 
 
-def _read_origins(path: Path) -> list[tuple[PlaceKey, Memory, PlaceKey]]:
+def _read_origins(path: Path) -> list[tuple[SubjectKey, Memory, SubjectKey]]:
     rows: list[tuple[str, Mapping[str, Any], str]] = json.loads(path.read_bytes()) if path.is_file() else []
     return [(parse_place(at), memory_of(dict(memory)), parse_place(origin)) for at, memory, origin in rows]
 
 
-def _origin(known: list[tuple[PlaceKey, Memory, PlaceKey]], place: PlaceKey, memory: Memory) -> PlaceKey:
+def _origin(known: list[tuple[SubjectKey, Memory, SubjectKey]], place: SubjectKey, memory: Memory) -> SubjectKey:
     """Return where a memory was learned: where it stands, unless it was put there."""
     return next((origin for at, one, origin in known if at == place and same_words(one, memory)), place)

@@ -294,6 +294,8 @@ def _still_shown(undone: Sequence[StatementKey], shown: Iterable[ShownMemories],
     learned: dict[StatementKey, int] = {}
     for turn in turns:
         for event in turn.memory_events:
+            if event.location_id is None:
+                continue
             learned.setdefault((event.location_id, event.title, event.text), turn.turn)
     found = {undone[index] for row in shown for index in row.undone if row.turn <= learned.get(undone[index], row.turn)}
     return len(found)

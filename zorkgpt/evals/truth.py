@@ -17,6 +17,7 @@ from zorkgpt.memory.credit.adherence import words_of
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey, same_episode
 from zorkgpt.memory.objects import PlacedObject
+from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
@@ -223,7 +224,9 @@ class TruthRecorder:
         denied = (
             _key(one.location_id, one.memory)
             for one in memory.all_memories()
-            if is_current(one.memory) and world.bears_out(one.location_id, one.memory) is False
+            if is_place(one.location_id)
+            and is_current(one.memory)
+            and world.bears_out(one.location_id, one.memory) is False
         )
         return {*self._earlier, *denied}
 
@@ -297,7 +300,7 @@ class TruthRecorder:
         true: list[Memory] = []
         untrue: list[Memory] = []
         for event in record.memory_events:
-            if event.kind != "added":
+            if event.kind != "added" or event.location_id is None:
                 continue
             for one in self._services.recall(cast(int, event.location_id)):
                 if (one.title, one.text, one.persistence) == (event.title, event.text, event.persistence):
@@ -385,7 +388,7 @@ def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
         located(place, memory)
         for place, memories in journal.ephemeral(episode).items()
         for memory in memories
-        if is_current(memory)
+        if is_place(place) and is_current(memory)
     )
 
 

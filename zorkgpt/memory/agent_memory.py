@@ -29,9 +29,9 @@ from zorkgpt.memory.checks import (
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.learning import Learner
-from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
-from zorkgpt.memory.places import checked_place, place_order, render_place
+from zorkgpt.memory.places import checked_place, is_place, place_in_words, place_order
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import setting, settings_of
@@ -199,7 +199,7 @@ class AgentMemory:
     @telemetry.traced("remember")
     def remember(
         self,
-        place: PlaceKey,
+        place: SubjectKey,
         text: str,
         *,
         title: str | None = None,
@@ -257,7 +257,7 @@ class AgentMemory:
         return kept
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
-    def recall(self, place: PlaceKey, *, format: Callable[[Recalled], str] = fenced) -> str:
+    def recall(self, place: SubjectKey, *, format: Callable[[Recalled], str] = fenced) -> str:
         """Return the memories of a place for a prompt; "" if there are none.
 
         Args:
@@ -274,7 +274,7 @@ class AgentMemory:
         query: str,
         k: int = 5,
         *,
-        place: PlaceKey | None = None,
+        place: SubjectKey | None = None,
         persistence: str | None = None,
         status: str | None = None,
         category: str | None = None,
@@ -297,7 +297,7 @@ class AgentMemory:
         with self.store.guard:
             return self._searcher.search(query, k, wanted)
 
-    def get(self, memory: str, place: PlaceKey | None = None) -> LocatedMemory | None:
+    def get(self, memory: str, place: SubjectKey | None = None) -> LocatedMemory | None:
         """Return the memory with this id or title; None if there is none.
 
         Of several memories with one title, the one that is not superseded is meant.
@@ -321,7 +321,7 @@ class AgentMemory:
     def update(
         self,
         memory: str,
-        place: PlaceKey | None = None,
+        place: SubjectKey | None = None,
         *,
         text: str | None = None,
         title: str | None = None,
@@ -366,7 +366,7 @@ class AgentMemory:
         self,
         memory: str,
         text: str,
-        place: PlaceKey | None = None,
+        place: SubjectKey | None = None,
         *,
         title: str | None = None,
         category: str | None = None,
@@ -418,7 +418,7 @@ class AgentMemory:
             return memory_id(found.location_id, self._newest(found.location_id, new))
 
     @telemetry.traced("invalidate")
-    def invalidate(self, memory: str, reason: str, place: PlaceKey | None = None, *, turn: int | None = None) -> None:
+    def invalidate(self, memory: str, reason: str, place: SubjectKey | None = None, *, turn: int | None = None) -> None:
         """Mark a memory, given by id or title, as wrong. It stays on file and is never recalled again.
 
         Raises:
@@ -436,7 +436,7 @@ class AgentMemory:
             )
 
     @telemetry.traced("delete")
-    def delete(self, memory: str, place: PlaceKey | None = None, *, reason: str | None = None) -> None:
+    def delete(self, memory: str, place: SubjectKey | None = None, *, reason: str | None = None) -> None:
         """Remove a memory, given by id or title, from the file but not from the history.
 
         Raises:
@@ -451,7 +451,7 @@ class AgentMemory:
                 f"{found.memory.title!r} was not deleted: it is pinned, edited by a person, or gone already."
             )
 
-    def forget(self, memory: str | None = None, place: PlaceKey | None = None, *, text: str | None = None) -> int:
+    def forget(self, memory: str | None = None, place: SubjectKey | None = None, *, text: str | None = None) -> int:
         """Erase a memory for good from the file, its backup, the history and `runs/`.
 
         Traces of it in other memories and logs are replaced by `[forgotten]`.
@@ -487,7 +487,7 @@ class AgentMemory:
 
     def learn(
         self,
-        place: PlaceKey,
+        place: SubjectKey,
         action: str,
         result: str,
         facts: Mapping[str, object] | None = None,
@@ -506,6 +506,8 @@ class AgentMemory:
             TypeError, ValueError: If a value is invalid.
         """
         place, facts = checked_place(place), checked_facts(facts)
+        if not is_place(place):
+            raise TypeError(f"The place is {place}, where no action can be taken; it must be a whole number or a text.")
         check_text("action", action)
         check_name(place_name)
         if not isinstance(result, str):
@@ -529,7 +531,7 @@ class AgentMemory:
             self._learner.reset()
         self._log.info("episode reset: %d ephemeral memories cleared, %d persistent memories stay", cleared, stay)
 
-    def explain(self, title: str, place: PlaceKey | None = None) -> "list[Provenance]":
+    def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
         """Return the origin, uses and results of the memories with this title, ordered by place."""
         from zorkgpt.memory.provenance import explain
 
@@ -538,7 +540,7 @@ class AgentMemory:
             location_id = None if place is None else checked_place(place)
             return explain(self.store, title, self._writer.book, location_id=location_id, runs=self._runs)
 
-    def as_of(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
+    def as_of(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
         """Return the memories of each place at the end of a turn, including superseded ones."""
         from zorkgpt.memory.provenance import AsOf
 
@@ -569,21 +571,21 @@ class AgentMemory:
 
         return import_memories(self.store, Path(path))[0]
 
-    def _recalled(self, place: PlaceKey) -> Recalled:
+    def _recalled(self, place: SubjectKey) -> Recalled:
         self._writer.refresh()
         with self.store.guard:
-            sections = self.store.document.sections_of(place)
             found = shown(
                 self.store.document.memories(place),
                 self._writer.ephemeral.get(place, ()),
-                episodes=sections[0].episodes if sections else (),
+                episodes=self.store.document.episodes(place),
                 budget=self._settings.budget,
-                now=lambda memory: self._learner.contradicting_state(place, memory),
+                now=lambda memory: self._learner.contradicting_state(place, memory) if is_place(place) else "",
             )
-            self._learner.show(place, found.memories)
+            if is_place(place):
+                self._learner.show(place, found.memories)
             return Recalled(place, self._writer.name_of(place), found.text, found.memories)
 
-    def _located(self, places: Iterable[PlaceKey] | None = None) -> list[LocatedMemory]:
+    def _located(self, places: Iterable[SubjectKey] | None = None) -> list[LocatedMemory]:
         book = self._writer.book
         if places is None:
             places = sorted(book.all_memories(), key=place_order)
@@ -593,14 +595,14 @@ class AgentMemory:
             for memory in book.memories(place)
         ]
 
-    def _found(self, memory: str, place: PlaceKey | None) -> LocatedMemory:
+    def _found(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
         found = self.get(memory, place)
         if found is None:
-            where = "" if place is None else f" at {render_place(place)}"
+            where = "" if place is None else f" at {place_in_words(place)}"
             raise MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
         return found
 
-    def _newest(self, place: PlaceKey, memory: Memory) -> Memory:
+    def _newest(self, place: SubjectKey, memory: Memory) -> Memory:
         kept = self._writer.book.memories(place)
         return next((one for one in reversed(kept) if is_current(one) and same_words(one, memory)), memory)
 

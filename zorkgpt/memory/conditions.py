@@ -6,19 +6,19 @@ from typing import Protocol
 
 from zorkgpt.memory.claims import State, holds, separating
 from zorkgpt.memory.losses import loss_in
-from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.escaping import folded
 
 
 class Observations(Protocol):
     """Knows the states in which a memory was observed to be true."""
 
-    def states_observed(self, location_id: PlaceKey, memory: Memory) -> list[State]: ...
+    def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]: ...
 
 
 def conditions(
     observations: Observations,
-    location_id: PlaceKey,
+    location_id: SubjectKey,
     memory: Memory,
     believed: Iterable[Memory],
     *,

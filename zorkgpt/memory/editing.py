@@ -6,7 +6,8 @@ from hashlib import blake2b
 from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.checks import check_category
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
+from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.history import kind_of
@@ -74,7 +75,7 @@ def fingerprint(memory: Memory) -> str:
 
 def edit(
     store: Store,
-    location_id: PlaceKey,
+    location_id: SubjectKey,
     title: str,
     wanted: Edit,
     *,
@@ -106,7 +107,7 @@ def edit(
     return new
 
 
-def _find(draft: Draft, location_id: PlaceKey, title: str, expected: str | None) -> Memory:
+def _find(draft: Draft, location_id: SubjectKey, title: str, expected: str | None) -> Memory:
     name = one_line(title)
     memories = draft.memories(location_id)
     if isinstance(title, MemoryId):
@@ -116,7 +117,7 @@ def _find(draft: Draft, location_id: PlaceKey, title: str, expected: str | None)
     found = found or [one for one in memories if one.title.casefold() == name.casefold()]
     if not found:
         raise MemoryEditError(
-            f"There is no memory titled {title!r} at location {location_id} in the file. "
+            f"There is no memory titled {title!r} at {place_in_words(location_id)} in the file. "
             "Those of a running episode are not in it, and can't be edited."
         )
     found.sort(key=is_current)
@@ -126,7 +127,7 @@ def _find(draft: Draft, location_id: PlaceKey, title: str, expected: str | None)
     if not same:
         now = found[-1]
         raise MemoryConflict(
-            f"{title!r} at location {location_id} was changed by somebody else meanwhile, and nothing was done. "
+            f"{title!r} at {place_in_words(location_id)} was changed by somebody else meanwhile, and nothing was done. "
             f"It says now, as {now.category} {now.persistence} {now.status}: {now.text!r}. Look again and repeat it.",
             now,
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 
-from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import render_place
 
 _DIGITS = 8
@@ -16,20 +16,20 @@ class MemoryId(str):
     __slots__ = ()
 
 
-def memory_id(place: PlaceKey, memory: Memory) -> str:
+def memory_id(place: SubjectKey, memory: Memory) -> str:
     """Return the id of a memory of this place; `Memory.id` is empty where it follows from the title."""
     return memory.id or id_of_title(place, memory.title)
 
 
 # The ids of all memories of a place are compared with that of each new one.
 @lru_cache(maxsize=1 << 16)
-def id_of_title(place: PlaceKey, title: str, number: int = 1) -> str:
+def id_of_title(place: SubjectKey, title: str, number: int = 1) -> str:
     """Return the id that a title gives at a place; from the second memory of that title on with its number."""
     told = f"{render_place(place)}\n{' '.join(title.split())}" + (f"\n{number}" if number > 1 else "")
     return blake2b(told.encode("utf-8", "backslashreplace"), digest_size=_DIGITS // 2).hexdigest()
 
 
-def with_id(place: PlaceKey, memory: Memory, taken: set[str], *, follows: bool = True) -> str:
+def with_id(place: SubjectKey, memory: Memory, taken: set[str], *, follows: bool = True) -> str:
     """Return what `Memory.id` is to be for a new memory beside those with these ids: its own, if that is free.
 
     Args:
@@ -43,7 +43,7 @@ def with_id(place: PlaceKey, memory: Memory, taken: set[str], *, follows: bool =
     return "" if found == own else found
 
 
-def give_ids(place: PlaceKey, memories: Iterable[Memory]) -> None:
+def give_ids(place: SubjectKey, memories: Iterable[Memory]) -> None:
     """Give memories of one place, as they were read, an id of their own where two would have the same."""
     memories = list(memories)
     if not any(one.id for one in memories) and len({one.title for one in memories}) == len(memories):

@@ -20,6 +20,7 @@ from zorkgpt.memory.models import (
     MemoryStatus,
     Persistence,
     PlaceKey,
+    SubjectKey,
     ZMachineContext,
     episode_key,
     outcome_of,
@@ -444,7 +445,7 @@ class Learner:
                 self.counts.contradictions_settled += each()
         return kept
 
-    def _invalidate(self, request: SynthesisRequest, location_id: PlaceKey, memory: Memory, reason: str) -> None:
+    def _invalidate(self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, reason: str) -> None:
         """Mark a memory as wrong, unless by the object tree it was so before the agent changed it, or still is."""
         lasting = memory.persistence.outlives_episode
         if memory.claims and all(
@@ -469,7 +470,7 @@ class Learner:
                 self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
         return titles
 
-    def _is_or_was_so(self, request: SynthesisRequest, location_id: PlaceKey, claim: Claim, *, lasting: bool) -> bool:
+    def _is_or_was_so(self, request: SynthesisRequest, location_id: SubjectKey, claim: Claim, *, lasting: bool) -> bool:
         if lasting and self._handled.was_so_before(location_id, claim):
             return True
         now = {told.short for thing in request.context.things for told in thing.claims()}

@@ -16,11 +16,12 @@ from zorkgpt.memory.models import (
     MemoryStatus,
     Persistence,
     PlaceKey,
+    SubjectKey,
     ZMachineContext,
     episode_key,
 )
 from zorkgpt.memory.objects import PlacedObject
-from zorkgpt.memory.places import checked_place
+from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import plain
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.restore_point import Restorer
@@ -51,18 +52,19 @@ class SimpleMemoryManager(AgentMemory):
 
     @property
     def memory_cache(self) -> dict[PlaceKey, list[Memory]]:
-        """The core and permanent memories by location, as in the file."""
-        return self.store.document.all_memories()
+        """The core and permanent memories by place, as in the file."""
+        memories = self.store.document.all_memories()
+        return {place: kept for place, kept in memories.items() if is_place(place)}
 
     @property
     def ephemeral_cache(self) -> dict[PlaceKey, list[Memory]]:
-        """The ephemeral memories of this episode by location."""
-        return {place: list(memories) for place, memories in self._writer.ephemeral.items()}
+        """The ephemeral memories of this episode by place."""
+        return {place: list(memories) for place, memories in self._writer.ephemeral.items() if is_place(place)}
 
     # Memories
 
     @telemetry.traced("remember")
-    def add_memory(self, location_id: PlaceKey, location_name: str, memory: Memory) -> bool:
+    def add_memory(self, location_id: SubjectKey, location_name: str, memory: Memory) -> bool:
         """Store a memory and return whether it could be written. Lasting memories are on disk when this returns.
 
         A memory with the same title and text as a current one is counted as seen again.
@@ -75,7 +77,7 @@ class SimpleMemoryManager(AgentMemory):
         return bool(self._writer.keep(location_id, location_name, memory))
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
-    def get_location_memory(self, location_id: PlaceKey) -> str:
+    def get_location_memory(self, location_id: SubjectKey) -> str:
         """Return the memories of a location, one line each; "" if there are none.
 
         The game's prompts fence and label these lines themselves. Use `recall` for other prompts.
@@ -87,7 +89,7 @@ class SimpleMemoryManager(AgentMemory):
 
     @telemetry.traced("supersede")
     def supersede_memory(
-        self, location_id: PlaceKey, location_name: str, old_memory_title: str, new_memory: Memory
+        self, location_id: SubjectKey, location_name: str, old_memory_title: str, new_memory: Memory
     ) -> bool:
         """Replace a memory by a newer one. Return False if it was not found, not written, or refused.
 
@@ -99,41 +101,45 @@ class SimpleMemoryManager(AgentMemory):
         return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
 
     @telemetry.traced("invalidate")
-    def invalidate_memory(self, location_id: PlaceKey, memory_title: str, reason: str, turn: int | None = None) -> bool:
+    def invalidate_memory(
+        self, location_id: SubjectKey, memory_title: str, reason: str, turn: int | None = None
+    ) -> bool:
         """Mark a memory as wrong. Return False if it was not found, not written, or the reason is blank."""
         location_id = checked_place(location_id)
         return self._writer.invalidate(location_id, memory_title, reason, self._state.turn if turn is None else turn)
 
     def invalidate_memories(
-        self, location_id: PlaceKey, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
+        self, location_id: SubjectKey, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
     ) -> dict[str, bool]:
         """Mark several memories as wrong and return the result for each title."""
         return {title: self.invalidate_memory(location_id, title, reason, turn) for title in memory_titles}
 
     def update_memory_metadata(
-        self, memory: Memory, location_id: PlaceKey, location_name: str, new_turn: int | str, new_episode: int | str
+        self, memory: Memory, location_id: SubjectKey, location_name: str, new_turn: int | str, new_episode: int | str
     ) -> bool:
         """Count one more observation of a memory. A turn counts once."""
         location_id = checked_place(location_id)
         return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
-    def edit_memory(self, location_id: PlaceKey, title: str, wanted: "Edit", *, expected: str | None = None) -> Memory:
+    def edit_memory(
+        self, location_id: SubjectKey, title: str, wanted: "Edit", *, expected: str | None = None
+    ) -> Memory:
         """Change a memory in the file as a person: see `zorkgpt.memory.editing.edit`."""
         from zorkgpt.memory.editing import edit
 
         return edit(self.store, checked_place(location_id), title, wanted, expected=expected)
 
-    def get_ephemeral_count(self, location_id: PlaceKey | None = None) -> int:
+    def get_ephemeral_count(self, location_id: SubjectKey | None = None) -> int:
         """Return the number of ephemeral memories, including superseded ones."""
-        return _count(self.ephemeral_cache, location_id)
+        return _count(self._writer.ephemeral, location_id)
 
-    def get_persistent_count(self, location_id: PlaceKey | None = None) -> int:
+    def get_persistent_count(self, location_id: SubjectKey | None = None) -> int:
         """Return the number of lasting memories, including superseded ones."""
         self._writer.refresh()
         with self.store.guard:
-            return _count(self.memory_cache, location_id)
+            return _count(self.store.document.all_memories(), location_id)
 
-    def get_memory_breakdown(self, location_id: PlaceKey) -> dict[str, int]:
+    def get_memory_breakdown(self, location_id: SubjectKey) -> dict[str, int]:
         """Return the number of current memories by persistence."""
         self._writer.refresh()
         location_id = checked_place(location_id)
@@ -215,7 +221,7 @@ class SimpleMemoryManager(AgentMemory):
         with self.store.guard:
             places = self._writer.book.all_memories()
             ephemeral = [memory for kept in self._writer.ephemeral.values() for memory in kept]
-            lasting = [memory for kept in self.memory_cache.values() for memory in kept]
+            lasting = [memory for kept in self.store.document.all_memories().values() for memory in kept]
             tentative = sum(memory.status == MemoryStatus.TENTATIVE for memory in (*lasting, *ephemeral))
             metrics = {
                 "locations": len(places),
@@ -260,7 +266,7 @@ class SimpleMemoryManager(AgentMemory):
         """Return the vector of a text, float32 of unit length; None if it can't be made."""
         return None if self._deduplicator is None else self._deduplicator.index.vector(text)
 
-    def get_location_embeddings(self, location_id: PlaceKey) -> "list[tuple[Memory, Vector]]":
+    def get_location_embeddings(self, location_id: SubjectKey) -> "list[tuple[Memory, Vector]]":
         """Return the current lasting memories of a location with their vectors; [] without vectors."""
         if self._deduplicator is None:
             return []
@@ -269,7 +275,7 @@ class SimpleMemoryManager(AgentMemory):
         vectors = self._deduplicator.index.vectors([memory.text for memory in memories]) if memories else None
         return [] if vectors is None else list(zip(memories, vectors, strict=True))
 
-    def check_semantic_duplicate(self, candidate_text: str, location_id: PlaceKey) -> tuple[Memory, float] | None:
+    def check_semantic_duplicate(self, candidate_text: str, location_id: SubjectKey) -> tuple[Memory, float] | None:
         """Return the nearest lasting memory that says the same, and the cosine similarity; None if there is none.
 
         Without vectors, only identical texts are found.
@@ -377,7 +383,7 @@ class SimpleMemoryManager(AgentMemory):
         return self.store.restorer()
 
 
-def _count(cache: dict[PlaceKey, list[Memory]], location_id: PlaceKey | None) -> int:
+def _count(cache: Mapping[SubjectKey, Sequence[Memory]], location_id: SubjectKey | None) -> int:
     if location_id is not None:
         return len(cache.get(checked_place(location_id), ()))
     return sum(map(len, cache.values()))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.word_index import changed_places
 
@@ -19,7 +19,7 @@ _MANY = 1000
 _FACTOR = 8
 """Times as many as are wanted are looked at first, since some of them are not among the wanted ones."""
 
-Near = tuple[PlaceKey, int, float]
+Near = tuple[SubjectKey, int, float]
 """A place, the number of a memory in it, and its cosine."""
 
 
@@ -27,7 +27,7 @@ Near = tuple[PlaceKey, int, float]
 class Wanted:
     """Which memories are looked for."""
 
-    place: PlaceKey | None
+    place: SubjectKey | None
     """None: at all places."""
     allows: Callable[[Memory], bool]
     count: int
@@ -39,9 +39,9 @@ class Meaning:
 
     document: Document | None = None
     rebuilds: int = -1
-    places: dict[bytes, set[PlaceKey]] = field(default_factory=dict)
+    places: dict[bytes, set[SubjectKey]] = field(default_factory=dict)
     """Where a text stands, by its key."""
-    keys: dict[PlaceKey, list[bytes]] = field(default_factory=dict)
+    keys: dict[SubjectKey, list[bytes]] = field(default_factory=dict)
     """The keys of the texts of a place, in the order of its memories."""
 
     def nearest(self, query: str, index: EmbeddingIndex, document: Document, wanted: Wanted) -> list[Near] | None:

@@ -23,7 +23,7 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import stems_in, telling_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.learning import named_apart
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage.book import Change, Draft, MemoryBook, with_replaced
@@ -188,7 +188,7 @@ class _Place:
         for stem in {stem for stems in words for stem in stems} if len(words) > 1 else {""}:
             self._saying.setdefault(stem, []).append(at)
 
-    def changed(self, document: Document, place: PlaceKey, name: str) -> Document:
+    def changed(self, document: Document, place: SubjectKey, name: str) -> Document:
         """Return the document with everything that it does not have yet."""
         count = len(self._originals)
         pairs = zip(self._originals, self.memories, strict=False)
@@ -220,12 +220,12 @@ class _Merger:
         self._writer = MemoryWriter(
             self._draft, Visits(), log, deduplicator=self._deduplicator, stamp=lambda: self._stamp
         )
-        self._places: dict[PlaceKey, _Place] = {}
-        self._names: dict[PlaceKey, str] = {}
-        self._stamps: dict[tuple[PlaceKey, str, str], TurnStamp] = {}
-        self._states: dict[tuple[PlaceKey, str, str], list[State]] = {}
+        self._places: dict[SubjectKey, _Place] = {}
+        self._names: dict[SubjectKey, str] = {}
+        self._stamps: dict[tuple[SubjectKey, str, str], TurnStamp] = {}
+        self._states: dict[tuple[SubjectKey, str, str], list[State]] = {}
         """The states in which each memory was observed in the episodes taken in, by place and words."""
-        self._titles: dict[tuple[PlaceKey, str], str] = {}
+        self._titles: dict[tuple[SubjectKey, str], str] = {}
         """Place and title in this episode → the title under which that is kept, where it is another one."""
         self._trials: list[list[Trial]] = []
         """The trials of each episode."""
@@ -269,7 +269,7 @@ class _Merger:
 
     # One place of one episode
 
-    def _take_in_place(self, place: PlaceKey, found: Document, episode: int) -> None:
+    def _take_in_place(self, place: SubjectKey, found: Document, episode: int) -> None:
         before = {memory_id(place, one): one for one in self._base.memories(place)}
         now = {memory_id(place, one): one for one in found.memories(place)}
         self._names.setdefault(place, found.sections_of(place)[0].name)
@@ -285,24 +285,24 @@ class _Merger:
             if key not in before:
                 self._add(place, memory)
 
-    def _place(self, place: PlaceKey) -> _Place:
+    def _place(self, place: SubjectKey) -> _Place:
         if place not in self._places:
             self._places[place] = _Place(self._draft.document.memories(place))
         return self._places[place]
 
-    def _settle(self, place: PlaceKey) -> None:
+    def _settle(self, place: SubjectKey) -> None:
         """Bring the document up to what is kept at a place, before anything is done that goes by the document."""
         state = self._places.pop(place, None)
         if state is not None:
             with self._draft.transaction() as draft:
                 draft.rewrite(state.changed(draft.document, place, self._names[place]))
 
-    def _by_id(self, place: PlaceKey, key: str) -> Memory | None:
+    def _by_id(self, place: SubjectKey, key: str) -> Memory | None:
         state = self._places.get(place)
         kept = self._draft.document.memories(place) if state is None else state.memories
         return next((one for one in kept if memory_id(place, one) == key), None)
 
-    def _remove(self, place: PlaceKey, key: str, old: Memory) -> None:
+    def _remove(self, place: SubjectKey, key: str, old: Memory) -> None:
         """Forget what the episode has forgotten, unless another one has learned more of it."""
         self._settle(place)
         kept = self._by_id(place, key)
@@ -310,7 +310,7 @@ class _Merger:
             with self._draft.transaction() as draft:
                 draft.remove(place, kept)
 
-    def _carry_over(self, place: PlaceKey, key: str, old: Memory, new: Memory) -> None:
+    def _carry_over(self, place: SubjectKey, key: str, old: Memory, new: Memory) -> None:
         """Do to a memory that was there before the episode what was done to it there."""
         kept = self._by_id(place, key)
         news = replace(
@@ -333,7 +333,7 @@ class _Merger:
         if after != kept:
             self._change(place, kept, after)
 
-    def _change(self, place: PlaceKey, kept: Memory, after: Memory) -> None:
+    def _change(self, place: SubjectKey, kept: Memory, after: Memory) -> None:
         """Change a memory of the place, and mark it as wrong if it has failed each time that it was tried."""
         kind = kind_of(kept, after)
         if same_words(kept, after) and is_current(after):
@@ -355,7 +355,7 @@ class _Merger:
     def _note(self, change: Change) -> None:
         self._draft.note((change,), self._stamp)
 
-    def _add(self, place: PlaceKey, memory: Memory) -> None:
+    def _add(self, place: SubjectKey, memory: Memory) -> None:
         """Keep what an episode has learned, by the rules by which the memory keeps what it learns."""
         self._stamp = self._stamps.get((place, *_words(memory)))
         memory = replace(memory, id="")
@@ -376,7 +376,7 @@ class _Merger:
         if settled is not None:
             self._keep(place, settled)
 
-    def _put(self, place: PlaceKey, memory: Memory) -> None:
+    def _put(self, place: SubjectKey, memory: Memory) -> None:
         """Put a memory beside those of its place."""
         if any(one_line(one.title) == one_line(memory.title) for one in self._place(place).titled(memory)):
             # It needs an id of its own.
@@ -387,7 +387,7 @@ class _Merger:
         self._place(place).add(memory)
         self._note(Change("added", place, self._names[place], None, memory))
 
-    def _keep(self, place: PlaceKey, memory: Memory) -> None:
+    def _keep(self, place: SubjectKey, memory: Memory) -> None:
         name = self._names[place]
         state = self._place(place)
         decision = self._deduplicator.decide(place, name, memory, among=state.near(memory))
@@ -409,7 +409,7 @@ class _Merger:
             kept = self._by_id(place, key)
             self._titles[place, memory.title] = memory.title if kept is None else kept.title
 
-    def _against_what_is_believed(self, place: PlaceKey, memory: Memory) -> Memory | None:
+    def _against_what_is_believed(self, place: SubjectKey, memory: Memory) -> Memory | None:
         """Settle what is believed of the same action and came out otherwise; None: the memory is kept with that."""
         rivals = self._place(place).rivals(memory) if memory.action else []
         if rivals:
@@ -429,12 +429,12 @@ class _Merger:
                 return None
         return replace(memory, when=conditions(self, place, memory, separated))
 
-    def states_observed(self, location_id: PlaceKey, memory: Memory) -> list[State]:
+    def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]:
         """Return the known states in which its action had its outcome, in the base and in the episodes taken in."""
         found = self._states.get((location_id, *_words(memory)), [])
         return [*self._writer.states_observed(location_id, memory), *found]
 
-    def _oppose(self, place: PlaceKey, rival: Memory, memory: Memory) -> None:
+    def _oppose(self, place: SubjectKey, rival: Memory, memory: Memory) -> None:
         """Keep what came out otherwise in the same state: what was observed more often is believed."""
         belief = decisions.believed(rival, memory)
         reason = f"in the same state “{memory.action}” came out otherwise: {memory.outcome}"
@@ -484,11 +484,11 @@ def _bare(title: str) -> str:
     return folded(_NUMBER.sub("", title))
 
 
-def _visits_of(document: Document, place: PlaceKey) -> int:
+def _visits_of(document: Document, place: SubjectKey) -> int:
     return sum(section.visits for section in document.sections_of(place))
 
 
-def _stamps(records: Iterable[HistoryRecord]) -> dict[tuple[PlaceKey, str, str], TurnStamp]:
+def _stamps(records: Iterable[HistoryRecord]) -> dict[tuple[SubjectKey, str, str], TurnStamp]:
     """Return the turn that taught each memory."""
     return {
         (record.change.location_id, *_words(record.change.after)): record.turn_stamp
@@ -497,9 +497,9 @@ def _stamps(records: Iterable[HistoryRecord]) -> dict[tuple[PlaceKey, str, str],
     }
 
 
-def _states(records: Iterable[HistoryRecord]) -> dict[tuple[PlaceKey, str, str], list[State]]:
+def _states(records: Iterable[HistoryRecord]) -> dict[tuple[SubjectKey, str, str], list[State]]:
     """Return the states in which each memory was observed."""
-    found: dict[tuple[PlaceKey, str, str], list[State]] = {}
+    found: dict[tuple[SubjectKey, str, str], list[State]] = {}
     for record in records:
         change, stamp = record.change, record.turn_stamp
         is_observed = change.kind in OBSERVATIONS and change.after is not None

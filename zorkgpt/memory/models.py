@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
+from enum import Enum, StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +19,33 @@ if TYPE_CHECKING:
 
 PlaceKey = int | str
 """The key of a place: a whole number, or a text such as a URL. 5 and "5" are two places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A thing or a creature as the subject of facts."""
+
+    number: int
+    """Its object number."""
+
+    def __str__(self) -> str:
+        return f"thing {self.number}"
+
+
+class WholeGame(Enum):
+    """The type of `GAME`."""
+
+    GAME = "game"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+GAME: Literal[WholeGame.GAME] = WholeGame.GAME
+"""The game, or the world, as the subject of facts."""
+
+SubjectKey = PlaceKey | Thing | WholeGame
+"""What a fact is about: a place, a thing or creature, or the game."""
 
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
 """The values of `MemoryStatus`, for those who write them as strings."""
@@ -96,7 +123,7 @@ class MemoryStatus(_NamedString):
 
 @dataclass
 class Memory:
-    """One fact about one location."""
+    """One fact about one subject: a place, a thing or creature, or the game."""
 
     category: str
     """One of `Category`, or what a person wrote in the file."""
@@ -305,7 +332,8 @@ class MemoryEvent:
 
     kind: str
     """Added, seen again, merged, superseded, contested, qualified, invalidated or ignored."""
-    location_id: PlaceKey
+    location_id: PlaceKey | None
+    """None if the memory is about no place."""
     title: str
     persistence: Persistence
     category: str = ""
@@ -317,6 +345,8 @@ class MemoryEvent:
     """After the event."""
     other: str = ""
     """What the memory says that it was compared with, where that led to the event."""
+    subject: str = ""
+    """The thing, or the game, that the memory is about, as `render_place` writes it; "" if it is about a place."""
 
 
 if not TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation, claims_in
-from zorkgpt.memory.models import PlaceKey, ZMachineContext
+from zorkgpt.memory.models import PlaceKey, SubjectKey, ZMachineContext
 from zorkgpt.memory.objects import ThingState
 
 _ATTRIBUTE_OF = {
@@ -120,7 +120,7 @@ class HandledThings:
             return claims[0]
         return owed
 
-    def denies(self, location_id: PlaceKey, claim: Claim) -> bool:
+    def denies(self, location_id: SubjectKey, claim: Claim) -> bool:
         """Return whether a thing that the agent moved or changed is known to be otherwise than the claim says."""
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
@@ -174,7 +174,7 @@ class HandledThings:
             return "gone"
         return "moved" if thing.holder != (location_id if claim.relation is Relation.HERE else claim.other) else ""
 
-    def was_so_before(self, location_id: PlaceKey, claim: Claim) -> bool:
+    def was_so_before(self, location_id: SubjectKey, claim: Claim) -> bool:
         """Return whether the claim says how a thing was before the agent moved or changed it."""
         thing = self._things.get(claim.number) if claim.number is not None else None
         if thing is None:
@@ -200,7 +200,7 @@ class HandledThings:
         return attribute in thing.began and thing.began[attribute] is not value
 
     @staticmethod
-    def _lay_there(thing: HandledThing, location_id: PlaceKey, claim: Claim) -> bool:
+    def _lay_there(thing: HandledThing, location_id: SubjectKey, claim: Claim) -> bool:
         if thing.found_at != location_id or claim.relation is Relation.CARRIED:
             return False
         return thing.origin == (location_id if claim.relation is Relation.HERE else claim.other)

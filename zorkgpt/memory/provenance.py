@@ -10,18 +10,18 @@ from typing import Any
 
 from zorkgpt.memory.models import (
     Memory,
-    PlaceKey,
+    SubjectKey,
     episode_key,
     fields_of,
 )
-from zorkgpt.memory.places import place_order
+from zorkgpt.memory.places import place_order, place_to_json
 from zorkgpt.memory.storage.book import Change, MemoryBook, after_change
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.person_edits import JournalFollower
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.memory.storage.trials import Trial
+from zorkgpt.memory.storage.trials import Trial, trial_row
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import EPISODE_LOG, RUNS, episodes_in
 
@@ -40,7 +40,7 @@ class Showings:
 class Provenance:
     """The story of the memories of one title at one location."""
 
-    location_id: PlaceKey
+    location_id: SubjectKey
     location_name: str
     title: str
     memory: Memory | None
@@ -59,13 +59,13 @@ class Provenance:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return {
-            "location_id": self.location_id,
+            "location_id": place_to_json(self.location_id),
             "location_name": self.location_name,
             "title": self.title,
             "memory": None if self.memory is None else fields_of(self.memory),
             "changes": [_plain(record) for record in self.records],
             "shown": [asdict(one) for one in self.shown],
-            "trials": [asdict(one) for one in self.trials],
+            "trials": [trial_row(one) for one in self.trials],
         }
 
 
@@ -74,7 +74,7 @@ def explain(
     title: str,
     book: MemoryBook,
     *,
-    location_id: PlaceKey | None = None,
+    location_id: SubjectKey | None = None,
     runs: Path | None = None,
 ) -> list[Provenance]:
     """Return the story of each memory with this title, whatever its case, by location.
@@ -85,7 +85,7 @@ def explain(
         runs: the folder with a folder for each episode; `runs/` beside the memory file by default.
     """
     wanted = title.casefold().strip()
-    found: dict[PlaceKey, list[HistoryRecord]] = {}
+    found: dict[SubjectKey, list[HistoryRecord]] = {}
     for record in store.journal.records(location_id):
         place = record.change.location_id
         if location_id in (None, place) and wanted in map(str.casefold, _titles(record.change)):
@@ -103,7 +103,7 @@ def explain(
 
 def _provenance(
     book: MemoryBook,
-    place: PlaceKey,
+    place: SubjectKey,
     wanted: str,
     records: tuple[HistoryRecord, ...],
     trials: Iterable[Trial],
@@ -119,7 +119,7 @@ def _provenance(
     return Provenance(place, next(iter(names), ""), title, memory, records, tuple(_shown(runs, place, title)), its)
 
 
-def _shown(runs: Path, location_id: PlaceKey, title: str) -> Iterator[Showings]:
+def _shown(runs: Path, location_id: SubjectKey, title: str) -> Iterator[Showings]:
     # As the log has it; only the lines that name the title are read closer.
     sign = json.dumps(f"] {title}:", ensure_ascii=False)[1:-1].encode(errors="backslashreplace")
     for episode in episodes_in(runs.parent) if runs.name == RUNS else ():
@@ -128,7 +128,7 @@ def _shown(runs: Path, location_id: PlaceKey, title: str) -> Iterator[Showings]:
             yield Showings(episode, turns[0], turns[-1], len(turns))
 
 
-def _turns(log: Path, sign: bytes, location_id: PlaceKey, mark: str) -> set[int]:
+def _turns(log: Path, sign: bytes, location_id: SubjectKey, mark: str) -> set[int]:
     found = set()
     try:
         with log.open("rb") as file:
@@ -141,7 +141,7 @@ def _turns(log: Path, sign: bytes, location_id: PlaceKey, mark: str) -> set[int]
     return found
 
 
-def _place(turn: dict[str, Any]) -> PlaceKey | None:
+def _place(turn: dict[str, Any]) -> SubjectKey | None:
     match turn:
         case {"before": {"location": {"num": int() | str() as place}}}:
             return place
@@ -196,16 +196,16 @@ class AsOf:
         self._runs = runs
         self._log_file = log_file
         self._records: list[HistoryRecord] = []
-        self._numbers: dict[PlaceKey, list[int]] = {}
+        self._numbers: dict[SubjectKey, list[int]] = {}
         """The numbers of the records of each location."""
-        self._states: dict[PlaceKey, list[tuple[Memory, ...]]] = {}
+        self._states: dict[SubjectKey, list[tuple[Memory, ...]]] = {}
         """The memories of each location after each of its records."""
         self._turns: dict[int | str, list[int]] = {}
         """The turn of each record of an episode; one that was played again counts as the latest so far."""
         self._rows: dict[int | str, list[int]] = {}
         """The numbers of the records of each episode."""
-        self._names: dict[PlaceKey, str] = {}
-        self._ephemeral_states: dict[int | str, dict[PlaceKey, list[tuple[int, tuple[Memory, ...]]]]] = {}
+        self._names: dict[SubjectKey, str] = {}
+        self._ephemeral_states: dict[int | str, dict[SubjectKey, list[tuple[int, tuple[Memory, ...]]]]] = {}
         """Episode → location → for each change of an ephemeral memory, the turn and the memories after it."""
 
     @classmethod
@@ -226,12 +226,12 @@ class AsOf:
         for record in records:
             self._take(record)
 
-    def memories(self, location_id: PlaceKey, episode: int | str, turn: int) -> list[Memory]:
+    def memories(self, location_id: SubjectKey, episode: int | str, turn: int) -> list[Memory]:
         """Return the memories of a location at the end of a turn, the lasting first, with the superseded."""
         lasting = self._state(location_id, self._record_count_at(episode, turn))
         return [*lasting, *self._ephemeral(location_id, episode, turn)]
 
-    def all_memories(self, episode: int | str, turn: int) -> dict[PlaceKey, list[Memory]]:
+    def all_memories(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
         """Return the memories of every location that had any, at the end of a turn."""
         cut, passing = self._record_count_at(episode, turn), self._ephemeral_states.get(episode_key(episode), {})
         found = {}
@@ -241,7 +241,7 @@ class AsOf:
                 found[location_id] = memories
         return found
 
-    def changes(self, location_id: PlaceKey, title: str, episode: int | str, turn: int) -> list[HistoryRecord]:
+    def changes(self, location_id: SubjectKey, title: str, episode: int | str, turn: int) -> list[HistoryRecord]:
         """Return what had become of the memories of this title until the end of a turn."""
         numbers = self._numbers.get(location_id, [])
         upto = bisect_right(numbers, self._record_count_at(episode, turn) - 1)
@@ -254,7 +254,7 @@ class AsOf:
         key = episode_key(episode)
         return key in self._turns or key in self._ephemeral_states or (log is not None and log.is_file())
 
-    def name(self, location_id: PlaceKey) -> str:
+    def name(self, location_id: SubjectKey) -> str:
         """Return what the location was called last."""
         return self._names.get(location_id, "")
 
@@ -286,7 +286,7 @@ class AsOf:
         # A turn that was played again counts as the latest so far.
         states.append((max(last, stamp.turn if stamp else 0), after_change(kept, change)))
 
-    def _ephemeral(self, location_id: PlaceKey, episode: int | str, turn: int) -> tuple[Memory, ...]:
+    def _ephemeral(self, location_id: SubjectKey, episode: int | str, turn: int) -> tuple[Memory, ...]:
         states = self._ephemeral_states.get(episode_key(episode), {}).get(location_id, [])
         upto = bisect_right(states, turn, key=lambda state: state[0])
         return states[upto - 1][1] if upto else ()
@@ -311,7 +311,7 @@ class AsOf:
             cut += 1
         return cut
 
-    def _state(self, location_id: PlaceKey, cut: int) -> tuple[Memory, ...]:
+    def _state(self, location_id: SubjectKey, cut: int) -> tuple[Memory, ...]:
         upto = bisect_right(self._numbers.get(location_id, []), cut - 1)
         return self._states[location_id][upto - 1] if upto else ()
 

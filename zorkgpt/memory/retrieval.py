@@ -11,7 +11,7 @@ from math import log
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.credit.assignment import is_danger, reliability, success_rate
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Category, Memory, MemoryStatus, PlaceKey, episode_key
+from zorkgpt.memory.models import Category, Memory, MemoryStatus, SubjectKey, episode_key
 from zorkgpt.memory.places import render_place
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
@@ -58,7 +58,7 @@ class Shown:
 class Recalled:
     """What is told of a place."""
 
-    place: PlaceKey
+    place: SubjectKey
     name: str
     """"" where nobody has named it."""
     text: str
@@ -85,7 +85,7 @@ def fenced(recalled: Recalled) -> str:
 class LocatedMemory:
     """A memory with its place."""
 
-    location_id: PlaceKey
+    location_id: SubjectKey
     location_name: str
     """"" where the file does not know it."""
     memory: Memory

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning, Wanted
-from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, PlaceKey, episode_key
+from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.word_index import (
@@ -29,7 +29,7 @@ _RANK_OFFSET = 60
 class Filters:
     """Which memories are searched; None: all of them."""
 
-    location_id: PlaceKey | None = None
+    location_id: SubjectKey | None = None
     persistence: str | None = None
     status: str | None = None
     """None: those that are believed."""
@@ -164,7 +164,7 @@ class Searcher:
         places = list(self._store.document.section_indexes) if filters.location_id is None else [filters.location_id]
         return [one for place in places for one in self._of_place(replace(filters, location_id=place))]
 
-    def _one(self, place: PlaceKey, number: int) -> LocatedMemory:
+    def _one(self, place: SubjectKey, number: int) -> LocatedMemory:
         return LocatedMemory(place, self._name_of(place), self._store.document.memories(place)[number])
 
 

@@ -15,8 +15,8 @@ from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey
-from zorkgpt.memory.places import checked_place, render_place
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, SubjectKey
+from zorkgpt.memory.places import checked_place, is_place, place_from_json, place_in_words, place_to_json, render_place
 from zorkgpt.memory.storage.book import Change, ChangeKind, Draft, MemoryBook
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
@@ -50,10 +50,10 @@ class MemoryWriter:
     ) -> None:
         self.store = store
         self.deduplicator = deduplicator
-        self.ephemeral: dict[PlaceKey, tuple[Memory, ...]] = {}
-        self.names: dict[PlaceKey, str] = {}
+        self.ephemeral: dict[SubjectKey, tuple[Memory, ...]] = {}
+        self.names: dict[SubjectKey, str] = {}
         """The locations' names, as they were given first."""
-        self._other_names: set[tuple[PlaceKey, str]] = set()
+        self._other_names: set[tuple[SubjectKey, str]] = set()
         """Other names that were given for a location, and told of."""
         self.events: list[MemoryEvent] = []
         self.write_failures = 0
@@ -76,7 +76,7 @@ class MemoryWriter:
         """Whether a change of an ephemeral memory could not be journaled."""
         self.last_error: MemoryStoreError | None = None
         """Why the last change could not be written; None: it was."""
-        self._observed_in: dict[tuple[PlaceKey, str, str], list[tuple[ChangeKind, TurnStamp]]] = {}
+        self._observed_in: dict[tuple[SubjectKey, str, str], list[tuple[ChangeKind, TurnStamp]]] = {}
         """The turns that taught a memory or bore it out, by place, title and text."""
 
     @property
@@ -84,12 +84,12 @@ class MemoryWriter:
         """All memories as last read."""
         return MemoryBook(self.store.document, self.ephemeral)
 
-    def current(self, location_id: PlaceKey) -> list[Memory]:
+    def current(self, location_id: SubjectKey) -> list[Memory]:
         """Return the current memories of a location, lasting ones first."""
         with self.store.guard:
             return [memory for memory in self.book.memories(location_id) if is_current(memory)]
 
-    def dangers(self, location_id: PlaceKey) -> list[Memory]:
+    def dangers(self, location_id: SubjectKey) -> list[Memory]:
         """Return the lasting memories of the location that tell of a loss."""
         return [one for one in self.current(location_id) if one.persistence.outlives_episode and tells_of_loss(one)]
 
@@ -102,7 +102,7 @@ class MemoryWriter:
             return False
         return True
 
-    def keep(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> str:
+    def keep(self, location_id: SubjectKey, name: str, memory: Memory, *, is_judged: bool = False) -> str:
         """Keep a memory, or count it as one more observation of one that says the same. Return the id of that one.
 
         Returns "" if nothing was kept, because it could not be written or a person has hidden it.
@@ -134,7 +134,7 @@ class MemoryWriter:
                 decision, was_retried = again, True
         return kept
 
-    def _put(self, draft: Draft, location_id: PlaceKey, name: str, memory: Memory, decision: Decision) -> str:
+    def _put(self, draft: Draft, location_id: SubjectKey, name: str, memory: Memory, decision: Decision) -> str:
         """Put a memory into the draft as decided, and return the id of what is kept. "" if it no longer applies."""
         match, turn = decision.about, TurnSpan.parse(memory.turns).last_number
         if match is not None and decision.kind != "new":
@@ -152,7 +152,9 @@ class MemoryWriter:
             self._add_ephemeral(draft, location_id, memory)
         return _id_of_kept(draft, location_id, memory)
 
-    def supersede(self, location_id: PlaceKey, name: str, titles: Sequence[str], new: Memory, turn: int | None) -> bool:
+    def supersede(
+        self, location_id: SubjectKey, name: str, titles: Sequence[str], new: Memory, turn: int | None
+    ) -> bool:
         """Keep a memory in place of those with these titles. False if nothing was changed."""
         location_id = checked_place(location_id)
         if not self.refresh() or self._is_forbidden_in_words(location_id, new):
@@ -181,12 +183,12 @@ class MemoryWriter:
             return True
         return False
 
-    def name_of(self, location_id: PlaceKey) -> str:
+    def name_of(self, location_id: SubjectKey) -> str:
         """Return what a location is called in the file, or was called first; "" where nobody knows."""
         written = next((section.name for section in self.store.document.sections_of(location_id)), "")
         return written or self.names.get(location_id, "")
 
-    def note_name(self, location_id: PlaceKey, name: str) -> None:
+    def note_name(self, location_id: SubjectKey, name: str) -> None:
         """Keep what a location is called where nobody has said so yet; a second name is logged once, and not taken."""
         name = one_line(name)
         if not name:
@@ -197,13 +199,13 @@ class MemoryWriter:
         elif known != name and (location_id, name) not in self._other_names:
             self._other_names.add((location_id, name))
             self._log.warning(
-                "location %s is called %r, and was given the name %r too: the first one stays",
-                render_place(location_id),
+                "%s is called %r, and was given the name %r too: the first one stays",
+                place_in_words(location_id),
                 known,
                 name,
             )
 
-    def invalidate(self, location_id: PlaceKey, title: str, reason: str, turn: int | None) -> bool:
+    def invalidate(self, location_id: SubjectKey, title: str, reason: str, turn: int | None) -> bool:
         """Mark a memory as wrong. False without a reason, or if a person has pinned or edited it."""
         if not reason.strip():
             self._log.warning("not invalidated: no reason given", extra={"location_id": location_id, "title": title})
@@ -223,17 +225,17 @@ class MemoryWriter:
             return True
         return False
 
-    def invalidate_ephemeral(self, location_id: PlaceKey, memory: Memory, reason: str, turn: int | None) -> None:
+    def invalidate_ephemeral(self, location_id: SubjectKey, memory: Memory, reason: str, turn: int | None) -> None:
         """Mark this ephemeral memory as no longer true."""
         with self._changing(lasting=False) as draft:
             draft.invalidate(location_id, memory, reason, turn)
 
-    def replace_ephemeral(self, location_id: PlaceKey, old: Memory, new: Memory) -> None:
+    def replace_ephemeral(self, location_id: SubjectKey, old: Memory, new: Memory) -> None:
         """Replace this ephemeral memory by another one."""
         with self._changing(lasting=False) as draft:
             draft.replace(location_id, old, new, "edited")
 
-    def remove(self, location_id: PlaceKey, wanted: MemoryId, reason: str | None = None) -> bool:
+    def remove(self, location_id: SubjectKey, wanted: MemoryId, reason: str | None = None) -> bool:
         """Remove a memory. False if nothing was changed."""
         is_lasting = not any(memory_id(location_id, one) == wanted for one in self.ephemeral.get(location_id, ()))
         with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
@@ -244,7 +246,7 @@ class MemoryWriter:
             return True
         return False
 
-    def seen_again(self, location_id: PlaceKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
+    def seen_again(self, location_id: SubjectKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Count one more observation of a stored memory. The same turn of the same episode counts once."""
         is_lasting = memory.persistence.outlives_episode
         with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
@@ -255,7 +257,7 @@ class MemoryWriter:
             return True
         return False
 
-    def replaceable(self, location_id: PlaceKey, titles: Sequence[str], new: Memory) -> list[str]:
+    def replaceable(self, location_id: SubjectKey, titles: Sequence[str], new: Memory) -> list[str]:
         """Return those of the titles that this memory may supersede.
 
         Left out is what a person has pinned or edited, and what says the same: that is seen again.
@@ -272,11 +274,13 @@ class MemoryWriter:
             )
         ]
 
-    def is_about_something_else(self, location_id: PlaceKey, old: Memory, new: Memory) -> bool:
+    def is_about_something_else(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
         """Return whether the two have nothing to do with each other, so that naming one for the other is a slip."""
         return self.deduplicator is not None and self.deduplicator.is_about_something_else(location_id, old, new)
 
-    def resolve_conflict(self, location_id: PlaceKey, old: Memory, new: Memory, reason: str, turn: int | None) -> bool:
+    def resolve_conflict(
+        self, location_id: SubjectKey, old: Memory, new: Memory, reason: str, turn: int | None
+    ) -> bool:
         """Supersede one of two contradicting memories by the other. False if nothing was changed."""
         is_lasting = old.persistence.outlives_episode
         with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
@@ -287,7 +291,7 @@ class MemoryWriter:
             return True
         return False
 
-    def qualify(self, location_id: PlaceKey, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
+    def qualify(self, location_id: SubjectKey, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
         """Note in which state a memory holds. False if nothing was changed."""
         is_lasting = memory.persistence.outlives_episode
         with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
@@ -311,21 +315,21 @@ class MemoryWriter:
             total += made if self.last_error is None else 0
         return total
 
-    def state_when_learned(self, location_id: PlaceKey, memory: Memory) -> State:
+    def state_when_learned(self, location_id: SubjectKey, memory: Memory) -> State:
         """Return in which state the action was taken that taught it; () where that is not known."""
         stamp = self.turn_when_learned(location_id, memory)
         return stamp.state if stamp else ()
 
-    def turn_when_learned(self, location_id: PlaceKey, memory: Memory) -> TurnStamp | None:
+    def turn_when_learned(self, location_id: SubjectKey, memory: Memory) -> TurnStamp | None:
         """Return the turn that taught it; None where that is not known."""
         turns = [stamp for kind, stamp in self._turns_of(location_id, memory) if kind == "added"]
         return turns[-1] if turns else None
 
-    def states_observed(self, location_id: PlaceKey, memory: Memory) -> list[State]:
+    def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]:
         """Return the known states in which its action had its outcome."""
         return [stamp.state for _, stamp in self._turns_of(location_id, memory) if stamp.action or stamp.state]
 
-    def _turns_of(self, location_id: PlaceKey, memory: Memory) -> list[tuple[ChangeKind, TurnStamp]]:
+    def _turns_of(self, location_id: SubjectKey, memory: Memory) -> list[tuple[ChangeKind, TurnStamp]]:
         key = location_id, folded(memory.title), folded(memory.text)
         if key not in self._observed_in:
             self._observed_in[key] = [
@@ -338,7 +342,7 @@ class MemoryWriter:
             ]
         return self._observed_in[key]
 
-    def is_forbidden(self, location_id: PlaceKey, name: str, memory: Memory) -> bool:
+    def is_forbidden(self, location_id: SubjectKey, name: str, memory: Memory) -> bool:
         """Return whether a person never wants a memory again at this place that says the same; then it is counted.
 
         In other words too, where a judge can tell.
@@ -451,7 +455,7 @@ class MemoryWriter:
         if self.deduplicator is not None:
             self.deduplicator.reset()
 
-    def forget(self, removed: Collection[tuple[PlaceKey, str]], is_trace: Callable[[str], bool]) -> None:
+    def forget(self, removed: Collection[tuple[SubjectKey, str]], is_trace: Callable[[str], bool]) -> None:
         """Drop these memories of the episode, by place and id, and whatever waits and has a trace of them."""
         for place, kept in self.ephemeral.items():
             self.ephemeral[place] = tuple(one for one in kept if (place, memory_id(place, one)) not in removed)
@@ -466,7 +470,7 @@ class MemoryWriter:
         """Return the state of the running episode as plain values: counts, names, and where its memories are."""
         end = self.store.journal.size()
         saved = {
-            "names": [[place, name] for place, name in self.names.items()],
+            "names": [[place_to_json(place), name] for place, name in self.names.items()],
             "write_failures": self.write_failures,
             "journal": [end if self._episode_start is None else self._episode_start, end],
             "evidence": self.evidence.snapshot(),
@@ -481,7 +485,7 @@ class MemoryWriter:
         self.ephemeral = self.store.journal.ephemeral(episode, self._episode_start, end)
         if not self.ephemeral and self._episode_start < end and self.store.journal.size() < end:
             self._log.warning("the journal was replaced: ephemeral memories of episode %s are lost", episode)
-        self.names.update((checked_place(place), str(name)) for place, name in saved["names"])
+        self.names.update((place_from_json(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
         self.evidence.restore(saved["evidence"])
         if self.deduplicator is not None:
@@ -489,21 +493,21 @@ class MemoryWriter:
         if self._debug:
             self._log.info("ephemeral memories restored", extra={"count": sum(map(len, self.ephemeral.values()))})
 
-    def ignore(self, location_id: PlaceKey, memory: Memory, why: str) -> None:
+    def ignore(self, location_id: SubjectKey, memory: Memory, why: str) -> None:
         """Log that a memory is not kept."""
         self.events.append(_event("ignored", location_id, memory, why))
         self._log.info("memory ignored", extra={"location_id": location_id, "title": memory.title, "why": why})
 
     # Deduplication
 
-    def _decision(self, location_id: PlaceKey, name: str, memory: Memory, *, is_judged: bool = False) -> Decision:
+    def _decision(self, location_id: SubjectKey, name: str, memory: Memory, *, is_judged: bool = False) -> Decision:
         if self.deduplicator is None or not memory.persistence.outlives_episode:
             return NEW
         self.refresh()
         return self.deduplicator.decide(location_id, name, memory, is_judged=is_judged)
 
     def _decision_after_conflict(
-        self, location_id: PlaceKey, name: str, memory: Memory, decision: Decision
+        self, location_id: SubjectKey, name: str, memory: Memory, decision: Decision
     ) -> Decision:
         """Decide again if another process has kept the same memory meanwhile. Otherwise the memory is new."""
         if self.deduplicator is None or not self.deduplicator.is_overtaken(location_id, memory, decision):
@@ -515,7 +519,7 @@ class MemoryWriter:
     def _add(
         self,
         draft: Draft,
-        location_id: PlaceKey,
+        location_id: SubjectKey,
         name: str,
         memory: Memory,
         olds: Sequence[Memory],
@@ -530,41 +534,43 @@ class MemoryWriter:
             memory = taking_over(memory, known, draft.episodes(location_id))
             olds, known = [*olds, known], None
         if known is None:
-            draft.add(location_id, name, memory, visits=self._visits.uncounted(location_id))
+            draft.add(
+                location_id, name, memory, visits=self._visits.uncounted(location_id) if is_place(location_id) else ()
+            )
         else:
             draft.see_again(location_id, known, memory.turns, memory.episode)
         for old in olds:
             draft.supersede(location_id, old, memory.title, turn)
 
     def _supersede_ephemeral_repeats(
-        self, draft: Draft, location_id: PlaceKey, memory: Memory, turn: int | None
+        self, draft: Draft, location_id: SubjectKey, memory: Memory, turn: int | None
     ) -> None:
         for old in _ephemeral(draft, location_id):
             if is_current(old) and same_words(old, memory):
                 draft.supersede(location_id, old, memory.title, turn)
 
-    def _add_ephemeral(self, draft: Draft, location_id: PlaceKey, memory: Memory) -> None:
+    def _add_ephemeral(self, draft: Draft, location_id: SubjectKey, memory: Memory) -> None:
         known = known_again(_ephemeral(draft, location_id), memory) if is_current(memory) else None
         if known is None:
             draft.add(location_id, self.name_of(location_id), memory)
         else:
             draft.see_again(location_id, known, memory.turns, memory.episode)
 
-    def _vetoed(self, location_id: PlaceKey) -> list[Memory]:
+    def _vetoed(self, location_id: SubjectKey) -> list[Memory]:
         with self.store.guard:
             return [memory for memory in self.store.document.memories(location_id) if memory.vetoed]
 
-    def _is_forbidden_in_words(self, location_id: PlaceKey, memory: Memory) -> bool:
+    def _is_forbidden_in_words(self, location_id: SubjectKey, memory: Memory) -> bool:
         vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)
         return vetoed is not None and self._obey(location_id, memory, vetoed)
 
-    def _obey(self, location_id: PlaceKey, memory: Memory, vetoed: Memory) -> bool:
+    def _obey(self, location_id: SubjectKey, memory: Memory, vetoed: Memory) -> bool:
         self.vetoes_obeyed += 1
         self.last_error = None
         self.ignore(location_id, memory, f"hidden by a person: {vetoed.title}")
         return True
 
-    def _is_settled_by_person(self, location_id: PlaceKey, olds: Sequence[Memory]) -> bool:
+    def _is_settled_by_person(self, location_id: SubjectKey, olds: Sequence[Memory]) -> bool:
         for old in olds:
             if old.is_settled_by_person:
                 self.protected += 1
@@ -573,7 +579,7 @@ class MemoryWriter:
                 return True
         return False
 
-    def _refuse(self, location_id: PlaceKey, old: Memory, new: Memory) -> None:
+    def _refuse(self, location_id: SubjectKey, old: Memory, new: Memory) -> None:
         self._log.warning(
             "%s is not superseded by %s: the restart would lose what is known",
             old.persistence,
@@ -581,7 +587,7 @@ class MemoryWriter:
             extra={"location_id": location_id, "old": old.title, "new": new.title},
         )
 
-    def _note_turn(self, kind: ChangeKind, location_id: PlaceKey, memory: Memory) -> None:
+    def _note_turn(self, kind: ChangeKind, location_id: SubjectKey, memory: Memory) -> None:
         stamp, key = self._stamp(), (location_id, folded(memory.title), folded(memory.text))
         if stamp is not None and (kind == "added" or key in self._observed_in):
             self._observed_in.setdefault(key, []).append((kind, stamp))
@@ -613,11 +619,11 @@ class MemoryWriter:
         name = self.name_of(location_id)
         # In words and not in fields: a manager's logger is anybody's, and few formats show fields.
         self._log.info(
-            "%s: %r%s at location %s%s, which has %d persistent and %d ephemeral now",
+            "%s: %r%s at %s%s, which has %d persistent and %d ephemeral now",
             what,
             memory.title,
             how[kind],
-            render_place(location_id),
+            place_in_words(location_id),
             f" ({name})" if name else "",
             len(draft.memories(location_id)),
             len(_ephemeral(draft, location_id)),
@@ -648,18 +654,18 @@ _LOGGED = ("added", "superseded", "invalidated")
 """What is logged when it happens to a memory; that one was seen again is no news."""
 
 
-def _ephemeral(draft: Draft, location_id: PlaceKey) -> tuple[Memory, ...]:
+def _ephemeral(draft: Draft, location_id: SubjectKey) -> tuple[Memory, ...]:
     return draft.book.ephemeral.get(location_id, ())
 
 
-def _titled(draft: Draft, location_id: PlaceKey, title: str, persistence: Persistence) -> Memory | None:
+def _titled(draft: Draft, location_id: SubjectKey, title: str, persistence: Persistence) -> Memory | None:
     """Find a memory by title, first among those of the same kind: lasting or ephemeral."""
     lasting = titled(draft.memories(location_id), title, location_id)
     ephemeral = titled(_ephemeral(draft, location_id), title, location_id)
     return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
 
 
-def _id_of_kept(draft: Draft, location_id: PlaceKey, memory: Memory) -> str:
+def _id_of_kept(draft: Draft, location_id: SubjectKey, memory: Memory) -> str:
     """Return the id of the memory that was added, or else of the one that this memory repeats."""
     made = [change for change in draft.changes if change.after is not None and change.location_id == location_id]
     made.sort(key=lambda change: change.kind != "added")
@@ -679,11 +685,11 @@ def says_the_same(known: Memory, memory: Memory) -> bool:
     return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")
 
 
-def _event(kind: str, location_id: PlaceKey, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
+def _event(kind: str, location_id: SubjectKey, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
     said = other.text if other else ""
     return MemoryEvent(
         kind,
-        location_id,
+        location_id if is_place(location_id) else None,
         memory.title,
         memory.persistence,
         memory.category,
@@ -691,4 +697,5 @@ def _event(kind: str, location_id: PlaceKey, memory: Memory, detail: str, other:
         memory.text,
         memory.status,
         said,
+        "" if is_place(location_id) else render_place(location_id),
     )

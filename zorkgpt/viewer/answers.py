@@ -7,7 +7,8 @@ from typing import Any
 
 from session.history import TurnRecord
 from session.outcome import failed
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.places import place_to_json
 from zorkgpt.text import normalized_action
 from zorkgpt.viewer.episode_index import EpisodeIndex
 from zorkgpt.viewer.json_lines import (
@@ -169,11 +170,11 @@ class Answers:
         with self._files.lock:
             return {"episodes": {number: heat(index) for number, index in self._files.episodes.items()}}
 
-    def place(self, place: PlaceKey) -> dict[str, Any]:
+    def place(self, place: SubjectKey) -> dict[str, Any]:
         """Return every memory of a place, with all its versions."""
         with self._files.lock:
             return {
-                "id": place,
+                "id": place_to_json(place),
                 "name": self._files.room_names().get(place, ""),
                 "threads": [list(thread) for thread in self._files.threads.of_place(place)],
             }
@@ -196,7 +197,7 @@ class Answers:
         return index
 
 
-def place_names(names: Mapping[PlaceKey, str]) -> dict[str, str]:
+def place_names(names: Mapping[SubjectKey, str]) -> dict[str, str]:
     """Return the names of places by their keys as the page writes them."""
     return {place_address(place): name for place, name in names.items()}
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError, ViewerError
 from zorkgpt.memory.editing import Edit, edit
-from zorkgpt.memory.models import PlaceKey, fields_of
+from zorkgpt.memory.models import SubjectKey, fields_of
 from zorkgpt.memory.places import parse_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.viewer.answers import Answers, NotInRun, several_runs
@@ -47,7 +47,7 @@ class EditRequest(BaseModel):
     reason: str | None = None
 
 
-def change(files: RunFiles, place: PlaceKey, body: bytes) -> tuple[int, dict[str, Any]]:
+def change(files: RunFiles, place: SubjectKey, body: bytes) -> tuple[int, dict[str, Any]]:
     """Return the HTTP status and the answer: the memory as it is now, or why nothing was changed."""
     if len(body) > LONGEST_BYTES:
         return 413, {"error": "The request is too large."}
@@ -201,7 +201,7 @@ def _start(request: "Request") -> int:
     return int(start[:9]) if start.isascii() and start.isdecimal() else 0
 
 
-def _place_of(request: "Request") -> PlaceKey:
+def _place_of(request: "Request") -> SubjectKey:
     """Return the place in the request's path, written as JSON.
 
     Raises:

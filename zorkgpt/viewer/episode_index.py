@@ -12,7 +12,8 @@ from typing import Any
 
 from session.history import TurnRecord
 from session.outcome import failed
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.places import place_to_json
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Trials
@@ -55,7 +56,7 @@ class TrialIndex:
 def _trial(trial: dict[str, Any]) -> dict[str, Any]:
     place = place_key(trial.get("location_id"))
     told = {name: cut(trial.get(name), 500) for name in ("title", "result")}
-    return {"place": place, "worked": trial.get("worked") is True} | told
+    return {"place": None if place is None else place_to_json(place), "worked": trial.get("worked") is True} | told
 
 
 class CallIndex:
@@ -196,10 +197,10 @@ class EpisodeIndex:
         """By how much each turn changed the score."""
         self.searched: list[str] = []
         """The texts of each turn in lower case, for the search."""
-        self.shown: dict[tuple[PlaceKey | None, str], list[int]] = {}
+        self.shown: dict[tuple[SubjectKey | None, str], list[int]] = {}
         """(place, title) → the turns on which such a memory was shown to the player there."""
         self.steps: list[MapStep] = []
-        self.names: dict[PlaceKey, str] = {}
+        self.names: dict[SubjectKey, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
         """(turn, kind, position in the file) of the events in `NOTED`, in order."""
         self._where: list[tuple[int, int]] = []

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from zorkgpt.errors import FileError, ViewerError
 from zorkgpt.files import write_file
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.viewer.answers import PAGE_TURNS, Answers
 from zorkgpt.viewer.json_lines import place_address
@@ -154,7 +154,7 @@ def _answers(files: RunFiles, numbers: list[int]) -> Iterator[tuple[str, Any]]:
     yield "heat", answers.heat()
     yield "overview", _only(answers.overview(), numbers)
     yield "memories", answers.memories()
-    places: set[PlaceKey] = {*files.threads.places(), *files.map.rooms, *files.room_names()}
+    places: set[SubjectKey] = {*files.threads.places(), *files.map.rooms, *files.room_names()}
     for place in sorted(places, key=place_order):
         yield f"places/{quote(place_address(place), safe=_UNQUOTED)}", answers.place(place)
     for number in numbers:

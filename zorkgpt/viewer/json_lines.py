@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.models import PlaceKey
-from zorkgpt.memory.places import checked_place
+from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.places import is_place, place_from_json, render_place
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Records
 
@@ -36,19 +36,19 @@ def whole_number(value: Any) -> int | None:
     return value if fits else None
 
 
-def place_key(value: Any) -> PlaceKey | None:
+def place_key(value: Any) -> SubjectKey | None:
     """Return the key of a place; None for any other value."""
-    if not isinstance(value, str):
+    if isinstance(value, int):
         return whole_number(value)
     try:
-        return checked_place(value)
-    except ValueError:
+        return place_from_json(value)
+    except (TypeError, ValueError):
         return None
 
 
-def place_address(key: PlaceKey) -> str:
-    """Return the key of a place as the page writes it: as JSON, so that 5 and "5" are two places."""
-    return json.dumps(key, ensure_ascii=False)
+def place_address(key: SubjectKey) -> str:
+    """Return the key of a subject as the page writes it: a place as JSON, so that 5 and "5" are two places."""
+    return json.dumps(key, ensure_ascii=False) if is_place(key) else render_place(key)
 
 
 def number(value: Any) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.viewer.episode_index import MapStep
 from zorkgpt.viewer.json_lines import turn_key
 from zorkgpt.world.directions import canonical_direction, exit_name
@@ -72,7 +72,7 @@ class MapTimeline:
             self.changes += earlier is None
 
 
-def map_picture(timeline: MapTimeline, names: Mapping[PlaceKey, str]) -> dict[str, Any]:
+def map_picture(timeline: MapTimeline, names: Mapping[SubjectKey, str]) -> dict[str, Any]:
     """Return everything that was ever known, with since when; the page draws what was known by a turn.
 
     `column` and `row` order the rooms of a level: the page leaves out those that hold nothing known yet.
@@ -81,7 +81,7 @@ def map_picture(timeline: MapTimeline, names: Mapping[PlaceKey, str]) -> dict[st
 
 
 class _MapPicture:
-    def __init__(self, timeline: MapTimeline, names: Mapping[PlaceKey, str]) -> None:
+    def __init__(self, timeline: MapTimeline, names: Mapping[SubjectKey, str]) -> None:
         self._timeline = timeline
         self._names = names
         self._ends = {way: max(reversed(ends), key=ends.__getitem__) for way, ends in timeline.ways.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, PlaceKey, episode_key
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.book import Change, after_change
 from zorkgpt.memory.storage.document import Document
@@ -59,10 +59,10 @@ class MemoryThreads:
 
     def _reset(self) -> None:
         self.rows = JournalRows(Journal(self._database), self._database)
-        self._in_journal: dict[PlaceKey, _PlaceMemories] = {}
-        self._in_file: dict[PlaceKey, _PlaceMemories] = {}
+        self._in_journal: dict[SubjectKey, _PlaceMemories] = {}
+        self._in_file: dict[SubjectKey, _PlaceMemories] = {}
         """The places where the file differs."""
-        self._ephemeral: dict[PlaceKey, dict[int, _PlaceMemories]] = {}
+        self._ephemeral: dict[SubjectKey, dict[int, _PlaceMemories]] = {}
         """The ephemeral memories of each place, by episode."""
         self._is_compared = True
         self.differing = 0
@@ -99,12 +99,12 @@ class MemoryThreads:
         self.changes += is_due or has_new_rows
 
     @property
-    def names(self) -> dict[PlaceKey, str]:
+    def names(self) -> dict[SubjectKey, str]:
         """The name of each place that has memories."""
         found = {key: place.name for key, episodes in self._ephemeral.items() for place in episodes.values()}
         return found | {key: place.name for key, place in self._places().items()}
 
-    def of_place(self, place: PlaceKey) -> list[Thread]:
+    def of_place(self, place: SubjectKey) -> list[Thread]:
         """Return every memory of a place as the list of its versions; each after the first has only its changes."""
         lasting = self._in_file.get(place) or self._in_journal.get(place)
         ended = {"kind": "the episode ended", "set": {}, "gone": True}
@@ -115,7 +115,7 @@ class MemoryThreads:
         )
         return [*(lasting.threads if lasting else ()), *ephemeral]
 
-    def places(self) -> list[PlaceKey]:
+    def places(self) -> list[SubjectKey]:
         """Return every place that has memories, in order."""
         return sorted({*self._places(), *self._ephemeral}, key=place_order)
 
@@ -127,7 +127,7 @@ class MemoryThreads:
         disproved = filter(None, map(disproved_at, threads))
         return Counter(episode_of(thread[0]["at"]) for thread in threads), Counter(map(episode_of, disproved))
 
-    def _places(self) -> "dict[PlaceKey, _PlaceMemories]":
+    def _places(self) -> "dict[SubjectKey, _PlaceMemories]":
         return self._in_journal | self._in_file
 
     def _compare(self, document: Document | None, latest: tuple[int, int]) -> None:

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.places import place_to_json
 from zorkgpt.viewer.episode_index import DIED, FAILED, CallIndex, EpisodeIndex
 from zorkgpt.viewer.json_lines import cut, place_address, turn_key, whole_number
 from zorkgpt.viewer.memory_threads import Thread, disproved_at
@@ -23,7 +24,7 @@ def overview(
         memories: The number of lasting memories learned and disproved in each episode; None if unknown.
     """
     failed_before: set[tuple[int | None, str]] = set()
-    seen_before: set[PlaceKey] = set()
+    seen_before: set[SubjectKey] = set()
     rows = []
     for index, calls in episodes:
         learned, disproved = (counts[index.episode] for counts in memories) if memories else (None, None)
@@ -33,7 +34,7 @@ def overview(
 
 
 def _row(
-    index: EpisodeIndex, calls: CallIndex, failed_before: set[tuple[int | None, str]], seen_before: set[PlaceKey]
+    index: EpisodeIndex, calls: CallIndex, failed_before: set[tuple[int | None, str]], seen_before: set[SubjectKey]
 ) -> dict[str, Any]:
     columns = index.columns
     marks = columns["marks"]
@@ -125,13 +126,13 @@ def memory_list(files: RunFiles) -> list[dict[str, Any]]:
     ]
 
 
-def _memory_row(files: RunFiles, place: PlaceKey, number: int, thread: Thread) -> dict[str, Any]:
+def _memory_row(files: RunFiles, place: SubjectKey, number: int, thread: Thread) -> dict[str, Any]:
     memory: dict[str, Any] = {}
     for version in thread:
         memory |= version["set"]
     shown = _shown_turns(files, place, thread)
     return {name: memory.get(name) for name in _FIELDS} | {
-        "place": place,
+        "place": place_to_json(place),
         "thread": number,
         "title": cut(memory.get("title"), 300),
         "contested": sum(version["kind"] == "contested" for version in thread),
@@ -144,7 +145,7 @@ def _memory_row(files: RunFiles, place: PlaceKey, number: int, thread: Thread) -
     }
 
 
-def _shown_turns(files: RunFiles, place: PlaceKey, thread: Thread) -> list[tuple[int, int]]:
+def _shown_turns(files: RunFiles, place: SubjectKey, thread: Thread) -> list[tuple[int, int]]:
     """Return (episode, turn) of each turn whose prompt named the memory, from the one on that it is from."""
     titles = {version["set"]["title"] for version in thread if "title" in version["set"]}
     found = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import RunLogError
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.run_folder import MODEL_CALLS, RUNS, episodes_in, run_directory
 from zorkgpt.viewer.episode_index import CallIndex, EpisodeIndex, TrialIndex
@@ -88,7 +88,7 @@ class RunFiles:
             self.calls[episode].refresh()
             return self.calls[episode]
 
-    def room_names(self) -> dict[PlaceKey, str]:
+    def room_names(self) -> dict[SubjectKey, str]:
         """Return the name of each place; places that share a name have their key after it."""
         names = dict(self.threads.names)
         for episode in self.episodes.values():

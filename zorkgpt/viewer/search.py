@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from zorkgpt.memory.models import INVALIDATION_MARKER, Persistence, PlaceKey
+from zorkgpt.memory.models import INVALIDATION_MARKER, Persistence, SubjectKey
+from zorkgpt.memory.places import place_to_json
 from zorkgpt.viewer.episode_index import (
     CONTESTED,
     DIED,
@@ -48,7 +49,7 @@ class _Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _MemoryText:
-    place: PlaceKey
+    place: SubjectKey
     title: str
     texts: list[str]
 
@@ -147,7 +148,7 @@ class Search:
             found = self._memories[hit.number]
             reason_or_text = found.texts[0] or found.texts[1]
             texts = found.texts if self._query else [reason_or_text]
-            return row | {"place": found.place, "title": cut(found.title, 200)} | self._snippet(texts)
+            return row | {"place": place_to_json(found.place), "title": cut(found.title, 200)} | self._snippet(texts)
         index = self._files.episodes[hit.episode]
         if hit.kind == "prompt":
             call = self._files.calls_of(hit.episode).whole(hit.number) or {"messages": []}

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from enum import IntEnum
 from typing import Any
 
@@ -19,10 +19,10 @@ from zorkgpt.memory.credit.adherence import (
     recurred,
 )
 from zorkgpt.memory.losses import LossKind, loss_in
-from zorkgpt.memory.models import Category, Memory, PlaceKey, ZMachineContext, same_episode
+from zorkgpt.memory.models import Category, Memory, SubjectKey, ZMachineContext, same_episode
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.tables import Trials
-from zorkgpt.memory.storage.trials import Trial, trial_of
+from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
 from zorkgpt.memory.storage.versions import titled
 from zorkgpt.memory.turn_span import TurnSpan
 
@@ -52,7 +52,7 @@ class CreditLedger:
         trials: Trials,
         log: logging.Logger,
         *,
-        learned_in: Callable[[PlaceKey, Memory], tuple[Claim, ...]] = lambda location_id, memory: (),
+        learned_in: Callable[[SubjectKey, Memory], tuple[Claim, ...]] = lambda location_id, memory: (),
     ) -> None:
         """
         Args:
@@ -61,11 +61,11 @@ class CreditLedger:
         self._trials = trials
         self._learned_in = learned_in
         self._log = log
-        self._shown: tuple[PlaceKey, tuple[Memory, ...]] = (0, ())
+        self._shown: tuple[SubjectKey, tuple[Memory, ...]] = (0, ())
         self._episode: int | str | None = None
-        self._noted: set[tuple[int, PlaceKey, str]] = set()
+        self._noted: set[tuple[int, SubjectKey, str]] = set()
         """Turn, location and title of the trials of this episode."""
-        self._worked: set[tuple[PlaceKey, str, ParsedAction | None]] = set()
+        self._worked: set[tuple[SubjectKey, str, ParsedAction | None]] = set()
         """Location, title and action of what has worked in this episode: a second time it may well do nothing."""
         self._pending: list[Trial] = []
         self.failures = 0
@@ -74,13 +74,13 @@ class CreditLedger:
     def is_pending(self) -> bool:
         return bool(self._pending)
 
-    def show(self, location_id: PlaceKey, memories: Iterable[Memory]) -> None:
+    def show(self, location_id: SubjectKey, memories: Iterable[Memory]) -> None:
         """Remember which memories the player sees before it acts at this location."""
         self._shown = location_id, tuple(one for one in memories if one.persistence.outlives_episode)
 
     def note(
         self,
-        location_id: PlaceKey,
+        location_id: SubjectKey,
         action: str,
         turn: ZMachineContext,
         episode: int | str,
@@ -116,7 +116,7 @@ class CreditLedger:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
 
     def _note_dangers(
-        self, location_id: PlaceKey, action: str, turn: ZMachineContext, episode: int | str, dangers: Sequence[Memory]
+        self, location_id: SubjectKey, action: str, turn: ZMachineContext, episode: int | str, dangers: Sequence[Memory]
     ) -> None:
         for memory in dangers if turn.turn >= 1 else ():
             again = None if _is_younger(memory, turn.turn, episode) else recurred(memory, action, turn)
@@ -126,7 +126,7 @@ class CreditLedger:
 
     def snapshot(self) -> dict[str, Any]:
         """Return the trials that are not counted yet, as plain values."""
-        return {"pending": [asdict(trial) for trial in self._pending]}
+        return {"pending": [trial_row(trial) for trial in self._pending]}
 
     def restore(self, under_way: dict[str, Any]) -> None:
         """Go on with an episode that was interrupted; what is counted already is read at the next trial."""
@@ -184,14 +184,14 @@ class CreditLedger:
             self._remember(trial)
             self._pending.append(trial)
 
-    def _has_happened(self, location_id: PlaceKey, memory: Memory, parsed: ParsedAction) -> bool:
+    def _has_happened(self, location_id: SubjectKey, memory: Memory, parsed: ParsedAction) -> bool:
         """Return whether the action, if it is no walk, has done what it promises in this episode already."""
         if parsed.verb == GO or memory.category not in PROMISING:
             return False
         is_of_this_episode = self._episode is not None and same_episode(memory.episode, self._episode)
         return is_of_this_episode or (location_id, memory.title, parsed) in self._worked
 
-    def _is_another_state(self, location_id: PlaceKey, memory: Memory, turn: ZMachineContext) -> bool:
+    def _is_another_state(self, location_id: SubjectKey, memory: Memory, turn: ZMachineContext) -> bool:
         """Return whether something that held when it was learned does not hold now: then this says nothing."""
         return any(holds(claim, turn.state) is not True for claim in self._learned_in(location_id, memory))
 
@@ -218,11 +218,11 @@ def failure_reason(memory: Memory) -> str:
     return f"It came out otherwise each of the {memory.tried} times that it was tried"
 
 
-def _key(trial: Trial) -> tuple[int, PlaceKey, str]:
+def _key(trial: Trial) -> tuple[int, SubjectKey, str]:
     return trial.turn, trial.location_id, trial.title
 
 
-def counted(trials: Iterable[Trial], before: dict[tuple[PlaceKey, str], tuple[int, int]]) -> list[Trial]:
+def counted(trials: Iterable[Trial], before: dict[tuple[SubjectKey, str], tuple[int, int]]) -> list[Trial]:
     """Return the trials with the counts after each of them, given those before, by location and title."""
     now = dict(before)
     found = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from zorkgpt.memory.dedup.decision import absorb, decide
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import Comparison
-from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.book import Change, Draft
 from zorkgpt.memory.storage.escaping import folded
@@ -25,7 +25,7 @@ _UNDOABLE = ("merged", "superseded", "contested")
 class Merge:
     """Two memories of one place, the second to be replaced by the first, which counts its observations too."""
 
-    location_id: PlaceKey
+    location_id: SubjectKey
     location_name: str
     kept: Memory
     merged: Memory
@@ -69,7 +69,7 @@ def merge(draft: Draft, merges: Sequence[Merge]) -> int:
 
 
 def _of_place(
-    deduplicator: Deduplicator, location_id: PlaceKey, name: str, threshold: float | None, last_question: int
+    deduplicator: Deduplicator, location_id: SubjectKey, name: str, threshold: float | None, last_question: int
 ) -> list[Merge]:
     """Compare each memory with those before it that still stand, so that no chain of likenesses is followed."""
     memories = deduplicator.lasting(location_id)[-_MOST_AT_A_PLACE:]
@@ -144,7 +144,7 @@ def undoable(journal: Journal) -> list[Undoable]:
     return found
 
 
-def _pair(change: Change) -> tuple[PlaceKey, frozenset[tuple[str, str]]]:
+def _pair(change: Change) -> tuple[SubjectKey, frozenset[tuple[str, str]]]:
     both = (change.before, change.other)
     return change.location_id, frozenset((memory.title, memory.text) for memory in both if memory is not None)
 

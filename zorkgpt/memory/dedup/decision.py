@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.memory.entailment.comparison import Comparison, compared
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over
 
@@ -94,7 +94,7 @@ def _weight(memory: Memory) -> int:
     return memory.observation_count + scored - (memory.status == MemoryStatus.TENTATIVE)
 
 
-def apply(draft: Draft, place: PlaceKey, name: str, new: Memory, decision: Decision, turn: int | None) -> bool:
+def apply(draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Decision, turn: int | None) -> bool:
     """Change the draft as decided.
 
     False if the memory that was compared is gone, or another process has stored the same memory meanwhile.
@@ -133,7 +133,7 @@ def is_overtaken(kept: Sequence[Memory], new: Memory, one: Comparison) -> bool:
     return any(other is not known and is_current(other) and same_words(other, new) for other in kept)
 
 
-def settle(draft: Draft, place: PlaceKey, seen: Memory, turn: int | None) -> None:
+def settle(draft: Draft, place: SubjectKey, seen: Memory, turn: int | None) -> None:
     """Believe a tentative memory and not its opposite, if it was observed often enough by now."""
     kept = draft.memories(place)
     winner = known_again(kept, seen)
@@ -150,7 +150,9 @@ def settle(draft: Draft, place: PlaceKey, seen: Memory, turn: int | None) -> Non
                 return
 
 
-def refine(draft: Draft, place: PlaceKey, name: str, known: Memory, new: Memory, turn: int | None, reason: str) -> None:
+def refine(
+    draft: Draft, place: SubjectKey, name: str, known: Memory, new: Memory, turn: int | None, reason: str
+) -> None:
     """Replace the known memory by one that says it better and lasts at least as long.
 
     The fact is the same, so the observations and trials of the known memory count for the new one too.
@@ -164,7 +166,7 @@ def refine(draft: Draft, place: PlaceKey, name: str, known: Memory, new: Memory,
 
 def oppose(
     draft: Draft,
-    place: PlaceKey,
+    place: SubjectKey,
     name: str,
     known: Memory,
     new: Memory,
@@ -184,7 +186,7 @@ def oppose(
         draft.replace(place, known, doubted, "contested", reason, other=new)
 
 
-def absorb(draft: Draft, place: PlaceKey, kept: Memory, repeat: Memory, reason: str) -> None:
+def absorb(draft: Draft, place: SubjectKey, kept: Memory, repeat: Memory, reason: str) -> None:
     """Merge two stored memories: the first takes over the observations of the second."""
     seen = taking_over(kept, repeat, draft.episodes(place))
     draft.replace(place, kept, seen, "merged", reason, other=repeat)

@@ -16,7 +16,7 @@ from zorkgpt.memory.dedup.decision import NEW, Decision, decide
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, share_a_subject
-from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey
+from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
@@ -85,7 +85,7 @@ class Deduplicator:
 
     def decide(
         self,
-        location_id: PlaceKey,
+        location_id: SubjectKey,
         name: str,
         memory: Memory,
         *,
@@ -108,7 +108,7 @@ class Deduplicator:
             self._log.warning("memory not compared", extra={"title": memory.title, "error": repr(error)}, exc_info=True)
             return NEW
 
-    def joins(self, location_id: PlaceKey, memory: Memory, decision: Decision) -> bool:
+    def joins(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> bool:
         """Return whether a memory is to be joined with the one it was compared with, or opposed to it.
 
         If not, it is stored by itself, or is an identical repeat.
@@ -132,12 +132,12 @@ class Deduplicator:
         self._log.info("memory compared", extra=extra)
         return True
 
-    def is_overtaken(self, location_id: PlaceKey, memory: Memory, decision: Decision) -> bool:
+    def is_overtaken(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> bool:
         """Return whether another process has kept the very same memory since it was decided about."""
         kept = self._store.document.memories(location_id)
         return decision.about is not None and decisions.is_overtaken(kept, memory, decision.about)
 
-    def note(self, location_id: PlaceKey, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
+    def note(self, location_id: SubjectKey, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
         """Count what a decision led to, once it is written."""
         counts, one = self.counts, decision.about
         if one is None or decision.kind == "new":
@@ -155,7 +155,7 @@ class Deduplicator:
             self._wordings.add(location_id, one.known.title, memory.text)
 
     def _decision(
-        self, location_id: PlaceKey, name: str, memory: Memory, is_judged: bool, among: Sequence[Memory] | None
+        self, location_id: SubjectKey, name: str, memory: Memory, is_judged: bool, among: Sequence[Memory] | None
     ) -> Decision:
         started = time.perf_counter()
         comparisons = [
@@ -174,14 +174,14 @@ class Deduplicator:
 
     # Comparing
 
-    def lasting(self, location_id: PlaceKey) -> list[Memory]:
+    def lasting(self, location_id: SubjectKey) -> list[Memory]:
         """Return the believed lasting memories of the place that have a text."""
         with self._store.guard:
             kept = self._store.document.memories(location_id)
             return [memory for memory in kept if is_current(memory) and memory.text.strip()]
 
     def comparisons(
-        self, location_id: PlaceKey, new: Memory, *, among: Sequence[Memory] | None = None
+        self, location_id: SubjectKey, new: Memory, *, among: Sequence[Memory] | None = None
     ) -> list[Comparison]:
         """Compare with all lasting memories of the place that are near enough.
 
@@ -194,18 +194,18 @@ class Deduplicator:
         found = self._compared_with_each(location_id, new, known)
         return [one for one in found if one.cosine is None or one.cosine >= self.candidate_threshold]
 
-    def says_the_same(self, location_id: PlaceKey, old: Memory, new: Memory) -> bool:
+    def says_the_same(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
         """Return whether a memory that the new one is to replace says the same, so that it is rather seen again."""
         return _are_comparable(old, new) and self._compared_with_each(location_id, new, [old])[0].relation == "same"
 
-    def is_about_something_else(self, location_id: PlaceKey, old: Memory, new: Memory) -> bool:
+    def is_about_something_else(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
         """Return whether two memories have nothing to do with each other, by their vectors and their words."""
         if not _are_comparable(old, new) or (old.action and old.action == new.action):
             return False
         cosine = self._compared_with_each(location_id, new, [old])[0].cosine
         return cosine is not None and cosine < self.candidate_threshold and not share_a_subject(old, new)
 
-    def nearest_duplicate(self, location_id: PlaceKey, text: str) -> tuple[Memory, float] | None:
+    def nearest_duplicate(self, location_id: SubjectKey, text: str) -> tuple[Memory, float] | None:
         """Return the nearest memory whose text this text says, and their cosine; None without vectors."""
         known = self.lasting(location_id)
         cosines = self.index.cosines(location_id, text, [memory.text for memory in known])
@@ -216,14 +216,16 @@ class Deduplicator:
         ]
         return max(near, key=lambda found: found[1], default=None)
 
-    def same_by_judge(self, location_id: PlaceKey, name: str, new: Memory, among: Sequence[Memory]) -> Memory | None:
+    def same_by_judge(self, location_id: SubjectKey, name: str, new: Memory, among: Sequence[Memory]) -> Memory | None:
         """Return one of these memories that the new one says in other words; None where no judge can tell."""
         if self.judge is None or not new.text.strip():
             return None
         found = self.judged(location_id, name, new, self.comparisons(location_id, new, among=among))
         return next((one.known for one in found if one.relation in ("same", "adds")), None)
 
-    def judged(self, location_id: PlaceKey, name: str, new: Memory, comparisons: list[Comparison]) -> list[Comparison]:
+    def judged(
+        self, location_id: SubjectKey, name: str, new: Memory, comparisons: list[Comparison]
+    ) -> list[Comparison]:
         """Return the comparisons with the judge's verdicts in the place of what the words leave open."""
         if self.judge is None:
             return comparisons
@@ -259,7 +261,7 @@ class Deduplicator:
             self._undone = _undone_pairs(self._store.journal)
         return (known.text, new.text) in self._undone or (new.text, known.text) in self._undone
 
-    def _compared_with_each(self, location_id: PlaceKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
+    def _compared_with_each(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
         """Compare in the order given; without vectors with the last ones only, if there are very many."""
         cosines = self._cosines(location_id, new, known)
         if cosines is None:
@@ -271,7 +273,7 @@ class Deduplicator:
             for memory, cosine in zip(known, cosines, strict=True)
         ]
 
-    def _cosines(self, location_id: PlaceKey, new: Memory, known: Sequence[Memory]) -> list[float] | None:
+    def _cosines(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[float] | None:
         """Return the cosine of each memory; where a judge can tell what is unsure, that of its nearest wording."""
         wordings = [self._wordings_of(location_id, memory) for memory in known]
         cosines = self.index.cosines(location_id, new.text, [text for texts in wordings for text in texts])
@@ -280,7 +282,7 @@ class Deduplicator:
         left = iter(cosines)
         return [max(islice(left, len(texts))) for texts in wordings]
 
-    def _wordings_of(self, location_id: PlaceKey, memory: Memory) -> list[str]:
+    def _wordings_of(self, location_id: SubjectKey, memory: Memory) -> list[str]:
         if self.judge is None:
             return [memory.text]
         with self._store.guard:
@@ -345,9 +347,9 @@ class _Wordings:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._texts: dict[tuple[PlaceKey, str], list[str]] | None = None
+        self._texts: dict[tuple[SubjectKey, str], list[str]] | None = None
 
-    def of(self, location_id: PlaceKey, memory: Memory, kept: Iterable[Memory]) -> list[str]:
+    def of(self, location_id: SubjectKey, memory: Memory, kept: Iterable[Memory]) -> list[str]:
         """Return its text, what was merged into it, and the same of what it refined.
 
         Args:
@@ -361,14 +363,14 @@ class _Wordings:
         merged = [text for one in (memory, *refined) for text in self._loaded().get((location_id, one.title), ())]
         return list(dict.fromkeys([memory.text, *(old.text for old in refined), *merged]))
 
-    def add(self, location_id: PlaceKey, title: str, text: str) -> None:
+    def add(self, location_id: SubjectKey, title: str, text: str) -> None:
         _add_wording(self._loaded(), location_id, title, text)
 
     def all(self) -> list[str]:
         """Return the wordings of every memory, as far as they were needed."""
         return [text for texts in (self._texts or {}).values() for text in texts]
 
-    def _loaded(self) -> dict[tuple[PlaceKey, str], list[str]]:
+    def _loaded(self) -> dict[tuple[SubjectKey, str], list[str]]:
         if self._texts is None:
             self._texts = {}
             for record in self._journal.records():
@@ -378,7 +380,9 @@ class _Wordings:
         return self._texts
 
 
-def _add_wording(wordings: dict[tuple[PlaceKey, str], list[str]], location_id: PlaceKey, title: str, text: str) -> None:
+def _add_wording(
+    wordings: dict[tuple[SubjectKey, str], list[str]], location_id: SubjectKey, title: str, text: str
+) -> None:
     texts = wordings.setdefault((location_id, title), [])
     if text not in texts:
         texts.append(text)

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +63,7 @@ class EmbeddingIndex:
         self._stop = threading.Event()
         self._cache: VectorCache | None = None
         self._creating = threading.Lock()
-        self._places: dict[PlaceKey, tuple[tuple[str, ...], int, Vectors]] = {}
+        self._places: dict[SubjectKey, tuple[tuple[str, ...], int, Vectors]] = {}
         self._dirty = False
 
     @property
@@ -106,7 +106,7 @@ class EmbeddingIndex:
         return self._loader is not None and self._loader.is_alive()
 
     def cosines(
-        self, location_id: PlaceKey, text: str, others: Sequence[str], *, lasting: bool = True
+        self, location_id: SubjectKey, text: str, others: Sequence[str], *, lasting: bool = True
     ) -> "list[float] | None":
         """Return the similarity of a text to those of a place, each in [-1, 1]; None: it can't be told now.
 
@@ -198,7 +198,7 @@ class EmbeddingIndex:
             if self._stop.is_set() or self.vectors(part) is None:
                 return
 
-    def _matrix(self, location_id: PlaceKey, texts: tuple[str, ...], lasting: bool) -> "Vectors":
+    def _matrix(self, location_id: SubjectKey, texts: tuple[str, ...], lasting: bool) -> "Vectors":
         found = self._places.get(location_id)
         if found is None or found[0] != texts or found[1] != self.cache.rebuilds:
             vectors = self._finite(list(texts), lasting=lasting)

@@ -10,8 +10,8 @@ from typing import Literal
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
-from zorkgpt.memory.models import Memory, MemoryStatus, PlaceKey, episode_key, same_episode
-from zorkgpt.memory.places import place_order, render_place
+from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey, episode_key, same_episode
+from zorkgpt.memory.places import is_place, place_in_words, place_order
 from zorkgpt.memory.storage.document import Document, Index, first_section
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import encode, one_line
@@ -53,7 +53,7 @@ class Change:
     """A change of one memory, as recorded in the journal."""
 
     kind: ChangeKind
-    location_id: PlaceKey
+    location_id: SubjectKey
     location_name: str
     before: Memory | None
     """None if the memory is new."""
@@ -78,9 +78,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class VisitCount:
-    """Visits of a place to be counted. Creates the section of the place if there is none."""
+    """Visits of a place to be counted. Creates the section if there is none, also of a subject that is no place."""
 
-    location_id: PlaceKey
+    location_id: SubjectKey
     location_name: str
     episodes: tuple[int | str, ...]
     """The episode of each visit."""
@@ -95,14 +95,14 @@ class MemoryBook:
 
     document: Document = field(default_factory=Document)
     """The lasting memories."""
-    ephemeral: Mapping[PlaceKey, tuple[Memory, ...]] = field(default_factory=dict)
+    ephemeral: Mapping[SubjectKey, tuple[Memory, ...]] = field(default_factory=dict)
     """The ephemeral memories of the running episode."""
 
-    def memories(self, place: PlaceKey) -> list[Memory]:
+    def memories(self, place: SubjectKey) -> list[Memory]:
         """Return the memories of a place, lasting ones first, including superseded ones."""
         return [*self.document.memories(place), *self.ephemeral.get(place, ())]
 
-    def all_memories(self) -> dict[PlaceKey, list[Memory]]:
+    def all_memories(self) -> dict[SubjectKey, list[Memory]]:
         """Return the memories of each place that has any."""
         found = self.document.all_memories()
         for place, memories in self.ephemeral.items():
@@ -147,7 +147,7 @@ class Draft:
         trials: The trials that the changes count.
     """
 
-    def __init__(self, book: MemoryBook, names: Mapping[PlaceKey, str] | None = None) -> None:
+    def __init__(self, book: MemoryBook, names: Mapping[SubjectKey, str] | None = None) -> None:
         """
         Args:
             names: The names of places without a section, for the journal.
@@ -157,7 +157,7 @@ class Draft:
         self.trials: tuple[Trial, ...] = ()
         self._is_rewritten = False
 
-    def begin(self, book: MemoryBook, names: Mapping[PlaceKey, str]) -> None:
+    def begin(self, book: MemoryBook, names: Mapping[SubjectKey, str]) -> None:
         """Begin with this book."""
         self.start = self.book = book
         self._names = names
@@ -177,15 +177,15 @@ class Draft:
         """Whether anything is to be written."""
         return self.document is not self.start.document or bool(self.steps)
 
-    def memories(self, place: PlaceKey) -> list[Memory]:
+    def memories(self, place: SubjectKey) -> list[Memory]:
         """Return the lasting memories of a place."""
         return self.document.memories(place)
 
-    def episodes(self, place: PlaceKey) -> tuple[int | str, ...]:
-        """Return the episodes in which a place was visited."""
-        return next((section.episodes for section in self.document.sections_of(place)), ())
+    def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
+        """Return the episodes in which a place was visited: see `Document.episodes`."""
+        return self.document.episodes(place)
 
-    def name(self, place: PlaceKey) -> str:
+    def name(self, place: SubjectKey) -> str:
         """Return the name of a place; "" if it has none."""
         return next((section.name for section in self.document.sections_of(place)), "") or self._names.get(place, "")
 
@@ -222,7 +222,7 @@ class Draft:
 
     def add(
         self,
-        place: PlaceKey,
+        place: SubjectKey,
         name: str,
         *memories: Memory,
         visits: tuple[int | str, ...] = (),
@@ -251,7 +251,7 @@ class Draft:
 
     def replace(
         self,
-        place: PlaceKey,
+        place: SubjectKey,
         old: Memory,
         new: Memory,
         kind: ChangeKind,
@@ -267,7 +267,7 @@ class Draft:
 
     def see_again(
         self,
-        place: PlaceKey,
+        place: SubjectKey,
         known: Memory,
         turn: int | str,
         episode: int | str,
@@ -283,7 +283,7 @@ class Draft:
 
     def supersede(
         self,
-        place: PlaceKey,
+        place: SubjectKey,
         old: Memory,
         new_title: str,
         turn: int | None,
@@ -301,20 +301,20 @@ class Draft:
         )
         self.replace(place, old, after, "superseded", reason, other=other)
 
-    def invalidate(self, place: PlaceKey, old: Memory, reason: str, turn: int | None) -> None:
+    def invalidate(self, place: SubjectKey, old: Memory, reason: str, turn: int | None) -> None:
         """Mark a memory as wrong."""
         self.replace(place, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason))
 
-    def remove(self, place: PlaceKey, old: Memory, reason: str | None = None) -> None:
+    def remove(self, place: SubjectKey, old: Memory, reason: str | None = None) -> None:
         """Remove a memory."""
         self.apply(Change("removed", place, self.name(place), old, None, reason))
 
-    def count_visits(self, place: PlaceKey, episodes: tuple[int | str, ...]) -> None:
+    def count_visits(self, place: SubjectKey, episodes: tuple[int | str, ...]) -> None:
         """Count visits of a place that has a section."""
         if place in self.document.section_indexes and episodes:
             self.apply(VisitCount(place, "", episodes))
 
-    def move(self, old_place: PlaceKey, new_place: PlaceKey) -> int:
+    def move(self, old_place: SubjectKey, new_place: SubjectKey) -> int:
         """Give the sections of a place another key, where they are, and return the number of memories moved."""
         document, changes = self.document, []
         for index in document.section_indexes.get(old_place, ()):
@@ -325,7 +325,7 @@ class Draft:
             sections = list(document.chunks[index[0]].sections)
             sections[index[1]] = section
             document = document.with_sections(index[0], sections)
-            was, now = f"was location {render_place(old_place)}", f"now location {render_place(new_place)}"
+            was, now = f"was {place_in_words(old_place)}", f"now {place_in_words(new_place)}"
             for memory in section.memories:
                 changes.append(Change("moved", old_place, section.name, memory, None, now))
                 changes.append(Change("moved", new_place, section.name, None, memory, was))
@@ -333,7 +333,7 @@ class Draft:
         return len(changes) // 2
 
 
-def with_replaced(document: Document, place: PlaceKey, pairs: Iterable[tuple[Memory, Memory]]) -> Document:
+def with_replaced(document: Document, place: SubjectKey, pairs: Iterable[tuple[Memory, Memory]]) -> Document:
     """Replace memories of a place, found by identity, each under its id."""
     new = {id(old): replace(new, id=old.id) for old, new in pairs}
     for index in document.section_indexes.get(place, ()) if new else ():
@@ -347,7 +347,7 @@ def _is_addition(step: Step) -> bool:
     return isinstance(step, Change) and step.is_lasting and step.before is None
 
 
-def _with_added(document: Document, place: PlaceKey, additions: Sequence[Change]) -> Document:
+def _with_added(document: Document, place: SubjectKey, additions: Sequence[Change]) -> Document:
     memories = [change.memory for change in additions]
     if place not in document.section_indexes:
         document = _with_location(document, place, additions[0].location_name, (memories[0].episode,))
@@ -375,13 +375,15 @@ def _with_visits(document: Document, visits: VisitCount) -> Document:
     place, episodes = visits.location_id, visits.episodes
     if place not in document.section_indexes:
         return _with_location(document, place, visits.location_name, episodes)
+    if not is_place(place):
+        return document
     index = document.section_indexes[place][0]
     section = document.section(index)
     seen = _unique((*section.episodes, *episodes))
     return document.replaced(index, with_visits(section, section.visits + len(episodes), seen, document.eol(index)))
 
 
-def _section_of(document: Document, place: PlaceKey, memory: Memory) -> tuple[LocationSection, Index]:
+def _section_of(document: Document, place: SubjectKey, memory: Memory) -> tuple[LocationSection, Index]:
     indexes = document.section_indexes[place]
     for index in indexes:
         if any(kept is memory for kept in document.section(index).memories):
@@ -402,7 +404,7 @@ def _position(memories: tuple[Memory, ...], memory: Memory | None) -> int:
     return memories.index(memory) if memory in memories else len(memories)
 
 
-def _with_ids(place: PlaceKey, kept: Sequence[Memory], new: Sequence[Memory], taken: set[str]) -> Iterator[Memory]:
+def _with_ids(place: SubjectKey, kept: Sequence[Memory], new: Sequence[Memory], taken: set[str]) -> Iterator[Memory]:
     """Yield the new memories as they will be read back, with an explicit id if their title is not unique."""
     titles = {one.title for one in kept}
     has_ids = any(one.id for one in kept)
@@ -415,7 +417,7 @@ def _with_ids(place: PlaceKey, kept: Sequence[Memory], new: Sequence[Memory], ta
         yield memory
 
 
-def _with_location(document: Document, place: PlaceKey, name: str, visits: tuple[int | str, ...]) -> Document:
+def _with_location(document: Document, place: SubjectKey, name: str, visits: tuple[int | str, ...]) -> Document:
     """Insert a section for a new location before the first one with a later key."""
     order = place_order(place)
     later = (i for i, each in enumerate(document.chunks) if (last := each.last) is not None and last > order)
@@ -435,7 +437,7 @@ def _with_location(document: Document, place: PlaceKey, name: str, visits: tuple
 
 
 def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
-    if any(same_episode(known, episode) for known in section.episodes):
+    if not is_place(section.location_id) or any(same_episode(known, episode) for known in section.episodes):
         return section
     episodes = (*section.episodes, episode)
     return with_visits(section, max(section.visits, len(episodes)), episodes, eol)

@@ -16,7 +16,7 @@ long as the first line stands or any memory does. What is set aside is kept as i
 
 import re
 
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.escaping import decode, one_line
 
@@ -54,12 +54,12 @@ def is_damaged(data: bytes, before: bytes) -> bool:
     return not _FIRST_LINE.search(data) or not _is_text(data)
 
 
-def _memories(data: bytes) -> set[tuple[PlaceKey, str, str]]:
+def _memories(data: bytes) -> set[tuple[SubjectKey, str, str]]:
     found = parse(data).all_memories()
     return {(place, one.title, one.text) for place, kept in found.items() for one in kept}
 
 
-def _says_any(data: bytes, known: set[tuple[PlaceKey, str, str]]) -> bool:
+def _says_any(data: bytes, known: set[tuple[SubjectKey, str, str]]) -> bool:
     said = one_line(decode(data))
     return any(text and text in said for _, _, text in known)
 

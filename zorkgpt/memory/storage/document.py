@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
-from zorkgpt.memory.models import Memory, PlaceKey
-from zorkgpt.memory.places import place_order
+from zorkgpt.memory.models import Memory, SubjectKey, episode_key
+from zorkgpt.memory.places import is_place, place_order
 from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.memory.storage.section import LocationSection, Problem, parse_section
 
@@ -37,7 +37,7 @@ class Chunk:
         return sum(len(section.data) for section in self.sections)
 
     @cached_property
-    def last(self) -> tuple[bool, int, str] | None:
+    def last(self) -> tuple[int, int, str] | None:
         """The last of its locations by their order; None if there is none."""
         return max((place_order(s.location_id) for s in self.sections if s.location_id is not None), default=None)
 
@@ -62,7 +62,7 @@ class Document:
     """
 
     chunks: tuple[Chunk, ...] = (Chunk(),)
-    section_indexes: Mapping[PlaceKey, tuple[Index, ...]] = field(default_factory=dict, compare=False)
+    section_indexes: Mapping[SubjectKey, tuple[Index, ...]] = field(default_factory=dict, compare=False)
     """The indexes of the sections of each location; a person may have made two for one location."""
 
     @property
@@ -80,19 +80,31 @@ class Document:
         """Return how lines end where this section stands."""
         return self.chunks[index[0]].eol
 
-    def sections_of(self, location_id: PlaceKey) -> list[LocationSection]:
+    def sections_of(self, location_id: SubjectKey) -> list[LocationSection]:
         return [self.section(index) for index in self.section_indexes.get(location_id, ())]
 
-    def memories(self, location_id: PlaceKey) -> list[Memory]:
+    def memories(self, location_id: SubjectKey) -> list[Memory]:
         return [
             memory
             for chunk, at in self.section_indexes.get(location_id, ())
             for memory in self.chunks[chunk].sections[at].memories
         ]
 
-    def all_memories(self) -> dict[PlaceKey, list[Memory]]:
+    def episodes(self, location_id: SubjectKey) -> tuple[int | str, ...]:
+        """Return the episodes in which a place was visited, in order; those of the memories of another subject."""
+        if is_place(location_id):
+            return next((section.episodes for section in self.sections_of(location_id)), ())
+        found: dict[int | str, int | str] = {}
+        for memory in self.memories(location_id):
+            for episode in (memory.first_episode, memory.episode):
+                if episode is not None:
+                    found.setdefault(episode_key(episode), episode)
+        numbers = sorted(key for key in found if isinstance(key, int))
+        return (*(found[key] for key in numbers), *(found[key] for key in found if not isinstance(key, int)))
+
+    def all_memories(self) -> dict[SubjectKey, list[Memory]]:
         """Return the memories of each location that has any."""
-        found: dict[PlaceKey, list[Memory]] = {}
+        found: dict[SubjectKey, list[Memory]] = {}
         for chunk in self.chunks:
             for section in chunk.sections:
                 if section.location_id is not None and (memories := section.memories):
@@ -106,7 +118,7 @@ class Document:
     def with_sections(self, number: int, sections: Sequence[LocationSection]) -> "Document":
         """Return the document with other sections on this chunk."""
         chunk = replace(self.chunks[number], sections=tuple(sections))
-        here: dict[PlaceKey, tuple[Index, ...]] = {}
+        here: dict[SubjectKey, tuple[Index, ...]] = {}
         for at, section in enumerate(sections):
             if section.location_id is not None:
                 here[section.location_id] = (*here.get(section.location_id, ()), (number, at))
@@ -158,7 +170,7 @@ def first_section(eol: str) -> LocationSection:
 
 
 def indexed(chunks: tuple[Chunk, ...]) -> Document:
-    indexes: dict[PlaceKey, tuple[Index, ...]] = {}
+    indexes: dict[SubjectKey, tuple[Index, ...]] = {}
     for number, chunk in enumerate(chunks):
         for at, section in enumerate(chunk.sections):
             if section.location_id is not None:

@@ -10,12 +10,12 @@ from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
     Memory,
     MemoryStatus,
-    PlaceKey,
+    SubjectKey,
     episode_key,
     fields_of,
     memory_of,
 )
-from zorkgpt.memory.places import checked_place, place_order
+from zorkgpt.memory.places import place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
@@ -86,9 +86,9 @@ class HistoryRecord:
         return episode_key(self.turn_stamp.episode if self.turn_stamp else self.change.memory.episode)
 
 
-def replayed(records: Iterable[HistoryRecord]) -> dict[PlaceKey, tuple[Memory, ...]]:
+def replayed(records: Iterable[HistoryRecord]) -> dict[SubjectKey, tuple[Memory, ...]]:
     """Return the memories of each location after these changes."""
-    kept: dict[PlaceKey, tuple[Memory, ...]] = {}
+    kept: dict[SubjectKey, tuple[Memory, ...]] = {}
     for record in records:
         place = record.change.location_id
         kept[place] = after_change(kept.get(place, ()), record.change)
@@ -102,7 +102,7 @@ def row_of(record: HistoryRecord) -> dict[str, Any]:
         "at": record.at,
         "kind": change.kind,
         "source": record.source,
-        "location_id": change.location_id,
+        "location_id": place_to_json(change.location_id),
         "location_name": change.location_name,
         "before": _fields(change.before),
         "after": _fields(change.after),
@@ -136,7 +136,7 @@ def record_of(row: Any) -> HistoryRecord | None:
         if before is None and after is None:
             return None
         other = memory_of(row["other"]) if row.get("other") else None
-        place = checked_place(row["location_id"])
+        place = place_from_json(row["location_id"])
         change = Change(row["kind"], place, row["location_name"], before, after, row.get("reason"), other)
         return HistoryRecord(row["at"], change, row["source"], TurnStamp.from_row(row))
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -149,7 +149,7 @@ def _shortened(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def differences(recorded: Mapping[PlaceKey, Sequence[Memory]], document: Document) -> list[Change]:
+def differences(recorded: Mapping[SubjectKey, Sequence[Memory]], document: Document) -> list[Change]:
     """Return the changes that lead from the recorded memories to those of the document."""
     found = document.all_memories()
     changes = []

@@ -1,7 +1,7 @@
 """Following the journal while it grows, and which memories a person has edited, derived from it."""
 
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.tables import Journal
@@ -45,7 +45,7 @@ class PersonEdits:
 
     def __init__(self, journal: Journal) -> None:
         self._follower = JournalFollower(journal, by_person=True)
-        self._ids: dict[PlaceKey, set[str]] = {}
+        self._ids: dict[SubjectKey, set[str]] = {}
         self._moving = ""
 
     def mark(self, document: Document) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.section import LocationSection
 
 STEP = 1 << 32
@@ -27,7 +27,7 @@ def positions_of(
     """
     same = {id(section): position for section, position in zip(old, positions, strict=True)}
     stay = {id(section) for section in new}
-    changed: dict[PlaceKey | None, list[int]] = {}
+    changed: dict[SubjectKey | None, list[int]] = {}
     for section, position in zip(old, positions, strict=True):
         if id(section) not in stay:
             changed.setdefault(section.location_id, []).append(position)

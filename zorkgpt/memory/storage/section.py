@@ -1,4 +1,4 @@
-"""The section of one location: its heading, its visits, its memories and whatever else stands between them."""
+"""The section of one subject: its heading, its visits, its memories and whatever else stands between them."""
 
 import re
 import zlib
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from zorkgpt.memory.ids import give_ids
-from zorkgpt.memory.models import Memory, MemoryKind, Persistence, PlaceKey
-from zorkgpt.memory.places import parse_place, render_place
+from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey
+from zorkgpt.memory.places import is_place, parse_place, render_place
 from zorkgpt.memory.storage.entry import (
     PERSISTENCE_BY_TAG,
     STATUS_BY_TAG,
@@ -38,8 +38,8 @@ class Problem:
 class LocationSection:
     """The part of the file from one heading to the next."""
 
-    location_id: PlaceKey | None
-    """None: it is of no location, and kept as it is."""
+    location_id: SubjectKey | None
+    """The key of its subject. None: it has none, and is kept as it is."""
     name: str
     visits: int
     episodes: tuple[int | str, ...]
@@ -61,7 +61,10 @@ class LocationSection:
         object.__setattr__(self, "memories", memories)
 
 
-_HEADING = re.compile(r"## +Location +(-?[0-9]{1,18}|\"(?:[^\"\\\n]|\\.)+\")(?: *:[ \t]*([^\n]*))?[ \t\r]*(?:\n|\Z)")
+_HEADING = re.compile(
+    r"## +(?:Location +(-?[0-9]{1,18}|\"(?:[^\"\\\n]|\\.)+\")|(Thing +[0-9]{1,18}|Game))"
+    r"(?: *:[ \t]*([^\n]*))?[ \t\r]*(?:\n|\Z)"
+)
 _VISITS = re.compile(r"\*\*Visits:\*\*[ \t]*([0-9]{1,18})(?:[ \t]*\|[ \t]*\*\*Episodes:\*\*([^\n]*))?[ \t\r]*(?:\n|\Z)")
 _TEXT_ENDS = re.compile(r"\s*$|\*\*\[|#{1,6} |-{3,}\s*$|\*{3,}\s*$")
 _MARKUP = re.compile(r"### +Memories|-{3,}|\*{3,}|")
@@ -86,30 +89,32 @@ _BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 def parse_section(data: bytes) -> LocationSection:
     text = decode(data)
     found = _HEADING.match(text)
-    key = None if found is None else _key(found[1])
+    key = None if found is None else _key(found[1] or " ".join(found[2].lower().split()))
     if found is None or key is None:
         return _unknown(data, text)
     heading, at = found[0], found.end()
     visits, visited = 0, ""
     episodes: tuple[int | str, ...] = ()
-    if seen := _VISITS.match(text, at):
+    if is_place(key) and (seen := _VISITS.match(text, at)):
         at, visited = seen.end(), seen[0]
         visits = int(seen[1])
         episodes = tuple(parse_name(name) for name in split_fields(seen[2] or "") if name)
     problems: list[Problem] = []
     parts = tuple(_parts(text, at, problems))
     give_ids(key, (part.memory for part in parts if isinstance(part, Entry)))
-    name = one_line(unescape(found[2] or ""))
+    name = one_line(unescape(found[3] or ""))
     start = at if text.isascii() else len(encode(text[:at]))
     checksum = zlib.crc32(memoryview(data)[start:])
     return LocationSection(key, name, visits, episodes, heading, visited, parts, data, checksum, tuple(problems))
 
 
 def new_section(
-    location_id: PlaceKey, name: str, visits: int, episodes: tuple[int | str, ...], eol: str
+    location_id: SubjectKey, name: str, visits: int, episodes: tuple[int | str, ...], eol: str
 ) -> LocationSection:
     body = f"{eol}### Memories{eol}{eol}---{eol}"
     heading = _heading(location_id, name, eol)
+    if not is_place(location_id):
+        return _section(location_id, one_line(name), 0, (), heading, "", (body,))
     return _section(location_id, one_line(name), visits, episodes, heading, _visited(visits, episodes, eol), (body,))
 
 
@@ -129,12 +134,13 @@ def with_parts(section: LocationSection, parts: tuple[str | Entry, ...], eol: st
     return _section(section.location_id, section.name, section.visits, section.episodes, heading, visited, parts)
 
 
-def with_number(section: LocationSection, location_id: PlaceKey, eol: str) -> LocationSection:
-    """Return the section under another number, with all that it holds."""
+def with_number(section: LocationSection, location_id: SubjectKey, eol: str) -> LocationSection:
+    """Return the section under another key, with all that it holds; visits only if that is a place."""
     heading = _heading(location_id, section.name, eol)
-    return _section(
-        location_id, section.name, section.visits, section.episodes, heading, section.visited, section.parts
-    )
+    visits, episodes, visited = section.visits, section.episodes, section.visited
+    if not is_place(location_id):
+        visits, episodes, visited = 0, (), ""
+    return _section(location_id, section.name, visits, episodes, heading, visited, section.parts)
 
 
 def with_memories(section: LocationSection, memories: Sequence[Memory], eol: str) -> LocationSection:
@@ -183,11 +189,14 @@ def without(section: LocationSection, memory: Memory, eol: str) -> LocationSecti
     return with_parts(section, tuple(part for part in (*before, *after) if part), eol)
 
 
-def _heading(location_id: PlaceKey, name: str, eol: str) -> str:
-    return f"## Location {render_place(location_id)}: {escape(name, NAME)}".rstrip() + eol
+def _heading(location_id: SubjectKey, name: str, eol: str) -> str:
+    if is_place(location_id):
+        return f"## Location {render_place(location_id)}: {escape(name, NAME)}".rstrip() + eol
+    written = escape(name, NAME)
+    return f"## {render_place(location_id).capitalize()}{f': {written}' if written else ''}{eol}"
 
 
-def _key(text: str) -> PlaceKey | None:
+def _key(text: str) -> SubjectKey | None:
     try:
         return parse_place(text)
     except ValueError:
@@ -199,7 +208,7 @@ def _visited(visits: int, episodes: tuple[int | str, ...], eol: str) -> str:
 
 
 def _section(
-    location_id: PlaceKey | None,
+    location_id: SubjectKey | None,
     name: str,
     visits: int,
     episodes: tuple[int | str, ...],
@@ -217,6 +226,8 @@ def _unknown(data: bytes, text: str) -> LocationSection:
     title = text.partition("\n")[0].strip().removeprefix("\ufeff")
     if title.lower().startswith("## location"):
         message, broken = f"the location is neither a number nor a text in quotation marks: {title!r}", True
+    elif title.lower().startswith("## thing "):
+        message, broken = f"the thing is not a number: {title!r}", True
     elif title.startswith("## "):
         message = f"a section of its own: {title!r}"
     problems = (Problem(1, message, broken),) if message else tuple(_paragraphs(text))

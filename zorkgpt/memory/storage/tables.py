@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from zorkgpt.memory.models import Memory, PlaceKey, episode_key
+from zorkgpt.memory.models import Memory, SubjectKey, episode_key
+from zorkgpt.memory.places import render_place
 from zorkgpt.memory.storage.book import Change
 from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, TurnStamp, record_of, replayed, row_of
-from zorkgpt.memory.storage.trials import Trial, trial_of
+from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
 
 _PAGE = 5_000
 """Rows read at a time."""
@@ -174,7 +174,7 @@ class Journal(Records):
             "INSERT INTO zorkgpt_journal (place, source, episode, record) VALUES (%s, %s, %s, %s)",
             [
                 (
-                    _key(record.change.location_id),
+                    render_place(record.change.location_id),
                     record.source,
                     None if record.episode is None else _key(record.episode),
                     json.dumps(row_of(record)),
@@ -183,26 +183,26 @@ class Journal(Records):
             ],
         )
 
-    def records(self, place: PlaceKey | None = None) -> Iterator[HistoryRecord]:
+    def records(self, place: SubjectKey | None = None) -> Iterator[HistoryRecord]:
         """Yield all records, or those of one place, oldest first."""
         if place is None:
             found = (said for _, said in self.texts_from(0))
         else:
             query = "SELECT record FROM zorkgpt_journal WHERE place = %s ORDER BY id"
-            found = (said for (said,) in self._database.rows(query, (_key(place),)))
+            found = (said for (said,) in self._database.rows(query, (render_place(place),)))
         for said in found:
             record = record_of(_loaded(said))
             if record is not None:
                 yield record
 
-    def lasting(self) -> dict[PlaceKey, list[Memory]]:
+    def lasting(self) -> dict[SubjectKey, list[Memory]]:
         """Return the lasting memories of each place after all records."""
         memories = replayed(record for record in self.records() if record.change.is_lasting)
         return {place: list(kept) for place, kept in memories.items()}
 
     def ephemeral(
         self, episode: int | str, start: int = 0, end: int | None = None
-    ) -> dict[PlaceKey, tuple[Memory, ...]]:
+    ) -> dict[SubjectKey, tuple[Memory, ...]]:
         """Return the ephemeral memories of an episode by place.
 
         Args:
@@ -250,7 +250,7 @@ class Trials(Records):
         """Add trials, within the transaction that counts them."""
         self._database.put(
             "INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)",
-            [(self._machine, _key(episode_key(one.episode)), json.dumps(asdict(one))) for one in trials],
+            [(self._machine, _key(episode_key(one.episode)), json.dumps(trial_row(one))) for one in trials],
         )
 
     def trials(self) -> Iterator[Trial]:
@@ -325,5 +325,5 @@ def _loaded(said: str) -> Any:
         return None
 
 
-def _key(value: PlaceKey) -> str:
+def _key(value: int | str) -> str:
     return json.dumps(value)

@@ -1,10 +1,10 @@
 """Trials: each time that the player did what a memory it was shown speaks of, and the result."""
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from zorkgpt.memory.models import PlaceKey
-from zorkgpt.memory.places import checked_place
+from zorkgpt.memory.models import SubjectKey
+from zorkgpt.memory.places import place_from_json, place_to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Trial:
 
     episode: int | str
     turn: int
-    location_id: PlaceKey
+    location_id: SubjectKey
     title: str
     """The title of the memory, which had been shown before the turn."""
     action: str
@@ -36,5 +36,10 @@ def trial_of(row: dict[str, Any]) -> Trial:
     """
     worked, tried = row["after"]
     stored = {name: row[name] for name in _FIELDS if name != "after"}
-    checked_place(row["location_id"])
+    stored["location_id"] = place_from_json(row["location_id"])
     return Trial(**stored, after=(int(worked), int(tried)))
+
+
+def trial_row(trial: Trial) -> dict[str, Any]:
+    """Return the fields of a trial as plain values, which `trial_of` reads back."""
+    return asdict(trial) | {"location_id": place_to_json(trial.location_id)}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, PlaceKey, episode_key, same_episode
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.turn_span import TurnSpan, turn_number
 
@@ -39,7 +39,7 @@ def is_current(memory: Memory) -> bool:
     return memory.status != _SUPERSEDED and not memory.vetoed
 
 
-def titled(memories: Sequence[Memory], title: str, location_id: PlaceKey | None = None) -> Memory | None:
+def titled(memories: Sequence[Memory], title: str, location_id: SubjectKey | None = None) -> Memory | None:
     """Return the first current memory with exactly this title, white space aside; or with this `MemoryId`.
 
     Args:

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, PlaceKey, episode_key
+from zorkgpt.memory.models import Memory, SubjectKey, episode_key
+from zorkgpt.memory.places import parse_place, render_place
 from zorkgpt.memory.storage.document import Chunk, Document
 from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
@@ -21,7 +22,7 @@ log = get_logger(__name__)
 
 _Result = TypeVar("_Result")
 
-_VERSION = 3
+_VERSION = 4
 """Of the words and marks: an index of another version is built again."""
 _COMMON = 10_000
 """A word that stands in more memories than this does not choose any, where a rarer one does; it still counts."""
@@ -73,7 +74,7 @@ class WordCounts:
     """The number of memories with each of the words asked for."""
 
 
-Found = tuple[PlaceKey, int]
+Found = tuple[SubjectKey, int]
 """A location, and the number of a memory in it, as `Document.memories` lists them."""
 
 
@@ -229,7 +230,7 @@ class WordIndex:
             "AND rowid > %s ORDER BY rank LIMIT %s) JOIN zorkgpt_word_memories USING (id)",
             (terms, least, limit),
         )
-        return [(place, number) for place, number in rows]
+        return [(parse_place(place), number) for place, number in rows]
 
     def _last_id(self) -> int:
         return int(self._database.rows("SELECT coalesce(max(id), 0) FROM zorkgpt_word_memories")[0][0])
@@ -251,38 +252,39 @@ class WordIndex:
             self._document = document
         return many, length
 
-    def _differing(self, document: Document) -> set[PlaceKey]:
-        kept = dict(self._database.rows("SELECT place, content FROM zorkgpt_word_places"))
+    def _differing(self, document: Document) -> set[SubjectKey]:
+        rows = self._database.rows("SELECT place, content FROM zorkgpt_word_places")
+        kept = {parse_place(place): content for place, content in rows}
         wanted = {place: _content(document.sections_of(place)) for place in document.section_indexes}
         return {place for place in {*kept, *wanted} if kept.get(place) != wanted.get(place)}
 
-    def _replace(self, document: Document, places: set[PlaceKey], many: int, length: int) -> tuple[int, int]:
+    def _replace(self, document: Document, places: set[SubjectKey], many: int, length: int) -> tuple[int, int]:
         db = self._database
         with db.change():
             gone: list[tuple[int]] = []
             for place in places:
-                rows = db.rows("SELECT id, length FROM zorkgpt_word_memories WHERE place = %s", (place,))
+                rows = db.rows("SELECT id, length FROM zorkgpt_word_memories WHERE place = %s", (render_place(place),))
                 gone += [(number,) for number, _ in rows]
                 length -= sum(size for _, size in rows)
-            keys = [(place,) for place in places]
+            keys = [(render_place(place),) for place in places]
             db.put("DELETE FROM zorkgpt_words WHERE rowid = %s", gone)
             db.put("DELETE FROM zorkgpt_word_memories WHERE place = %s", keys)
             db.put("DELETE FROM zorkgpt_word_places WHERE place = %s", keys)
             last = self._last_id()
-            memories: list[tuple[int, PlaceKey, int, int]] = []
+            memories: list[tuple[int, str, int, int]] = []
             texts: list[tuple[int, str]] = []
-            contents: list[tuple[PlaceKey, bytes]] = []
+            contents: list[tuple[str, bytes]] = []
             for place in places:
                 sections = document.sections_of(place)
                 located = [(section.name, memory) for section in sections for memory in section.memories]
                 for number, (name, memory) in enumerate(located):
                     said = words_of(name, memory)
                     last += 1
-                    memories.append((last, place, number, len(said)))
+                    memories.append((last, render_place(place), number, len(said)))
                     texts.append((last, _utf8(" ".join([*said, *marks_of(memory)]))))
                     length += len(said)
                 if sections:
-                    contents.append((place, _content(sections)))
+                    contents.append((render_place(place), _content(sections)))
             db.put("INSERT INTO zorkgpt_word_memories (id, place, number, length) VALUES (%s, %s, %s, %s)", memories)
             db.put("INSERT INTO zorkgpt_words (rowid, said) VALUES (%s, %s)", texts)
             db.put("INSERT INTO zorkgpt_word_places VALUES (%s, %s)", contents)
@@ -299,7 +301,7 @@ def _content(sections: Iterable[LocationSection]) -> bytes:
     return blake2b(told.encode(errors="surrogatepass"), digest_size=8).digest()
 
 
-def changed_places(old: Document, new: Document) -> set[PlaceKey]:
+def changed_places(old: Document, new: Document) -> set[SubjectKey]:
     """Return the locations whose sections are not the very same in both."""
     before = {id(chunk): chunk for chunk in old.chunks}
     fresh = [chunk for chunk in new.chunks if before.pop(id(chunk), None) is None]

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from zorkgpt.memory.claims import OPPOSITE, Claim, Relation
-from zorkgpt.memory.models import Persistence, PlaceKey
+from zorkgpt.memory.models import Persistence, SubjectKey
 from zorkgpt.memory.objects import PlacedObject
+from zorkgpt.memory.places import is_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import with_article
@@ -64,12 +65,14 @@ def _finding(located: LocatedMemory, things: Mapping[int, PlacedObject]) -> Audi
     return AuditFinding(located, AuditVerdict.NOT_CHECKABLE)
 
 
-def is_so(claim: Claim, thing: PlacedObject, location_id: PlaceKey) -> bool | None:
+def is_so(claim: Claim, thing: PlacedObject, location_id: SubjectKey) -> bool | None:
     """Return whether a claim of a memory at this location is true of the thing. None if unknown."""
     if claim.relation.value in thing.states:
         return True
     if claim.relation in OPPOSITE and OPPOSITE[claim.relation].value in thing.states:
         return False
+    if claim.relation is Relation.HERE and not is_place(location_id):
+        return None
     if claim.relation is Relation.HERE:
         found = thing.room == location_id
     elif claim.relation in (Relation.IN, Relation.ON):

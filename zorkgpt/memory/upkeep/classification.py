@@ -10,7 +10,7 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, Persistence, PlaceKey
+from zorkgpt.memory.models import Memory, Persistence, SubjectKey
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
@@ -52,7 +52,7 @@ def unmarked(document: Document) -> list[LocatedMemory]:
 
 def proposals(document: Document, classifier: Classifier) -> Iterator[PersistenceProposal]:
     """Yield a proposal for every unmarked memory, place by place."""
-    by_place: dict[PlaceKey, list[LocatedMemory]] = {}
+    by_place: dict[SubjectKey, list[LocatedMemory]] = {}
     for one in unmarked(document):
         by_place.setdefault(one.location_id, []).append(one)
     for located in by_place.values():

@@ -8,8 +8,8 @@ from typing import Any
 from zorkgpt.errors import FileError, MemoryStoreError, reason_of
 from zorkgpt.files import write_file
 from zorkgpt.memory.checks import check_types
-from zorkgpt.memory.models import Memory, PlaceKey, fields_of, memory_of
-from zorkgpt.memory.places import checked_place, place_order
+from zorkgpt.memory.models import Memory, SubjectKey, fields_of, memory_of
+from zorkgpt.memory.places import place_from_json, place_order, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import parse, render
@@ -25,7 +25,11 @@ _AT_ONCE = 500
 def rows(memories: Iterable[LocatedMemory]) -> list[dict[str, Any]]:
     """Return a row for each memory: `location_id`, `location_name` and the fields of `Memory`."""
     return [
-        {"location_id": located.location_id, "location_name": located.location_name, **fields_of(located.memory)}
+        {
+            "location_id": place_to_json(located.location_id),
+            "location_name": located.location_name,
+            **fields_of(located.memory),
+        }
         | {"id": located.id}
         for located in memories
     ]
@@ -115,7 +119,7 @@ def add_all(store: Store, memories: Iterable[LocatedMemory]) -> int:
     Raises:
         MemoryStoreError: it could not be locked, read or written; what was added before stays.
     """
-    places: dict[PlaceKey, list[LocatedMemory]] = {}
+    places: dict[SubjectKey, list[LocatedMemory]] = {}
     for located in memories:
         places.setdefault(located.location_id, []).append(located)
     added = 0
@@ -138,8 +142,8 @@ def _batches(places: Iterable[list[LocatedMemory]]) -> Iterator[list[LocatedMemo
 
 def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:
     """Add the memories that the draft does not have, and return how many. Others are not counted as seen again."""
-    new: dict[PlaceKey, list[LocatedMemory]] = {}
-    known: dict[PlaceKey, set[tuple[str, str, str]]] = {}
+    new: dict[SubjectKey, list[LocatedMemory]] = {}
+    known: dict[SubjectKey, set[tuple[str, str, str]]] = {}
     for located in memories:
         place, memory = located.location_id, located.memory
         if not memory.persistence.outlives_episode:
@@ -176,4 +180,4 @@ def _located(row: dict[str, Any]) -> LocatedMemory:
         raise TypeError(f"location {location_id!r} with the name {name!r}")
     memory = memory_of(row)
     check_types(memory)
-    return LocatedMemory(checked_place(location_id), name, memory)
+    return LocatedMemory(place_from_json(location_id), name, memory)

@@ -9,8 +9,8 @@ from typing import Any
 
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, PlaceKey, memory_of
-from zorkgpt.memory.places import checked_place
+from zorkgpt.memory.models import Memory, SubjectKey, memory_of
+from zorkgpt.memory.places import place_from_json
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import Chunk, Document, indexed, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
@@ -28,7 +28,7 @@ _KEPT = ("category", "title")
 class Traces:
     """What is to be forgotten, and how to know it."""
 
-    removed: frozenset[tuple[PlaceKey, str]]
+    removed: frozenset[tuple[SubjectKey, str]]
     """Place and id of the memories that go."""
     texts: frozenset[str]
     """What may stand nowhere."""
@@ -50,14 +50,14 @@ class Traces:
         return tuple(f"] {title}:" for title in self.titles)
 
     @property
-    def places(self) -> frozenset[PlaceKey]:
+    def places(self) -> frozenset[SubjectKey]:
         return frozenset(place for place, _ in self.removed)
 
-    def is_removed(self, place: PlaceKey, memory: Memory) -> bool:
+    def is_removed(self, place: SubjectKey, memory: Memory) -> bool:
         return (place, memory_id(place, memory)) in self.removed
 
 
-def traces_of_memory(store: Store, place: PlaceKey, memory: Memory) -> Traces:
+def traces_of_memory(store: Store, place: SubjectKey, memory: Memory) -> Traces:
     """Return the traces of one memory: every text and title that it ever had."""
     wanted = memory_id(place, memory)
     known = [memory]
@@ -131,7 +131,7 @@ def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSect
     return section if data == section.data else parse_section(data)
 
 
-def _part(place: PlaceKey, part: str | Entry, traces: Traces, eol: str) -> str | Entry | None:
+def _part(place: SubjectKey, part: str | Entry, traces: Traces, eol: str) -> str | Entry | None:
     if isinstance(part, str):
         return _cleaned_lines(part, traces)
     if traces.is_removed(place, part.memory):
@@ -163,7 +163,7 @@ def _cleaned(said: str, traces: Traces) -> str:
 
     def is_kept(row: Any) -> bool:
         try:
-            place = checked_place(row["location_id"])
+            place = place_from_json(row["location_id"])
             both = [memory_of(row[name]) for name in ("before", "after") if row.get(name)]
         except (KeyError, TypeError, ValueError, AttributeError):
             return not _is_forgotten(row, traces)
@@ -210,7 +210,7 @@ def _value(value: Any, traces: Traces) -> Any:
         return [_value(one, traces) for one in value if not _is_forgotten(one, traces)]
     if isinstance(value, dict):
         # A memory of another place may have the same title.
-        is_elsewhere = value.get("location_id", next(iter(traces.places), None)) not in traces.places
+        is_elsewhere = not _is_there(value, traces) if "location_id" in value else not traces.places
         return {
             _cleaned_lines(name, traces): _cleaned_lines(one, traces)
             if name == "title" and isinstance(one, str) and (is_elsewhere or "text" in value)
@@ -220,10 +220,18 @@ def _value(value: Any, traces: Traces) -> Any:
     return value
 
 
+def _is_there(row: dict[str, Any], traces: Traces) -> bool:
+    """Return whether a stored value is of a subject of which something is removed."""
+    try:
+        return place_from_json(row.get("location_id")) in traces.places
+    except (TypeError, ValueError):
+        return False
+
+
 def _is_forgotten(row: Any, traces: Traces) -> bool:
     """Return whether it is a stored memory or a trial of what is forgotten."""
     if not isinstance(row, dict) or not isinstance(title := row.get("title"), str):
         return False
     text = row.get("text")
-    is_trial = "after" in row and row.get("location_id") in traces.places
+    is_trial = "after" in row and _is_there(row, traces)
     return (isinstance(text, str) and traces.are_in(text)) or (is_trial and title in traces.titles)

@@ -1,7 +1,7 @@
 // What is looked at, as the part of the page's address behind the #: `#3:120&tab=knowledge&place=30`, or `#live`.
 import { exported } from "./api.js";
 import { shorten } from "./dom.js";
-import { announce, attempt, isOver, openTurn, placeKey, positionOf, run, show, turnNumber, view } from "./run.js";
+import { announce, attempt, isOver, openTurn, placeKey, placeOfKey, positionOf, run, show, turnNumber, view } from "./run.js";
 
 // Browsers stop a page that writes its address too often.
 const WAIT_MS = 200;
@@ -115,7 +115,7 @@ function episodeOf(words) {
 
 function placeOf(words) {
   try {
-    const id = JSON.parse(words);
+    const id = placeOfKey(words);
     if (run.names[placeKey(id)] !== undefined) return id;
   } catch {
     // No key of a place is written like this.

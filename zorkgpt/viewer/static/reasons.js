@@ -1,5 +1,5 @@
 // What an action was based on: recorded trials, and memories and goals that its reason mentions.
-import { roomName, run } from "./run.js";
+import { placeOfKey, roomName, run } from "./run.js";
 
 const MOST_PLACES = 3;
 const FEW = new Set(["about", "after", "again", "all", "and", "any", "are", "before", "but", "can", "earlier", "episode", "every", "first", "for", "from", "get", "has", "have", "here",
@@ -34,7 +34,8 @@ function quotes(command, row) {
 // The place of the turn, and places with a unique name that its reason mentions.
 export function placesInReason(row) {
   const reason = reasonOf(row);
-  const names = Object.keys(run.names).map((key) => [JSON.parse(key), plain(roomName(JSON.parse(key)))]);
+  const places = Object.keys(run.names).map(placeOfKey).filter((id) => !id.subject);
+  const names = places.map((id) => [id, plain(roomName(id))]);
   const named = names.filter(([id, name]) => id !== row.location_id && name.length > 3 && reason.includes(name)).map(([id]) => id);
   return [row.location_id, ...named.slice(0, MOST_PLACES)].filter((id) => id !== null);
 }

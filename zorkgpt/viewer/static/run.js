@@ -72,14 +72,18 @@ export function parted(at) {
   return [Math.floor(at / SPAN), at % SPAN];
 }
 
-// The key of a place, a number or a text, as it stands in an address and in the table of names.
+// The key of a place (a number or a text) or of another subject, as it stands in an address and in the table of names.
 export function placeKey(id) {
-  return JSON.stringify(id);
+  return id?.subject ?? JSON.stringify(id);
+}
+
+export function placeOfKey(key) {
+  return /^(game|thing \d{1,18})$/.test(key) ? { subject: key } : JSON.parse(key);
 }
 
 export function roomName(id) {
   if (id === null || id === undefined) return "unknown place";
-  return run.names[placeKey(id)] || (typeof id === "string" ? id : `Room ${id}`);
+  return run.names[placeKey(id)] || (id.subject ?? (typeof id === "string" ? id : `Room ${id}`));
 }
 
 export function current() {
