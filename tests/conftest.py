@@ -12,6 +12,7 @@ from filelock import FileLock
 from hypothesis import settings
 
 from game_interface.story import INFRASTRUCTURE
+from tests.fixtures.forks import start_server
 from tests.fixtures.stores import DatabaseHome, FileHome, Home, PostgresHome, empty_schema, start_postgres
 from tests.fixtures.wheel import built_wheel
 
@@ -64,6 +65,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with FileLock(folder / "dist.lock"):
         built = next((folder / "dist").glob("*.whl"), None)
         return built or built_wheel(folder / "dist")
+
+
+@pytest.fixture(scope="session")
+def warm_forks() -> None:
+    """Start the process that others are forked from before an evaluation starts one that has to import everything."""
+    start_server()
 
 
 @pytest.fixture(scope="session")

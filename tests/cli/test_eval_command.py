@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.chat_server import Answer, ChatServer
-from tests.fixtures.command_line import ROOT, command, environment
+from tests.fixtures.command_line import ROOT, Started, command, environment
+from zorkgpt.cli.app import run
 
 SHORT = ("learning-2x15", "--seeds", "1,2", "--ablate", "off", "--jobs", "2")
 
@@ -36,8 +37,22 @@ def logs(out: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in out.rglob("episode_log.jsonl")}
 
 
-def test_it_plays_tells_and_plays_nothing_twice(tmp_path):
-    done = command("eval", *SHORT, "--out", str(tmp_path / "out"))
+@pytest.fixture
+def evaluate(warm_forks, monkeypatch, capsys):
+    """Run the command in this process, with default settings."""
+    with monkeypatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(("OPENAI_", "ZORKGPT_"))]:
+            patch.delenv(name)
+
+        def evaluated(*arguments: str) -> subprocess.CompletedProcess:
+            code = run(["eval", *arguments])
+            return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
+
+        yield evaluated
+
+
+def test_it_plays_tells_and_plays_nothing_twice(tmp_path, evaluate):
+    done = evaluate(*SHORT, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert sorted(done.stderr.splitlines()) == sorted(
         f"Slack Water, {ablation}, seed {seed}: finished" for ablation in ("on", "off") for seed in (1, 2)
@@ -49,7 +64,7 @@ def test_it_plays_tells_and_plays_nothing_twice(tmp_path):
     pages = sorted((tmp_path / "out").rglob("episodes.html"))
     assert len(pages) == 4
     played = logs(tmp_path / "out")
-    again = command("eval", *SHORT, "--out", str(tmp_path / "out"), "--json")
+    again = evaluate(*SHORT, "--out", str(tmp_path / "out"), "--json")
     assert (again.returncode, again.stderr) == (0, "")
     assert logs(tmp_path / "out") == played
     assert json.loads(again.stdout) == json.loads((tmp_path / "out" / "results.json").read_bytes())
@@ -78,7 +93,7 @@ def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
     assert re.search(r"\d+%.*\d+:\d\d:\d\d", told)
 
 
-LONGER = ("learning-2x60", "--seeds", "1", "--ablate", "off", "--jobs", "2", "--json", "--no-pages")
+LONGER = ("learning-2x30", "--seeds", "1", "--ablate", "off", "--jobs", "2", "--json", "--no-pages")
 
 
 @pytest.fixture(scope="module")
@@ -91,24 +106,21 @@ def whole(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(tmp_path, how, whole):
+def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(tmp_path, how, whole, evaluate):
     what, cut = LONGER, tmp_path / "cut"
-    arguments = [sys.executable, str(ROOT / "main.py"), "eval", *what, "--out", str(cut)]
-    with subprocess.Popen(
-        arguments, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as one:
+    with Started("eval", *what, "--out", str(cut)) as started:
         while not any(size > 20_000 for size in sizes(cut)):
             time.sleep(0.05)
-            assert one.poll() is None, one.stderr.read()
-        one.send_signal(how)
-        told = one.stderr.read().decode()
-    assert one.returncode == (-how if how is signal.SIGKILL else 130)
-    assert how is signal.SIGKILL or "Run the same command to continue" in told
+            assert started.returncode is None, started.finish()
+        started.send_signal(how)
+        _, message = started.finish()
+        assert started.returncode == (-how if how is signal.SIGKILL else 130)
+    assert how is signal.SIGKILL or "Run the same command to continue" in message
     # What had hardly begun may be begun anew.
     logs_then = {path: path.read_bytes() for path in cut.rglob("episode_log.jsonl")}
     begun = {path: data[:2000] for path, data in logs_then.items() if len(data) > 20_000}
     assert begun
-    again = command("eval", *what, "--out", str(cut))
+    again = evaluate(*what, "--out", str(cut))
     assert again.returncode == 0, again.stderr
     assert untimed(json.loads(again.stdout)) == untimed(whole)
     # What was played before was not played anew.
@@ -119,15 +131,15 @@ def sizes(out: Path) -> list[int]:
     return [path.stat().st_size for path in out.rglob("episode_log.jsonl")]
 
 
-def test_a_run_that_fails_ends_none_of_the_others(tmp_path):
+def test_a_run_that_fails_ends_none_of_the_others(tmp_path, evaluate):
     commands = tmp_path / "commands.txt"
     commands.write_text("north\nnorth\n")
     out = tmp_path / "out"
-    command("eval", "learning-1x2", "--seeds", "1", "--walkthrough", str(commands), "--out", str(out))
+    evaluate("learning-1x2", "--seeds", "1", "--walkthrough", str(commands), "--out", str(out))
     # The commands are too few for one of two ablations only: with the other the episode is there already.
     commands.write_text("north\n")
-    done = command(
-        *("eval", "learning-1x2", "--seeds", "1", "--ablate", "off", "--walkthrough", str(commands)),
+    done = evaluate(
+        *("learning-1x2", "--seeds", "1", "--ablate", "off", "--walkthrough", str(commands)),
         *("--out", str(out), "--json"),
     )
     assert done.returncode == 1
@@ -140,11 +152,12 @@ def test_a_run_that_fails_ends_none_of_the_others(tmp_path):
     assert failure["reason"] in (out / "report.html").read_text()
 
 
-def test_the_results_are_stored_and_fetched_where_a_url_says(tmp_path):
+def test_the_results_are_stored_and_fetched_where_a_url_says(tmp_path, monkeypatch, evaluate):
     kept, one, other = (tmp_path / name for name in ("kept", "one", "other"))
     for folder in (one, other):
         folder.mkdir()
-        done = command("eval", "learning-1x2", "--seeds", "1", "--out", f"file://{kept}", "--no-pages", cwd=folder)
+        monkeypatch.chdir(folder)
+        done = evaluate("learning-1x2", "--seeds", "1", "--out", f"file://{kept}", "--no-pages")
         assert done.returncode == 0, done.stderr
         assert f"Stored: file://{kept}" in done.stdout
     names = {path.name for path in kept.iterdir()}
@@ -154,10 +167,10 @@ def test_the_results_are_stored_and_fetched_where_a_url_says(tmp_path):
     assert len(logs(other)) == 1
 
 
-def test_a_model_plays_in_processes_of_their_own(tmp_path):
+def test_a_model_plays_in_processes_of_their_own(tmp_path, evaluate):
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
-        done = command(
-            *("eval", "learning-1x2", "--seeds", "1,2", "--model", server.model, "--base-url", server.url),
+        done = evaluate(
+            *("learning-1x2", "--seeds", "1,2", "--model", server.model, "--base-url", server.url),
             *("--jobs", "2", "--out", str(tmp_path), "--no-pages"),
         )
     assert done.returncode == 0, done.stderr
@@ -178,40 +191,40 @@ def test_a_model_plays_in_processes_of_their_own(tmp_path):
         (["learning-1x2", "--games", "no such story"], "No story file at no such story"),
     ],
 )
-def test_bad_input_is_refused_and_nothing_is_played(tmp_path, options, said):
-    done = command("eval", *options, "--out", str(tmp_path / "out"))
+def test_bad_input_is_refused_and_nothing_is_played(tmp_path, options, said, evaluate):
+    done = evaluate(*options, "--out", str(tmp_path / "out"))
     assert done.returncode == 2
     assert said in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_can_not_be_one_is_refused(tmp_path):
+def test_a_folder_that_can_not_be_one_is_refused(tmp_path, evaluate):
     (tmp_path / "out").write_text("a file")
     for out, said in ((tmp_path / "out", "out can't be used as a folder: "), ("", "--out is empty: name a folder")):
-        done = command("eval", "learning-1x2", "--seeds", "1", "--out", str(out))
+        done = evaluate("learning-1x2", "--seeds", "1", "--out", str(out))
         assert done.returncode == 2
         assert said in done.stderr
 
 
-def test_a_walkthrough_that_is_not_there_is_refused(tmp_path):
-    done = command("eval", "learning-1x2", "--walkthrough", str(tmp_path / "none"), "--out", str(tmp_path / "out"))
+def test_a_walkthrough_that_is_not_there_is_refused(tmp_path, evaluate):
+    done = evaluate("learning-1x2", "--walkthrough", str(tmp_path / "none"), "--out", str(tmp_path / "out"))
     assert done.returncode == 2
     assert "none can't be read: " in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_a_store_that_can_not_be_written_ends_no_run(tmp_path):
+def test_a_store_that_can_not_be_written_ends_no_run(tmp_path, evaluate):
     (tmp_path / "kept").write_text("a file, not a folder")
-    done = command("eval", "learning-1x2", "--seeds", "1-2", "--no-pages", "--out", f"file://{tmp_path}/kept/here")
+    done = evaluate("learning-1x2", "--seeds", "1-2", "--no-pages", "--out", f"file://{tmp_path}/kept/here")
     assert done.returncode == 1
     assert done.stderr.count("finished") == 2
     assert done.stderr.count("The runs are kept in ") == 1
     assert "Run the same command to upload them" in done.stderr
 
 
-def test_an_unreachable_model_has_its_own_exit_code(tmp_path):
-    done = command(
-        *("eval", "learning-1x2", "--model", "m", "--base-url", "http://localhost:9/v1", "--out", str(tmp_path / "out"))
+def test_an_unreachable_model_has_its_own_exit_code(tmp_path, evaluate):
+    done = evaluate(
+        *("learning-1x2", "--model", "m", "--base-url", "http://localhost:9/v1", "--out", str(tmp_path / "out"))
     )
     assert done.returncode == 3
     assert not (tmp_path / "out").exists()

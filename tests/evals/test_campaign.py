@@ -5,11 +5,15 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.fixtures.evaluations import a_run
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
 from zorkgpt.evals.executor import ProcessExecutor
 from zorkgpt.evals.metrics import figures_of
+
+pytestmark = pytest.mark.usefixtures("warm_forks")
 
 
 class Watch:

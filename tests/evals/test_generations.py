@@ -27,6 +27,8 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.runlog.episodes import read_episode
 
+pytestmark = pytest.mark.usefixtures("warm_forks")
+
 PROTOCOL = "generations-2x2x20"
 
 

@@ -13,16 +13,18 @@ from zorkgpt.viewer.export import export_run
 
 # What is waited for comes at once, unless other tests have the processors.
 expect.set_options(timeout=30_000)
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The headless shell comes first: it opens no window for each test.
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+# As root, as tests in a container run, the sandbox does not start. The address bar's popups are whole pages.
+_OPTIONS = ("--no-sandbox", "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """For one file of tests: other files' tests fork the process that it is a child of."""
+    """For this folder: tests of others fork the process that it is a child of."""
     path = next(filter(None, map(shutil.which, _NAMES)), None) or absent("there is no Chromium: apt install chromium")
     with sync_playwright() as playwright:
-        # As root, as tests in a container run, its sandbox does not start.
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=path, args=_OPTIONS)
         yield started
         started.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from zorkgpt.errors import ZorkGPTError, reason_of
 from zorkgpt.evals.runs import TurnCounter
 
-_SPAWN = get_context("spawn")
+_FORKS = get_context("forkserver")
+"""Forks each process from one that has imported what tasks need, which takes longer than a short task."""
 _PATIENCE_S = 30.0
 """How long an interrupted task may take to save itself."""
 
@@ -96,7 +97,7 @@ class _Playing:
     """A task that is being played."""
 
     task: Task
-    process: SpawnProcess
+    process: ForkServerProcess
     pipe: Connection
     failure: str | None = None
     """None until it reports how it ended."""
@@ -108,10 +109,11 @@ class ProcessExecutor:
     def __init__(self, jobs: int) -> None:
         self.slots = jobs
         self._playing: list[_Playing] = []
+        _FORKS.set_forkserver_preload(["zorkgpt.evals.generations"])
 
     def submit(self, task: Task) -> None:
-        ours, theirs = _SPAWN.Pipe(duplex=False)
-        process = _SPAWN.Process(target=play_in_process, args=(task, theirs))
+        ours, theirs = _FORKS.Pipe(duplex=False)
+        process = _FORKS.Process(target=play_in_process, args=(task, theirs))
         process.start()
         theirs.close()
         self._playing.append(_Playing(task, process, ours))
