@@ -162,15 +162,19 @@ class CauseFinder:
 
     def _cause(self) -> LossCause | None:
         before = self.trail.here[-1]
-        acted = [self._brings_loss(before, self.command, advance) for advance in _RNG_ADVANCES]
-        waited = [self._brings_loss(before, self.idle, advance) for advance in (0, *_RNG_ADVANCES)]
-        always = all(acted)
-        if not any(waited):
+        acted = [self._loss_in_branch(before, self.command, advance) for advance in _RNG_ADVANCES]
+        waited = [self._loss_in_branch(before, self.idle, advance) for advance in (0, *_RNG_ADVANCES)]
+        always = None not in acted
+        came = [sentence for sentence in waited if sentence is not None]
+        if self.loss.kind is LossKind.DEATH and all(sentence and self._is_same(sentence) for sentence in acted):
+            # Waiting may bring another death by chance.
+            came = [sentence for sentence in came if self._is_same(sentence)]
+        if not came:
             # With a creature there and chance in play it is likely a fight.
             return LossCause.CREATURE if self.creature and not always else LossCause.ACTION
-        if all(waited):
+        if len(came) == len(waited):
             return self._cause_without_action()
-        if always and sum(waited) <= len(waited) // 2:
+        if always and len(came) <= len(waited) // 2:
             return LossCause.ACTION
         # By chance, and not by the action.
         return LossCause.CREATURE if self.creature else None
@@ -183,17 +187,24 @@ class CauseFinder:
             return LossCause.CREATURE if self.creature else LossCause.PLACE
         return LossCause.CLOCK if walks or comes_elsewhere else None
 
-    def _brings_loss(self, start: KeptState, command: str, rng_advance: int = 0) -> bool:
-        """Return whether a command brings the loss; of an idle one, as many are played as the action took moves."""
+    def _is_same(self, sentence: str) -> bool:
+        """Return whether a loss in a branch is told in the same words."""
+        return bool(common_end(sentence, self.loss.sentence))
+
+    def _loss_in_branch(self, start: KeptState, command: str, rng_advance: int = 0) -> str | None:
+        """Return the sentence of the loss that a command brings, or None if it brings none.
+
+        An idle command is played for as many moves as the action took.
+        """
         was = self._load(start, rng_advance)
         for _ in range(self._moves_taken() if command == self.idle else 1):
             now = self._play(command)
             if self._is_loss(was, now):
-                return True
+                return now.sentence
             if now.over:
-                return False
+                return None
             was = now
-        return False
+        return None
 
     def _sentence_without_answer(self) -> str:
         """Return the sentence without the answer to the command, which another command is not answered with."""
@@ -207,7 +218,7 @@ class CauseFinder:
 
     def _is_harmless_elsewhere(self) -> bool | None:
         start = self.trail.elsewhere
-        return None if start is None else not self._brings_loss(start, self.command)
+        return None if start is None else self._loss_in_branch(start, self.command) is None
 
     def _comes_elsewhere(self) -> bool | None:
         """Return whether the loss comes at the same time if the player waits elsewhere; None if something else does."""
@@ -248,7 +259,7 @@ class CauseFinder:
             if self._is_loss(was, now):
                 in_time = now.moves is None or until is None or now.moves >= until - _SLACK
                 late = turn >= turns - _SLACK if until is None else True
-                same = self.loss.kind is not LossKind.DEATH or bool(common_end(now.sentence, self.loss.sentence))
+                same = self.loss.kind is not LossKind.DEATH or self._is_same(now.sentence)
                 return True if in_time and late and same else None
             if now.over:
                 return None

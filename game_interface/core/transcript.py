@@ -88,6 +88,9 @@ def last_words(text: str) -> str:
         if found := ending.search(story):
             story = story[: story.rfind("\n", 0, found.start()) + 1]
     paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", _REMARK.sub("", story)) if each.strip()]
+    while len(paragraphs) > 1 and paragraphs[-1].rstrip("\"'”’> ").endswith("?"):
+        # The story asks what to do after a death.
+        paragraphs.pop()
     kept = paragraphs[-1:]
     if kept and len(kept[0].split()) < _FEW_WORDS:
         kept = paragraphs[-2:]

@@ -142,6 +142,8 @@ def test_no_loss_where_nothing_was_lost(zork):
         ),
         ("You lose the game, and the ring.\n[Your score has gone down.]", "You lose the game, and the ring."),
         (f"{'Much is said. ' * 40}You fall.", f"{'Much is said. ' * 20}You fall."),
+        ("You fall into a pit.\n\nOh dear, you are dead. Shall I help you?", "You fall into a pit."),
+        ("Who goes there?", "Who goes there?"),
         ("", ""),
     ],
 )
