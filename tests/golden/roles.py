@@ -11,6 +11,7 @@ from zorkgpt.world.directions import DIRECTIONS
 
 _FENCED = r"\n+(`{3,})\n(.*?)\n\1(?:\n|$)"
 _REFUSED = {"climb tree": "A smooth trunk won't be climbed.", "eat bread": "Bread is better kept than eaten."}
+_KINDS = {"DANGER": "danger", "DISCOVERY": "insight", "FAILURE": "rule", "NOTE": "insight", "SUCCESS": "procedure"}
 _UNJUDGED = "open chest"
 """The critic's server fails over it, three times, so that it is played unjudged."""
 
@@ -121,7 +122,8 @@ def _of_a_thing(thing: str, action: str, prompt: str) -> str:
 
 def _note(category: str, title: str, text: str, *, persistence: str = "permanent", **more: str) -> dict[str, Any]:
     said = {"category": category, "memory_title": title, "memory_text": text, "persistence": persistence}
-    return {"should_remember": True} | said | more
+    kind = "location" if persistence == "ephemeral" else _KINDS[category]
+    return {"should_remember": True, "kind": kind} | said | more
 
 
 def _known(prompt: str, title: str) -> list[str]:

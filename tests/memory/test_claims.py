@@ -76,7 +76,7 @@ def test_the_header_tells_what_a_memory_is_about():
         when=(Claim(Relation.CLOSED, 12, "trap door"),),
     )
     header = render_entry(made).raw.splitlines()[0]
-    assert header.endswith("action: move rug → changed, claims: 44 here, when: trap door #12 closed)*")
+    assert header.endswith("action: move rug → changed, claims: sword #44 here, when: trap door #12 closed)*")
 
 
 def test_a_part_of_the_header_that_says_something_else_is_kept_as_it_stands():

@@ -92,9 +92,9 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
         run.play_episode()
         run.play_episode()
         turns = [event for n in (1, 2) for event in read_episode(tmp_path, n) if isinstance(event, TurnRecord)]
-        shown = [turn for turn in turns if "] Initial contents: " in turn.memory_shown]
+        shown = [turn for turn in turns if "] Starts here: " in turn.memory_shown]
         place = shown[0].before.location_id
-        [told] = run.simple_memory.explain("Initial contents", place)
+        [told] = run.simple_memory.explain("Starts here", place)
     expected = []
     for episode in (1, 2):
         its = [turn.turn for turn in shown if (turn.episode, turn.before.location_id) == (episode, place)]
@@ -118,8 +118,8 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
         run.play_episode()
         memory = run.simple_memory
         place = min(memory.memory_cache)
-        before = memory.explain("Initial contents", place)
-    bad = "[" * 100_000 + "] Initial contents:\n"
+        before = memory.explain("Starts here", place)
+    bad = "[" * 100_000 + "] Starts here:\n"
     with (tmp_path / "runs/1/episode_log.jsonl").open("a") as file:
         file.write(bad)
     database = sidecar(tmp_path / "Memories.md")
@@ -133,7 +133,7 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
     )
     database.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES ('', '1', %s)", [(bad,)])
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
-        assert manager.explain("Initial contents", place) == before
+        assert manager.explain("Starts here", place) == before
     then = AsOf.of(tmp_path / "Memories.md")
     then.refresh()
     assert place in then.all_memories(1, 8)

@@ -17,11 +17,12 @@ from zorkgpt.memory.models import MemoryEvent, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.settings import checked_window
 from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
+from zorkgpt.memory.things import is_ledger_entry
 
 
 def kept(manager, location_id=5):
     both = (*manager.memory_cache.get(location_id, ()), *manager.ephemeral_cache.get(location_id, ()))
-    return [(one.title, one.persistence, one.status) for one in both]
+    return [(one.title, one.persistence, one.status) for one in both if not is_ledger_entry(one)]
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_what_fails_and_where_plain_ways_lead_is_on_the_map_and_no_memory(tmp_pa
         run.process_turn()
         assert run.services.map.graph.exits(source) == {"north": destination}
         assert "push east" in run.services.map.graph.in_vain[destination]
-        assert [one.title for one in run.simple_memory.memory_cache[source]] == ["Initial contents"]
+        assert [one.title for one in run.simple_memory.memory_cache[source]] == ["Starts here"]
         assert run.simple_memory.get_location_memory(destination) == ""
 
 
@@ -69,8 +69,8 @@ def test_the_first_look_is_kept_at_the_place_that_a_way_leads_to(tmp_path):
         for _ in range(4):
             step = run.process_turn().transition
         there = run.simple_memory.memory_cache[step.after.location.num]
-        assert [(memory.title, memory.persistence) for memory in there] == [("Initial contents", "core")]
-        assert there[0].text == "Black berries, small window (closed)."
+        assert [(memory.title, memory.persistence) for memory in there] == [("Starts here", "core")]
+        assert there[0].text == "Small window (closed), black berries."
 
 
 def test_what_was_dropped_is_forgotten_by_the_next_episode(tmp_path):
@@ -79,9 +79,9 @@ def test_what_was_dropped_is_forgotten_by_the_next_episode(tmp_path):
         for _ in range(2):
             run.process_turn()
         place = run.game_state.current_room_id
-        assert "drop penny: leaves the" in run.simple_memory.get_location_memory(place)
+        assert "Left here: Copper penny. [session]" in run.simple_memory.get_location_memory(place)
         run.reset_episode()
-        assert "drop penny: leaves the" not in run.simple_memory.get_location_memory(place)
+        assert "Left here" not in run.simple_memory.get_location_memory(place)
         assert "On the milestone: copper penny. [spawn]" in run.simple_memory.get_location_memory(place)
 
 

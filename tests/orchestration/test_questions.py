@@ -38,7 +38,7 @@ def test_what_is_typed_into_a_question_is_no_failure_no_way_and_no_memory(tmp_pa
     assert not any(graph.in_vain.values())
     assert not any(tried for room in state.failed_actions.values() for tried in room.values())
     learned = {event.title for record in records for event in record.memory_events if record.transition.is_answer}
-    assert learned == {"Initial contents"}  # of the room that comes to be seen after the answer
+    assert learned == {"Starts here"}  # of the room that comes to be seen after the answer
 
 
 @pytest.mark.parametrize("way_out", ["q", "escape"])

@@ -47,7 +47,7 @@ def test_a_walkthrough_wins_and_every_memory_stands_where_it_belongs(tmp_path):
         end = run.play_episode()
         kept = remembered(run)
     assert (end.reason, end.score, end.max_score, end.turns) == ("victory", MAX_SCORE, MAX_SCORE, len(WALKTHROUGH))
-    contents = ("Initial contents", "core")
+    contents = ("Starts here", "core")
     assert kept == {
         JETTY: [contents],
         COTTAGE: [
@@ -89,8 +89,8 @@ def test_what_was_dropped_is_forgotten_and_what_killed_is_not(tmp_path):
         dropped = [memory.title for memory in run.simple_memory.ephemeral_cache[COTTAGE]]
         run.reset_episode()
         assert (end.reason, end.deaths) == ("death", 1)
-        assert dropped == ["drop key: leaves the brass key here"]
-        assert "drop key" not in run.simple_memory.get_location_memory(COTTAGE)
+        assert dropped == ["Left here"]
+        assert "Left here" not in run.simple_memory.get_location_memory(COTTAGE)
         assert "down: kills you" in run.simple_memory.get_location_memory(CLIFF)
 
 

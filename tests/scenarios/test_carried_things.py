@@ -115,8 +115,9 @@ def test_a_thing_has_a_memory_of_where_it_begins_and_one_of_where_it_was_left(tm
         assert game.simple_memory.get_status()["metrics"]["persistence_corrected"] == 1
         assert "left" not in (tmp_path / "Memories.md").read_text()
         game.reset_episode()
-        assert game.simple_memory.get_location_memory(KITCHEN) == ""
+        assert "sword" not in game.simple_memory.get_location_memory(KITCHEN)
         assert game.simple_memory.get_location_memory(HALL) == (
+            "[DISCOVERY] Starts here: Front door (closed), short sword, sea chest (closed). [spawn]\n"
             "[DISCOVERY] Sword above the fireplace: A short sword hangs above the fireplace. [spawn]"
         )
 
@@ -134,7 +135,7 @@ def test_the_audit_at_the_start_clears_what_an_older_memory_got_wrong(tmp_path):
         assert kept(game, KITCHEN) == [("Sword", "core", "SUPERSEDED")]
         assert kept(game, HALL) == [("Sword", "core", "ACTIVE")]
         assert game.simple_memory.get_status()["metrics"]["audit"] == {
-            "confirmed": 1,
+            "confirmed": 2,
             "contradicted": 1,
             "not checkable": 0,
         }

@@ -30,7 +30,7 @@ def test_a_procedure_is_learned_from_the_turns_before_and_kept_where_it_began(tm
         assert kept(game, GARDEN) == [("Way into the house", "permanent", "ACTIVE")]
         game.reset_episode()
         shown = game.simple_memory.get_location_memory(GARDEN)
-    assert shown == "[SUCCESS] Way into the house: Examine the window, then open it, then go south."
+    assert shown.splitlines()[1:] == ["[SUCCESS] Way into the house: Examine the window, then open it, then go south."]
     (question,) = [one for one, answer in model.said if answer == WAY_IN]
     assert '"turn": 6' in question.history
     assert '"place": "Back Garden"' in question.history
@@ -136,6 +136,7 @@ def after_the_gift(tmp_path):
 def test_what_is_still_open_is_shown_apart(after_the_gift):
     game, arch = after_the_gift
     assert game.simple_memory.get_location_memory(arch) == (
+        "[DISCOVERY] Starts here: Troll. [spawn]\n"
         "[NOTE] The arch is safe: The troll only sits there.\n\n"
         "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):\n"
         "  [NOTE] Troll takes gifts: It took the bread gratefully; what follows is open."
@@ -158,4 +159,8 @@ def test_a_late_death_replaces_what_was_open_and_disproves_what_was_thought(afte
     assert f'[Invalidated at T{turn}: "The troll killed the player here"]' in text
     assert f'[Superseded at T{turn} by "A gift to the troll kills later"]' in text
     game.reset_episode()
-    assert game.simple_memory.get_location_memory(arch).startswith("[DANGER] A gift to the troll kills later")
+    assert (
+        game.simple_memory.get_location_memory(arch)
+        .splitlines()[1]
+        .startswith("[DANGER] A gift to the troll kills later")
+    )

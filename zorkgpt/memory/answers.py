@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema, model_validator
 
 from zorkgpt.memory.claims import Claim
-from zorkgpt.memory.models import Category, MemoryStatus, Persistence
+from zorkgpt.memory.models import Category, MemoryKind, MemoryStatus, Persistence
 
 _CONTENT = ("category", "memory_title", "memory_text", "persistence")
 
@@ -26,11 +26,17 @@ def _inline(kind: type[StrEnum]) -> WithJsonSchema:
     return WithJsonSchema({"enum": [each.value for each in kind], "type": "string"})
 
 
+def _known_kind(given: Any) -> Any:
+    return given if given in {kind.value for kind in MemoryKind} else None
+
+
 CategorySaid = Annotated[Category, _inline(Category)]
 PersistenceSaid = Annotated[Persistence, _inline(Persistence)]
 CategoryWanted = Annotated[Category | None, _inline(Category)]
 PersistenceWanted = Annotated[Persistence | None, _inline(Persistence)]
 """Required of what is remembered: a model that a grammar holds to the form can't leave them out."""
+KindSaid = Annotated[MemoryKind | None, BeforeValidator(_known_kind), _inline(MemoryKind)]
+"""A kind that there is not counts as none said."""
 StatusSaid = Annotated[MemoryStatus, _inline(MemoryStatus)]
 NewStatusSaid = Annotated[MemoryStatus, WithJsonSchema({"enum": ["ACTIVE", "TENTATIVE"], "type": "string"})]
 """Without the status of what was replaced, which no new fact has."""
@@ -74,6 +80,7 @@ class FurtherFact(BaseModel):
     memory_title: str = Field(min_length=1)
     memory_text: str = Field(min_length=1)
     persistence: PersistenceSaid
+    kind: KindSaid = None
     status: NewStatusSaid = MemoryStatus.ACTIVE
     action: ActionSaid = None
     claims: Claims = ()
@@ -89,6 +96,7 @@ class MemorySynthesisResponse(BaseModel):
     memory_title: str | None = None
     memory_text: str | None = None
     persistence: PersistenceSaid | None = None
+    kind: KindSaid = None
     status: StatusSaid = MemoryStatus.ACTIVE
     action: ActionSaid = None
     claims: Claims = ()

@@ -13,6 +13,7 @@ from zorkgpt.memory.models import Memory, MemoryStatus, ZMachineContext, outcome
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.tables import JudgmentTable
 from zorkgpt.memory.synthesis import LONG_RESPONSE, SynthesisRequest
+from zorkgpt.memory.things import is_ledger_entry
 
 if TYPE_CHECKING:
     from zorkgpt.memory.answers import MemorySynthesisResponse
@@ -152,9 +153,11 @@ def turn_key(turn: SynthesisRequest, judge: str) -> str:
 
 
 def fingerprints(memories: Iterable[Memory]) -> frozenset[str]:
-    """Return a hash for each memory of what a model sees of it."""
+    """Return a hash for each memory of what a model sees of it. The ledger of things is part of the turn instead."""
     return frozenset(
-        _hash([*(getattr(memory, name) for name in _SHOWN_OF_A_MEMORY), *map(str, memory.when)]) for memory in memories
+        _hash([*(getattr(memory, name) for name in _SHOWN_OF_A_MEMORY), *map(str, memory.when)])
+        for memory in memories
+        if not is_ledger_entry(memory)
     )
 
 

@@ -52,6 +52,9 @@ _OPPOSITES = dict(STATES.values()) | {
 OPPOSITE = _OPPOSITES | {there: here for here, there in _OPPOSITES.items()}
 _WORD = re.compile(r"[^\W_]+")
 _MOST_CONDITIONS = 2
+ABOUT_THINGS = frozenset((*_HELD_BY, *_OF_A_THING))
+"""The relations that the ledger of things decides."""
+_STATES = frozenset(chain.from_iterable(STATES.values()))
 
 _THING = re.compile(rf"(?P<name>.*) #(?P<number>-?\d{{1,18}}) (?P<relation>{'|'.join(_OF_A_THING)})")
 _HELD = re.compile(r"(?P<name>.*) #(?P<number>-?\d{1,18}) (?P<relation>in|on) (?P<holder>.*) #(?P<other>-?\d{1,18})")

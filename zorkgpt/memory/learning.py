@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.asking import ALL, AnsweredQuestion, Judgments, Trigger, confirmed_memory, should_ask, turn_key
-from zorkgpt.memory.claims import Claim, Relation, State, separating
+from zorkgpt.memory.claims import ABOUT_THINGS, Claim, Relation, State, separating
 from zorkgpt.memory.conditions import conditions, is_opposed
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode import EpisodeState
@@ -17,6 +17,7 @@ from zorkgpt.memory.losses import Loss, LossCause, loss_in
 from zorkgpt.memory.models import (
     Category,
     Memory,
+    MemoryKind,
     MemoryStatus,
     Persistence,
     PlaceKey,
@@ -25,13 +26,15 @@ from zorkgpt.memory.models import (
     episode_key,
     outcome_of,
 )
-from zorkgpt.memory.object_locations import HandledThings
+from zorkgpt.memory.objects import ObjectMove
+from zorkgpt.memory.places import is_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
+from zorkgpt.memory.things import LEFT_HERE, STARTS_HERE, ThingsLedger, is_ledger_entry, ledger_entry
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.text import with_article
@@ -68,6 +71,8 @@ class LearningCounts:
     core_validation_downgrade: int = 0
     persistence_corrected: int = 0
     """Called lasting, and claiming what is so in this episode only."""
+    refused_by_ledger: int = 0
+    """Memories of where something is that the game state contradicts, or that it already has."""
     forbidden_by_ground_truth: int = 0
     """Memories that were to be marked as wrong, and that the object tree bears out."""
     contradictions_settled: int = 0
@@ -118,7 +123,7 @@ class Learner:
         self._history_window = history_window
         self._judgments = judgments
         self._triggers = triggers
-        self._handled = HandledThings()
+        self._ledger = ThingsLedger()
         self._last_action = (-1, "")
         """Turn and action: what led to an arrival of the same turn."""
         self._last_asked_turn = -1
@@ -144,8 +149,8 @@ class Learner:
             if self.synthesizer is not None:
                 request = self._question(replace(request, facts=facts) if facts else request)
                 self._learn_from(request, self.synthesizer)
-                if not arrival and (request.context.moved or request.context.changed):
-                    self._drop_what_is_no_longer_so(request.context.turn)
+            if not arrival and (request.context.moved or request.context.changed):
+                self._drop_what_is_no_longer_so(request.context.turn)
         except LLMError as error:
             self.counts.synthesis_failures += 1
             extra = {"location_id": location_id, "error": str(error)}
@@ -170,7 +175,7 @@ class Learner:
 
     def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return the observed state that contradicts a memory's claims; "" if none is known."""
-        return self._handled.contradicting_state(location_id, memory.claims) if memory.claims else ""
+        return self._ledger.contradicting_state(location_id, memory.claims) if memory.claims else ""
 
     def forget(self) -> None:
         """Forget every text that is known from before."""
@@ -179,7 +184,7 @@ class Learner:
     def reset(self) -> None:
         """Begin a new episode."""
         self.counts = LearningCounts()
-        self._handled.clear()
+        self._ledger.reset()
         self._last_action = (-1, "")
         self._last_asked_turn = -1
         self._visits.reset()
@@ -188,10 +193,7 @@ class Learner:
         """Return all that an interrupted episode needs to be learned from as if nothing had happened."""
         return {
             "visits": self._visits.snapshot(),
-            "handled": self._handled.to_list(),
-            "strayed": self._handled.strayed(),
-            "at_hand": self._handled.at_hand(),
-            "in_sight": self._handled.in_sight,
+            "ledger": self._ledger.snapshot(),
             "counts": self.counts.snapshot(),
             "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
@@ -200,8 +202,7 @@ class Learner:
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
         self._visits.restore(saved["visits"])
-        strayed = [(number, origin) for number, origin in saved["strayed"]]
-        self._handled.restore(saved["handled"], saved["at_hand"], saved["in_sight"], strayed)
+        self._ledger.restore(saved["ledger"])
         self.counts = LearningCounts(**saved["counts"])
         turn, action = saved["last_action"]
         self._last_action = int(turn), str(action)
@@ -222,7 +223,6 @@ class Learner:
         """Count the visit, complete the ground truth, and try what was advised; return the turn as a bare question."""
         with self._writer.store.guard:
             context = self._completed(location_id, given, arrival=arrival)
-            self._handled.see(context.things, context.location_after if context.all_in_sight else None)
             self._visits.enter(location_id, self._state.episode)
             if not arrival:
                 self._visits.processed(location_id, context.turn)
@@ -236,7 +236,42 @@ class Learner:
             with self._writer.store.guard:
                 dangers = self._writer.dangers(location_id)
                 self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
+        self._keep_ledger(location_id, name, context)
         return SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
+
+    def _keep_ledger(self, location_id: PlaceKey, name: str, turn: ZMachineContext) -> None:
+        """Take the turn into the ledger of things, and renew the entries of the places that it concerns."""
+        place = location_id
+        if turn.location_changed and turn.location_after is not None:
+            place, name = turn.location_after, turn.destination_name or name
+        self._ledger.record(turn, place)
+        known = ledger_entry(self._writer.current(place), STARTS_HERE)
+        claims = self._ledger.start_claims(known.claims if known else ())
+        if claims:
+            entry = self._entry(STARTS_HERE, claims, Persistence.CORE, turn)
+            self._writer.keep_entry(place, name, entry, known, is_sighting=self._ledger.is_first_look)
+        left = self._ledger.left()
+        for other in dict.fromkeys((*left, *filter(is_place, self._writer.ephemeral))):
+            known, claims = ledger_entry(self._writer.ephemeral.get(other, ()), LEFT_HERE), left.get(other, ())
+            if claims:
+                entry = self._entry(LEFT_HERE, claims, Persistence.EPHEMERAL, turn)
+                self._writer.keep_entry(other, self._writer.name_of(other), entry, known)
+            elif known is not None:
+                self._writer.remove_ephemeral(other, known, "nothing is left here any more")
+
+    def _entry(self, title: str, claims: tuple[Claim, ...], persistence: Persistence, turn: ZMachineContext) -> Memory:
+        category = Category.DISCOVERY if persistence is Persistence.CORE else Category.NOTE
+        return Memory(
+            category,
+            title,
+            self._state.episode,
+            str(turn.turn),
+            0,
+            self._ledger.described(claims),
+            persistence,
+            claims=claims,
+            kind=MemoryKind.LOCATION,
+        )
 
     def _completed(
         self, location_id: PlaceKey, given: ZMachineContext | Mapping[str, object] | None, *, arrival: bool
@@ -271,12 +306,8 @@ class Learner:
             history=history,
             visits=self._visits_of(turn.location_id),
             first_stay=self._visits.stays(turn.location_id) == 1,
-            handled=self._handled.numbers(),
-            moved=self._handled.moved(),
             unconfirmed=self._unconfirmed_elsewhere(turn),
         )
-        if not turn.arrival:
-            self._handled.note(turn.context)
         told = ((memory.title, self.contradicting_state(turn.location_id, memory)) for memory in memories)
         return replace(request, now={title: now for title, now in told if now})
 
@@ -403,6 +434,11 @@ class Learner:
         doubts = []
         for fact in answer.facts():
             new = self._memory(request, fact, request.location_id)
+            if (moved := _moved_thing_named_in(new, request)) is not None:
+                doubts.append(
+                    f"The restart puts {with_article(moved.name)} back where it was. Is “{new.title}” true in every "
+                    "episode? Say which kind it is: a rule or solution stays, a location is kept by the game's ledger."
+                )
             for title in fact.supersedes_memory_titles:
                 old = resolve_title(title, request.memories)
                 if old is None or old.is_settled_by_person:
@@ -422,7 +458,14 @@ class Learner:
         """Keep a fact as far as the ground truth allows it. False: it could not be written."""
         location_id, name = self._place(request, fact)
         known = request.memories if location_id == request.location_id else self._writer.current(location_id)
-        memory = self._checked(request, self._memory(request, fact, location_id), location_id)
+        memory = self._memory(request, fact, location_id)
+        if is_location(memory):
+            refusal = self._location_refusal(location_id, memory)
+            if refusal:
+                self.counts.refused_by_ledger += 1
+                self._writer.ignore(location_id, memory, refusal)
+                return True
+        memory = self._checked(request, memory, location_id)
         if self._writer.is_forbidden(location_id, name, memory):
             return True
         replaced = [old.title for old in self._existing(location_id, known, fact.supersedes_memory_titles)]
@@ -471,18 +514,18 @@ class Learner:
         return titles
 
     def _is_or_was_so(self, request: SynthesisRequest, location_id: SubjectKey, claim: Claim, *, lasting: bool) -> bool:
-        if lasting and self._handled.was_so_before(location_id, claim):
+        if lasting and self._ledger.was_so_before(location_id, claim):
             return True
         now = {told.short for thing in request.context.things for told in thing.claims()}
-        return claim.short in now and claim.number not in self._handled
+        return claim.short in now and not self._ledger.is_handled(claim.number)
 
     def _drop_what_is_no_longer_so(self, turn: int) -> None:
         """Mark memories of this episode as wrong that claim of a thing what the object tree denies by now."""
         for location_id, kept in list(self._writer.ephemeral.items()):
-            for memory in [one for one in kept if is_current(one)]:
-                denied = next((one for one in memory.claims if self._handled.denies(location_id, one)), None)
+            for memory in [one for one in kept if is_current(one) and not is_ledger_entry(one)]:
+                denied = next((one for one in memory.claims if self._ledger.denies(location_id, one)), None)
                 if denied is not None:
-                    thing = with_article(self._handled.name_of(denied.number))
+                    thing = with_article(self._ledger.name_of(denied.number))
                     reason = f"contradicted by the game state ({thing})"
                     self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
 
@@ -522,19 +565,20 @@ class Learner:
             outcome=outcome,
             claims=_known_claims(fact.claims, turn),
             when=when,
+            kind=fact.kind,
         )
 
     def _checked(self, request: SynthesisRequest, memory: Memory, location_id: PlaceKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""
         turn = request.context
+        is_about_more = memory.kind not in (None, MemoryKind.LOCATION)
+        if is_about_more or (turn.score_delta > 0 and not request.arrival):
+            # A rule, a solution or a danger stays as it was classified. Where things are now is no part of it.
+            memory = replace(memory, claims=self._right_claims(location_id, memory))
         if not memory.persistence.outlives_episode:
             return memory
-        passing = self._handled.of_this_episode(location_id, memory.claims)
-        if passing is not None and turn.score_delta > 0 and not request.arrival:
-            # How it was scored lasts, where the thing is now does not.
-            lasting = (one for one in memory.claims if self._handled.of_this_episode(location_id, [one]) is None)
-            memory = replace(memory, claims=tuple(lasting))
-        elif passing is not None:
+        passing = self._ledger.of_this_episode(location_id, memory.claims)
+        if passing is not None:
             self.counts.persistence_corrected += 1
             self._log.warning(
                 "%s about what is so in this episode only kept for the episode",
@@ -552,6 +596,35 @@ class Learner:
             )
             return replace(memory, persistence=Persistence.PERMANENT)
         return memory
+
+    def _location_refusal(self, location_id: PlaceKey, memory: Memory) -> str:
+        """Return why a memory of where something is, or of its state, is not kept; "" if it is.
+
+        The ledger of things has all of this already, so that only what can be checked is kept.
+        """
+        if not memory.claims:
+            return "the ledger of things keeps where things are"
+        wrong = self._wrong_claim(location_id, memory)
+        return f"contradicted by the game state: {wrong}" if wrong else ""
+
+    def _wrong_claim(self, location_id: PlaceKey, memory: Memory) -> str:
+        """Return in words what the game state says instead of the first wrong claim; "" if none is wrong."""
+        return next(filter(None, (self._correction(location_id, memory, claim) for claim in memory.claims)), "")
+
+    def _correction(self, location_id: PlaceKey, memory: Memory, claim: Claim) -> str:
+        if memory.persistence.outlives_episode and self._ledger.was_so_before(location_id, claim):
+            return ""
+        return self._ledger.refutes(location_id, claim)
+
+    def _right_claims(self, location_id: PlaceKey, memory: Memory) -> tuple[Claim, ...]:
+        """Return the claims that hold for as long as the memory."""
+        lasting = memory.persistence.outlives_episode
+        return tuple(
+            claim
+            for claim in memory.claims
+            if not self._correction(location_id, memory, claim)
+            and not (lasting and self._ledger.of_this_episode(location_id, [claim]))
+        )
 
     def _against_what_is_believed(
         self, request: SynthesisRequest, location_id: PlaceKey, memory: Memory, replaced: Sequence[str]
@@ -585,9 +658,12 @@ class Learner:
         return replace(memory, when=conditions(writer, location_id, memory, separated, now=turn.state)), settle
 
     def _existing(self, location_id: PlaceKey, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:
+        """Return the memories with these titles. The ledger's entries are left to the ledger."""
         found: list[Memory] = []
         for title in sorted(titles):
             memory = resolve_title(title, memories)
+            if memory is not None and is_ledger_entry(memory):
+                continue
             if memory is None:
                 self.counts.unknown_titles += 1
                 self._log.warning("no memory of this title", extra={"location_id": location_id, "title": title})
@@ -610,6 +686,25 @@ def _loss_told(request: SynthesisRequest, fact: "Fact", action: str) -> Loss | N
         return None
     by_action = loss.cause in (LossCause.ACTION, None)
     return loss if folded(action) == folded(request.action) or not (by_action or action) else None
+
+
+def _moved_thing_named_in(memory: Memory, request: SynthesisRequest) -> ObjectMove | None:
+    """Return a thing that this turn's action has moved, if a lasting memory without kind and claims names it."""
+    if memory.kind is not None or memory.claims or not memory.persistence.outlives_episode:
+        return None
+    words = set(folded(f"{memory.title} {memory.text}").replace(".", " ").replace(",", " ").split())
+    moved = (move for move in request.context.moved if not move.by_itself and not request.arrival)
+    return next((move for move in moved if move.name and folded(move.name).split()[-1] in words), None)
+
+
+def is_location(memory: Memory) -> bool:
+    """Return whether a memory says no more than where something is or in which state.
+
+    Without a kind, what isn't about an action and has claims says that.
+    """
+    if memory.kind is not None:
+        return memory.kind is MemoryKind.LOCATION
+    return bool(memory.claims) and not memory.action and all(claim.relation in ABOUT_THINGS for claim in memory.claims)
 
 
 def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim, ...]:

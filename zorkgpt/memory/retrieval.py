@@ -15,6 +15,7 @@ from zorkgpt.memory.models import Category, Memory, MemoryStatus, SubjectKey, ep
 from zorkgpt.memory.places import render_place
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
+from zorkgpt.memory.things import STARTS_HERE, is_ledger_entry
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.prompts.render import cut, fence, one_line
 from zorkgpt.text import quoted, visible
@@ -193,6 +194,7 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
     last = TurnSpan.parse(memory.turns).last_number
     return (
+        not is_ledger_entry(memory),
         not memory.pinned,
         not is_danger(memory),
         not _scores(memory),
@@ -217,7 +219,7 @@ def _chosen(ranked: list[Memory], budget: Budget, now: Callable[[Memory], str]) 
     allowed = []
     for memory in ranked:
         # What is known to score is worth its line, however much else has worked here.
-        is_free = memory.pinned or _scores(memory)
+        is_free = memory.pinned or is_ledger_entry(memory) or _scores(memory)
         if is_free or left.get(memory.category, 1) > 0:
             allowed.append(memory)
             if memory.category in left and not is_free:
@@ -246,7 +248,9 @@ def _fitting(allowed: list[Memory], of: int, tokens: int, write: Callable[[Memor
 
 def _text(chosen: list[Memory], hidden: int, write: Callable[[Memory], str]) -> str:
     active = [memory for memory in chosen if memory.status != _TENTATIVE]
-    active.sort(key=lambda memory: (not memory.pinned, not memory.persistence.outlives_episode))
+    active.sort(
+        key=lambda memory: (memory.title != STARTS_HERE, not memory.pinned, not memory.persistence.outlives_episode)
+    )
     tentative = [memory for memory in chosen if memory.status == _TENTATIVE]
     tentative.sort(key=lambda memory: not memory.persistence.outlives_episode)
     lines = [write(memory) for memory in active]

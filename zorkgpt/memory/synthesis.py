@@ -72,10 +72,6 @@ class SynthesisRequest:
     """Why this turn is asked about."""
     arrival: bool = False
     """The response holds the first look at the location in this episode; the action was taken elsewhere."""
-    handled: frozenset[int] = frozenset()
-    """Object numbers of what the player had moved or changed in this episode before this turn."""
-    moved: frozenset[int] = frozenset()
-    """Those of them that it had moved, and not only opened or lit."""
     visits: tuple[int, int] | None = None
     """How often the player has been here, this time included, and in how many episodes; None: not known."""
     first_stay: bool = False

@@ -15,7 +15,7 @@ from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, SubjectKey
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, is_place, place_from_json, place_in_words, place_to_json, render_place
 from zorkgpt.memory.storage.book import Change, ChangeKind, Draft, MemoryBook
 from zorkgpt.memory.storage.escaping import folded, one_line
@@ -234,6 +234,39 @@ class MemoryWriter:
         """Replace this ephemeral memory by another one."""
         with self._changing(lasting=False) as draft:
             draft.replace(location_id, old, new, "edited")
+
+    def keep_entry(
+        self, location_id: PlaceKey, name: str, entry: Memory, known: Memory | None, *, is_sighting: bool = False
+    ) -> None:
+        """Write an entry of the ledger of things. The one that is known is renewed under its id.
+
+        Args:
+            is_sighting: Count one more observation of an entry that is known.
+        """
+        if known is not None and not is_sighting and known.claims == entry.claims:
+            return
+        with self._failures_reported(), self._changing(lasting=entry.persistence.outlives_episode) as draft:
+            self.note_name(location_id, name)
+            memories = draft.book.memories(location_id)
+            if any(one.vetoed and one.title == entry.title for one in memories):
+                return
+            if known is None:
+                draft.add(location_id, name, entry, visits=self._visits.uncounted(location_id))
+                return
+            kept = known_again(memories, known)
+            if kept is None or kept.is_settled_by_person:
+                return
+            if kept.claims != entry.claims or kept.text != entry.text:
+                kept = draft.replace(
+                    location_id, kept, replace(kept, text=entry.text, claims=entry.claims), "edited", "seen in the game"
+                )
+            if is_sighting:
+                draft.see_again(location_id, kept, entry.turns, entry.episode)
+
+    def remove_ephemeral(self, location_id: SubjectKey, memory: Memory, reason: str) -> None:
+        """Remove an ephemeral memory."""
+        with self._changing(lasting=False) as draft:
+            draft.remove(location_id, memory, reason)
 
     def remove(self, location_id: SubjectKey, wanted: MemoryId, reason: str | None = None) -> bool:
         """Remove a memory. False if nothing was changed."""

@@ -1,11 +1,11 @@
 """Make memories from the Z-machine's ground truth about a turn, by rules, without a language model.
 
-Remembered is what opened, unlocked, lit, moved, scored or killed, where things are when an episode begins, and exits
-that led nowhere before. What the parser refuses and exits that don't exist are counted elsewhere, never remembered.
+Remembered is what opened, unlocked, lit, moved, scored or killed, and exits that led nowhere before. Where things are
+is kept by the ledger of things. What the parser refuses and exits that don't exist are counted, never remembered.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
@@ -19,9 +19,6 @@ from zorkgpt.offline.phrases import is_dark, whole_sentences
 from zorkgpt.text import normalized_action, number_of, sentence_case, with_article
 
 _TEXT_LIMIT = 200
-_MAX_THINGS = 10
-"""The most things named in a memory of initial contents."""
-INITIAL_CONTENTS = "Initial contents"
 _DARK_PLACE = "Dark without a light"
 _REMARK = re.compile(r"\[[^\]]*\]")
 """Remarks of the game's library in brackets, which are no part of the story."""
@@ -55,12 +52,6 @@ def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
     if truth.location_changed:
         # Ordinary connections are on the map.
         return _conditional_exit(request) if truth.failed_before else NOTHING
-    if gained := _gained(request):
-        return _memory_of_finding(request, gained)
-    if lost := _lost(request):
-        claims = tuple(claim for thing in lost for claim in thing.claims()[:1])
-        effects, episode = _left(request, lost), Persistence.EPHEMERAL
-        return _fact(request, Category.NOTE, ActionOutcome.WORKS, effects, persistence=episode, claims=claims)
     if effects := _effects(request):
         summary = "works" if _is_expected(effects[0], request.action) else effects[0]
         return _fact(request, Category.SUCCESS, ActionOutcome.WORKS, [summary, *effects[1:]], otherwise=effects[0])
@@ -173,30 +164,6 @@ def _where(claim: Claim) -> str:
     return f"{claim.relation} {with_article(claim.other_name)}" if claim.other_name else "here"
 
 
-def _memory_of_finding(request: SynthesisRequest, gained: Sequence[ObjectMove]) -> MemorySynthesisResponse:
-    """Remember where a thing was that the player had not moved before, unless that is known."""
-    known = {claim.number for one in request.memories if one.persistence.outlives_episode for claim in one.claims}
-    found = [
-        move
-        for move in gained
-        if {move.number, move.origin_number}.isdisjoint(request.moved) and move.number not in known
-    ]
-    if not found:
-        return NOTHING
-    claims = tuple(_lay(request, move) for move in found)
-    places = _listed(list(dict.fromkeys(map(_where, claims))))
-    effects = [*_taken(found), f"found {places}"]
-    return _fact(request, Category.SUCCESS, ActionOutcome.WORKS, effects, claims=claims)
-
-
-def _lay(request: SynthesisRequest, move: ObjectMove) -> Claim:
-    if move.origin_number is None or move.origin_number == request.location_id:
-        return Claim(Relation.HERE, move.number, move.name)
-    holder = next((thing for thing in request.context.things if thing.number == move.origin_number), None)
-    relation = Relation.IN if holder is None or "open" in holder.states else Relation.ON
-    return Claim(relation, move.number, move.name, move.origin_number, move.origin)
-
-
 def _effects(request: SynthesisRequest) -> list[str]:
     """Return what the action itself opened, unlocked, lit or moved, in words; empty if nothing."""
     truth = request.context
@@ -236,48 +203,17 @@ def _is_in_sight(move: ObjectMove, request: SynthesisRequest) -> bool:
 
 
 def _memory_of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
-    """Remember what is at a place when it is first seen in an episode, except what the player has moved."""
+    """Remember that nothing can be seen without a light."""
     if is_dark(request.response):
         return _sight(_DARK_PLACE, "You can't see anything here without a light.", (Claim(Relation.DARK),))
-    # A thing that has just arrived does not belong to the place's initial state.
-    elsewhere = request.handled | {move.number for move in request.context.moved}
-    things = [
-        thing
-        for thing in request.context.things
-        if not thing.carried
-        and thing.number not in elsewhere
-        and thing.holder_number not in request.moved
-        and (not thing.fixed or thing.states or thing.alive)
-    ]
-    things = sorted(things, key=lambda thing: thing.fixed)[:_MAX_THINGS]
-    standing = next((memory for memory in request.memories if memory.title == INITIAL_CONTENTS), None)
-    if standing is not None and {thing.number for thing in things} <= {claim.number for claim in standing.claims}:
-        return _sight(INITIAL_CONTENTS, standing.text, standing.claims)
-    if not things:
-        return NOTHING
-    claims = tuple(claim for thing in things for claim in thing.claims())
-    replaced = (INITIAL_CONTENTS,) if standing is not None else ()
-    return _sight(INITIAL_CONTENTS, _described(things), claims, replaced)
-
-
-def _described(things: Sequence[ThingState]) -> str:
-    """Return lists of the things by where they are."""
-    groups: dict[str, list[str]] = {}
-    alive = {thing.number for thing in things if thing.alive}
-    for thing in things:
-        held = "On" if thing.on_top else "Carried by" if thing.holder_number in alive else "In"
-        where = f"{held} {with_article(thing.holder)}: " if thing.holder_number is not None else ""
-        states = f" ({', '.join(thing.states)})" if thing.states else ""
-        groups.setdefault(where, []).append(f"{thing.name}{states}")
-    groups = dict(sorted(groups.items(), key=lambda group: group[0] != ""))
-    return " ".join(_sentence(f"{where}{', '.join(names)}") for where, names in groups.items())
+    return NOTHING
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def _sight(title: str, text: str, claims: tuple[Claim, ...], replaced: Collection[str] = ()) -> MemorySynthesisResponse:
+def _sight(title: str, text: str, claims: tuple[Claim, ...]) -> MemorySynthesisResponse:
     return MemorySynthesisResponse(
         should_remember=True,
         category=Category.DISCOVERY,
@@ -286,7 +222,6 @@ def _sight(title: str, text: str, claims: tuple[Claim, ...], replaced: Collectio
         persistence=Persistence.CORE,
         action="",
         claims=claims,
-        supersedes_memory_titles=set(replaced),
         reasoning="rule: the first look at a place",
     )
 
@@ -299,7 +234,6 @@ def _fact(
     *,
     title: str = "",
     otherwise: str = "",
-    persistence: Persistence = Persistence.PERMANENT,
     claims: tuple[Claim, ...] = (),
 ) -> MemorySynthesisResponse:
     """Return the memory of an action. One that is known already is repeated as it is.
@@ -314,7 +248,7 @@ def _fact(
         category=category,
         memory_title=known.title if known else title or f"{normalized_action(request.action)}: {effects[0]}",
         memory_text=known.text if known else _text(request, effects[1:]) or _sentence(otherwise or effects[0]),
-        persistence=persistence,
+        persistence=Persistence.PERMANENT,
         action=request.action,
         claims=claims,
         reasoning=f"rule: the action {outcome}",

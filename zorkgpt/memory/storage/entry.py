@@ -133,7 +133,7 @@ def as_read(memory: Memory) -> Memory:
         fields["action"] = fields["action"].replace(arrow, "->")
         fields["outcome"] = fields["outcome"].replace(arrow, "->")
     if memory.claims or memory.when:
-        fields["claims"] = tuple(filter(None, (parse_claim(claim.short) for claim in memory.claims)))
+        fields["claims"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.claims)))
         fields["when"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.when)))
     return Memory(**fields)
 
@@ -150,7 +150,7 @@ def _fields_told(memory: Memory) -> list[str]:
     elif memory.outcome:
         told.append(_OUTCOME + memory.outcome)
     if memory.claims:
-        told.append(_CLAIMS + "; ".join(claim.short for claim in memory.claims))
+        told.append(_CLAIMS + "; ".join(map(str, memory.claims)))
     if memory.when:
         told.append(_WHEN + "; ".join(map(str, memory.when)))
     return told

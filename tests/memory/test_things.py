@@ -1,0 +1,261 @@
+"""The ledger of things: starts, last sightings, and which claims are true by the player's doing only."""
+
+import json
+
+import pytest
+
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
+from zorkgpt.memory.things import ThingsLedger
+
+HALL, ATTIC, YOU, BOX = 5, 6, 1, 9
+
+
+def took(origin=HALL, at=HALL, **more):
+    move = ObjectMove(4, "sword", origin, "", YOU, "you", **more)
+    return ZMachineContext(location_before=at, moved=(move,), inventory_after=("sword",))
+
+
+def put(into=ATTIC, at=ATTIC):
+    move = ObjectMove(4, "sword", YOU, "you", into, "box" if into == BOX else "")
+    return ZMachineContext(location_before=at, moved=(move,), inventory_before=("sword",))
+
+
+def strayed():
+    return ZMachineContext(location_before=ATTIC, moved=(ObjectMove(4, "sword", HALL, "", ATTIC, "", by_itself=True),))
+
+
+def ledger_after(*turns):
+    things = ThingsLedger()
+    for turn in turns:
+        things.record(turn, turn.location_before)
+    return things
+
+
+def again(things):
+    """The same ledger after an interruption."""
+    resumed = ThingsLedger()
+    resumed.restore(json.loads(json.dumps(things.snapshot())))
+    return resumed
+
+
+def opened(value=True, **more):
+    return ZMachineContext(location_before=HALL, changed=(AttributeChange(9, "box", "open", value, **more),))
+
+
+HERE = Claim(Relation.HERE, 4)
+IN_BOX = Claim(Relation.IN, 4, other=BOX)
+
+
+@pytest.mark.parametrize(
+    ("turns", "place", "claim", "passing"),
+    [
+        ((took(), put()), ATTIC, HERE, True),
+        ((took(), put()), HALL, HERE, False),
+        ((took(), put(HALL, HALL)), HALL, HERE, False),
+        ((took(), put(BOX, HALL)), HALL, HERE, False),
+        ((took(), put(BOX, HALL)), HALL, IN_BOX, True),
+        ((took(BOX), put(HALL, HALL)), HALL, HERE, True),
+        ((took(BOX), put(HALL, HALL)), HALL, IN_BOX, False),
+        ((took(),), ATTIC, Claim(Relation.CARRIED, 4), True),
+        ((took(by_itself=True),), ATTIC, HERE, True),
+        ((took(by_itself=True),), HALL, HERE, False),
+        ((strayed(), took(origin=ATTIC, at=ATTIC)), ATTIC, HERE, True),
+        ((strayed(), took(origin=ATTIC, at=ATTIC)), HALL, HERE, False),
+        ((strayed(), took(origin=ATTIC, at=ATTIC), put(HALL, HALL)), HALL, HERE, False),
+        ((opened(),), HALL, Claim(Relation.OPEN, BOX), True),
+        ((opened(),), HALL, Claim(Relation.CLOSED, BOX), False),
+        ((opened(), opened(False)), HALL, Claim(Relation.CLOSED, BOX), False),
+        ((opened(by_itself=True),), HALL, Claim(Relation.OPEN, BOX), False),
+        ((opened(),), HALL, Claim(Relation.HERE, BOX), False),
+        ((), HALL, HERE, False),
+        ((took(), put()), ATTIC, Claim(Relation.LEADS, None, "west", 4), False),
+    ],
+)
+def test_a_claim_is_of_this_episode_where_only_its_doing_made_it_so(turns, place, claim, passing):
+    things = ledger_after(*turns)
+    assert things.of_this_episode(place, [claim]) == (claim if passing else None)
+
+
+def test_what_was_so_before_is_known():
+    things = ledger_after(took(BOX), put(), opened())
+    assert things.was_so_before(HALL, IN_BOX)
+    assert things.was_so_before(HALL, Claim(Relation.CLOSED, BOX))
+    assert not things.was_so_before(HALL, HERE)
+    assert not things.was_so_before(ATTIC, HERE)
+    assert [things.is_handled(number) for number in (4, BOX, 7)] == [True, True, False]
+
+
+def test_it_goes_on_after_an_interruption():
+    cat = ObjectMove(8, "cat", HALL, "", ATTIC, "", by_itself=True)
+    things = ledger_after(took(), ZMachineContext(location_before=HALL, moved=(cat,)))
+    resumed = again(things)
+    for one in (things, resumed):
+        one.record(put(), ATTIC)
+        assert one.of_this_episode(ATTIC, [Claim(Relation.HERE, 8)])
+    assert things.snapshot() == resumed.snapshot()
+    things.reset()
+    assert not things.is_handled(4)
+
+
+def lost(number, name, origin=HALL, **more):
+    return ZMachineContext(location_before=HALL, moved=(ObjectMove(number, name, origin, "", None, "nowhere", **more),))
+
+
+def closed_itself(**more):
+    change = AttributeChange(9, "box", "open", False, by_itself=True)
+    return ZMachineContext(location_before=HALL, changed=(change,), **more)
+
+
+def look(*things, in_full=False, **more):
+    return ZMachineContext(location_before=HALL, things=things, all_in_sight=in_full, **more)
+
+
+CLOSED = Claim(Relation.CLOSED, BOX)
+BOX_HERE, SWORD_CARRIED = ThingState(BOX, "box", states=("open",)), ThingState(4, "sword", carried=True)
+SWORD_HERE, SWORD_IN_BOX = ThingState(4, "sword"), ThingState(4, "sword", BOX, "box")
+TROLL, AXE = ThingState(7, "troll", alive=True), ThingState(8, "axe", 7, "troll")
+WALL = ThingState(11, "wall", fixed=True)
+
+
+@pytest.mark.parametrize(
+    ("turns", "claims", "now"),
+    [
+        ((took(), look(SWORD_CARRIED)), (HERE,), "sword carried"),
+        ((took(BOX), look(SWORD_CARRIED)), (IN_BOX,), "sword carried"),
+        ((took(), put()), (HERE,), "sword moved"),
+        ((took(), put(HALL, HALL)), (HERE,), ""),
+        ((took(), put(BOX, HALL)), (IN_BOX,), ""),
+        ((lost(7, "troll"),), (Claim(Relation.HERE, 7),), "troll gone"),
+        ((opened(),), (CLOSED,), "box open"),
+        ((opened(), opened(False)), (CLOSED,), ""),
+        ((look(BOX_HERE),), (CLOSED,), "box open"),
+        ((look(BOX_HERE),), (CLOSED, Claim(Relation.LOCKED, BOX)), "box open"),
+        ((took(), look(SWORD_CARRIED, BOX_HERE)), (HERE, CLOSED), "sword carried, box open"),
+        ((took(), look(SWORD_CARRIED)), (HERE, CLOSED), "sword carried"),
+        # What was stolen out of sight is missed only where the player looks for it.
+        ((took(), put(HALL, HALL), lost(4, "sword", by_itself=True)), (HERE,), ""),
+        ((took(), put(HALL, HALL), lost(4, "sword", by_itself=True), look(WALL, in_full=True)), (HERE,), "sword gone"),
+        ((look(SWORD_IN_BOX, BOX_HERE), look(BOX_HERE)), (IN_BOX,), ""),
+        ((look(SWORD_CARRIED), look(BOX_HERE)), (HERE,), ""),
+    ],
+)
+def test_the_last_seen_state_contradicts_claims(turns, claims, now):
+    things = ledger_after(*turns)
+    assert [one.contradicting_state(HALL, claims) for one in (things, again(things))] == [now, now]
+
+
+@pytest.mark.parametrize(
+    ("turns", "claim"),
+    [
+        # Not handled and out of sight: it may be anywhere.
+        ((), HERE),
+        ((lost(7, "troll", by_itself=True),), Claim(Relation.HERE, 7)),
+        # What becomes of a thing elsewhere, without the player's doing.
+        ((took(), put(HALL, HALL), lost(4, "sword", HALL, by_itself=True)), HERE),
+        ((opened(), closed_itself()), Claim(Relation.OPEN, BOX)),
+        # A carried sack that is closed hides what is in it.
+        ((took(), put(BOX)), Claim(Relation.CARRIED, 4)),
+        ((took(), put()), Claim(Relation.LEADS, None, "west", 4)),
+        ((took(), put()), Claim(Relation.DARK)),
+    ],
+)
+def test_what_the_player_has_not_seen_contradicts_nothing(turns, claim):
+    assert ledger_after(*turns).contradicting_state(HALL, [claim]) == ""
+
+
+@pytest.mark.parametrize(
+    ("in_sight", "at_hand", "claims", "now"),
+    [
+        (HALL, (WALL,), (Claim(Relation.HERE, 4, "sword"),), "sword gone"),
+        (HALL, (WALL,), (Claim(Relation.HERE, 4),), "gone"),
+        # In words for several things it would not be clear which one is meant.
+        (HALL, (WALL,), (Claim(Relation.HERE, 4), Claim(Relation.HERE, 7)), ""),
+        (HALL, (SWORD_CARRIED,), (HERE,), "sword carried"),
+        (HALL, (BOX_HERE,), (BOX_HERE.claims()[0],), ""),
+        # It may lie in something that is closed.
+        (HALL, (WALL,), (IN_BOX,), ""),
+        (ATTIC, (WALL,), (HERE,), ""),
+        # In the dark, or without an object tree.
+        (None, (WALL,), (HERE,), ""),
+    ],
+)
+def test_what_is_missing_where_everything_is_in_sight_is_gone(in_sight, at_hand, claims, now):
+    things = ThingsLedger()
+    things.record(look(*at_hand, in_full=in_sight is not None), in_sight or HALL)
+    assert [one.contradicting_state(HALL, claims) for one in (things, again(things))] == [now, now]
+
+
+def starts(*turns, known=()):
+    things = ledger_after(*turns)
+    return things.described(things.start_claims(known))
+
+
+@pytest.mark.parametrize(
+    ("turns", "text"),
+    [
+        ((look(SWORD_HERE, BOX_HERE, in_full=True),), "Sword, box (open)."),
+        ((look(TROLL, AXE, in_full=True),), "Troll. Carried by the troll: axe."),
+        ((look(SWORD_CARRIED, WALL, in_full=True),), ""),
+        # What has been moved doesn't start where it is now.
+        ((look(SWORD_HERE, in_full=True, moved=put(HALL, HALL).moved),), ""),
+        ((strayed(), look(SWORD_HERE, in_full=True)), ""),
+        # On a later turn only what something has hidden comes to sight.
+        ((look(BOX_HERE, in_full=True), look(BOX_HERE, SWORD_IN_BOX, in_full=True)), "In the box: sword."),
+        ((look(BOX_HERE, in_full=True), look(BOX_HERE, SWORD_HERE, in_full=True)), ""),
+        ((look(BOX_HERE, in_full=True), look(BOX_HERE, in_full=True)), ""),
+    ],
+)
+def test_what_is_first_seen_unmoved_starts_there(turns, text):
+    assert starts(*turns) == text
+
+
+def test_earlier_episodes_are_taken_over_unless_the_first_look_denies_them():
+    known = (Claim(Relation.HERE, 4, "sword"), Claim(Relation.HERE, 7, "troll"), Claim(Relation.IN, 8, "axe", 9, "box"))
+    assert starts(look(BOX_HERE, SWORD_HERE, in_full=True), known=known) == "Box (open), sword. In the box: axe."
+    # In the dark nothing is missed.
+    assert starts(look(SWORD_CARRIED), known=known) == "Sword, troll. In the box: axe."
+    # Taken before the first look of this episode, it still starts here.
+    assert starts(took(), look(SWORD_CARRIED, in_full=True), known=known[:1]) == "Sword."
+
+
+@pytest.mark.parametrize(
+    ("turns", "left"),
+    [
+        ((took(), put()), {ATTIC: "Sword."}),
+        ((took(), put(BOX, HALL)), {HALL: "In the box: sword."}),
+        ((took(), put(HALL, HALL)), {}),
+        ((took(),), {}),
+        ((took(), put(), strayed()), {ATTIC: "Sword."}),
+        ((took(), put(BOX, ATTIC), strayed()), {ATTIC: "In the box: sword."}),
+        ((took(ATTIC, ATTIC), put(HALL, HALL), look(WALL, in_full=True)), {}),
+    ],
+)
+def test_what_the_player_has_brought_somewhere_is_left_there(turns, left):
+    things = ledger_after(*turns)
+    for one in (things, again(things)):
+        assert {place: one.described(claims) for place, claims in one.left().items()} == left
+
+
+def test_what_lies_in_something_that_is_carried_away_is_left_nowhere():
+    box = ObjectMove(BOX, "box", HALL, "", YOU, "you")
+    things = ledger_after(
+        took(), put(BOX, HALL), ZMachineContext(location_before=HALL, moved=(box,), inventory_after=("box",))
+    )
+    assert things.left() == {}
+
+
+@pytest.mark.parametrize(
+    ("claim", "instead"),
+    [
+        (IN_BOX, "the sword is here"),
+        (HERE, ""),
+        (Claim(Relation.CARRIED, 4), "the sword is here"),
+        (CLOSED, "open"),
+        (Claim(Relation.OPEN, BOX), ""),
+        (Claim(Relation.HERE, 12), "gone"),
+    ],
+)
+def test_what_is_at_hand_refutes_wrong_claims(claim, instead):
+    assert ledger_after(look(SWORD_HERE, BOX_HERE, in_full=True)).refutes(HALL, claim) == instead

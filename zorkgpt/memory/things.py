@@ -1,0 +1,460 @@
+"""The ledger of things: where each one starts, where the player last saw it, and what the player did with it.
+
+The only source for whereabouts and states. It follows what the player has seen: what moves out of sight stays where it
+was last seen until the player looks there again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation, parse_claim
+from zorkgpt.memory.models import Memory, MemoryKind, PlaceKey, SubjectKey, ZMachineContext
+from zorkgpt.memory.objects import ObjectMove, ThingState
+from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.text import sentence_case, with_article
+
+STARTS_HERE = "Starts here"
+LEFT_HERE = "Left here"
+"""The titles of a place's entries."""
+
+_ATTRIBUTE_OF = {
+    relation: (attribute, value)
+    for attribute, pair in STATES.items()
+    for relation, value in zip(pair, (False, True), strict=True)
+}
+"""State → the attribute that shows it, and its value."""
+_FOUND_AT = (Relation.HERE, Relation.IN, Relation.ON)
+_WHEREABOUTS = (*_FOUND_AT, Relation.CARRIED)
+_MAX_NAMED = 20
+"""The most things in one entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThingRecord:
+    """One thing in this episode."""
+
+    name: str
+    where: Claim | None = None
+    """Where it was last seen. None if unknown: it was gone from there."""
+    place: PlaceKey | None = None
+    """The location where that was. None if unknown, or if it is carried."""
+    states: tuple[str, ...] = ()
+    """Its states when it was last seen, as in `ThingState`."""
+    alive: bool = False
+    moved: bool = False
+    """The player has moved it."""
+    start_place: PlaceKey | None = None
+    """The location of its first move."""
+    start_holder: int | None = None
+    """What held it before it was first moved: the location itself, a container or a creature."""
+    began: Mapping[str, bool] = field(default_factory=dict)
+    """The attributes that the player has changed, with the values that they had before."""
+
+    @property
+    def is_carried(self) -> bool:
+        return self.where is not None and self.where.relation is Relation.CARRIED
+
+    @property
+    def holder(self) -> PlaceKey | None:
+        """The object or location that directly holds it. None if unknown, or if it is carried."""
+        if self.where is None:
+            return None
+        return self.place if self.where.relation is Relation.HERE else self.where.other
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Return everything that can be claimed of it as it was last seen."""
+        if self.where is None:
+            return ()
+        states = (Claim(Relation(state), self.where.number, self.name) for state in self.states)
+        return (self.where, *states)
+
+
+class ThingsLedger:
+    """The things of one episode by their object numbers."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin a new episode."""
+        self._records: dict[int, ThingRecord] = {}
+        self._strayed: dict[int, int | None] = {}
+        """Things that moved without the player, seen or not → what held each when the episode began. Never shown."""
+        self._at_hand: frozenset[int] = frozenset()
+        self._in_sight: PlaceKey | None = None
+        """The location of which everything that lies openly is at hand. None if that isn't known of any."""
+        self._here: PlaceKey | None = None
+        self._surveyed: set[PlaceKey] = set()
+        """Locations that the player has seen in full."""
+        self.is_first_look = False
+        """Whether the last turn has shown everything that lies openly at the present place for the first time."""
+        self._new: tuple[Claim, ...] = ()
+        """What the last turn has shown for the first time, where nothing had moved it."""
+
+    def is_handled(self, number: int | None) -> bool:
+        """Return whether the player has moved or changed a thing."""
+        record = self._records.get(number) if number is not None else None
+        return record is not None and (record.moved or bool(record.began))
+
+    # A turn
+
+    def record(self, turn: ZMachineContext, place: PlaceKey) -> None:
+        """Take in what a turn moved and changed, and what the player sees after it.
+
+        Args:
+            place: The location of the player after the turn.
+        """
+        known = frozenset(self._records)
+        here = [thing for thing in turn.things if not thing.left_behind]
+        for move in turn.moved:
+            self._note_move(move, turn)
+        for change in turn.changed:
+            self._note_change(change.number, change.name, change.attribute, change.value, by_itself=change.by_itself)
+        if not turn.things:
+            self._at_hand, self._in_sight, self._here, self._new = frozenset(), None, place, ()
+            return
+        self._here, self._in_sight = place, place if turn.all_in_sight else None
+        self._at_hand = frozenset(thing.number for thing in here)
+        self.is_first_look = turn.all_in_sight and place not in self._surveyed
+        self._new = self._first_seen(here, turn, known)
+        for thing in turn.things:
+            self._see(thing, turn.location_before if thing.left_behind else place)
+        self._miss(here)
+        if turn.all_in_sight:
+            self._surveyed.add(place)
+
+    def _note_move(self, move: ObjectMove, turn: ZMachineContext) -> None:
+        record = self._records.get(move.number, ThingRecord(move.name))
+        if move.by_itself and not record.moved:
+            self._strayed.setdefault(move.number, move.origin_number)
+            return
+        if not record.moved:
+            start: tuple[PlaceKey | None, int | None] = (turn.location_before, move.origin_number)
+            if move.number in self._strayed:
+                first = self._strayed.pop(move.number)
+                start = (first, first)
+            record = replace(record, moved=True, start_place=start[0], start_holder=start[1])
+        if not move.by_itself:
+            record = replace(record, where=_destination(move, turn), place=_place_after(move, turn))
+        self._records[move.number] = record
+
+    def _note_change(self, number: int, name: str, attribute: str, value: bool, *, by_itself: bool) -> None:
+        record = self._records.get(number, ThingRecord(name))
+        if attribute not in STATES or (by_itself and attribute not in record.began):
+            return
+        pair = STATES[attribute]
+        states = tuple(pair[value].value if state in pair else state for state in record.states) or (pair[value].value,)
+        if by_itself and number not in self._at_hand:
+            states = record.states
+        self._records[number] = replace(record, began={attribute: not value} | dict(record.began), states=states)
+
+    def _see(self, thing: ThingState, place: PlaceKey | None) -> None:
+        where = thing.claims()[0]
+        self._records[thing.number] = replace(
+            self._records.get(thing.number, ThingRecord(thing.name)),
+            name=thing.name,
+            where=where,
+            place=None if thing.carried else place,
+            states=thing.states,
+            alive=thing.alive,
+        )
+
+    def _miss(self, here: Sequence[ThingState]) -> None:
+        """Note what is no longer where it was last seen, though the player would see it there."""
+        open_holders = {thing.number for thing in here if Relation.OPEN.value in thing.states}
+        open_holders |= {thing.holder_number for thing in here if thing.holder_number is not None}
+        for number, record in self._records.items():
+            if number in self._at_hand or record.where is None or (record.place is None and not record.is_carried):
+                continue
+            lay_openly = (
+                record.where.relation is Relation.HERE and record.place == self._in_sight and self._in_sight is not None
+            )
+            lay_inside = record.place == self._here and record.where.other in open_holders
+            if record.is_carried or lay_openly or lay_inside:
+                self._records[number] = replace(record, where=None, place=None)
+
+    # Entries of places
+
+    def _first_seen(
+        self, here: Sequence[ThingState], turn: ZMachineContext, known: frozenset[int]
+    ) -> tuple[Claim, ...]:
+        """Return the claims of things that start here: never seen before, and moved by nobody."""
+        changed = {change.number for change in turn.changed if change.attribute in STATES}
+        touched = {move.number for move in turn.moved} | changed | set(self._strayed)
+        moved = {number for number, record in self._records.items() if record.moved}
+        found: list[Claim] = []
+        for thing in here:
+            # A door belongs to both of its sides.
+            is_new = thing.number not in known or (thing.fixed and not self._records[thing.number].began)
+            is_new = is_new and not thing.carried and thing.number not in touched
+            tells = not thing.fixed or bool(thing.states) or thing.alive
+            # Later on, only what was inside something else comes to sight without having been moved.
+            appears = (
+                self.is_first_look
+                or not turn.all_in_sight
+                or (thing.holder_number in known and thing.number not in known)
+            )
+            if is_new and tells and appears and thing.holder_number not in moved:
+                found += thing.claims()
+        return tuple(found)
+
+    def start_claims(self, known: Sequence[Claim]) -> tuple[Claim, ...]:
+        """Return what starts at the present place, given what earlier looks have shown.
+
+        What lay there openly in an earlier episode and is missing at the first look doesn't always start there.
+        """
+        new = {claim.number for claim in self._new}
+        missing = {
+            claim.number
+            for claim in known
+            if self.is_first_look
+            and claim.relation is Relation.HERE
+            and claim.number not in self._at_hand
+            and claim.number not in self._records
+            and claim.number not in self._strayed
+        }
+        kept = [self._named(claim) for claim in known if claim.number not in new | missing]
+        numbers = dict.fromkeys(claim.number for claim in (*kept, *self._new))
+        shown = frozenset(list(numbers)[:_MAX_NAMED])
+        return tuple(claim for claim in (*kept, *self._new) if claim.number in shown and claim.name)
+
+    def left(self) -> dict[PlaceKey, tuple[Claim, ...]]:
+        """Return what the player has brought to each place, as it was last seen there."""
+        found: dict[PlaceKey, tuple[Claim, ...]] = {}
+        for record in self._records.values():
+            if not record.moved or record.where is None or record.is_carried:
+                continue
+            place = self._place_of(record)
+            if place is not None and not (record.holder == record.start_holder and place == record.start_place):
+                found[place] = (*found.get(place, ()), *record.claims())
+        return found
+
+    def _place_of(self, record: ThingRecord) -> PlaceKey | None:
+        """Return the location of a thing. None if it is carried inside something else, or unknown."""
+        seen = set()
+        holder = record
+        while (other := holder.where and holder.where.other) is not None and other in self._records:
+            if other in seen:
+                return None
+            seen.add(other)
+            holder = self._records[other]
+            if holder.is_carried or holder.where is None:
+                return None
+        return holder.place
+
+    def described(self, claims: Iterable[Claim]) -> str:
+        """Return the things of an entry by where they are: `Lamp (unlit). On the table: book.`"""
+        things: dict[int, tuple[Claim, list[str]]] = {}
+        for claim in claims:
+            if claim.number is None:
+                continue
+            if claim.relation in _WHEREABOUTS:
+                things[claim.number] = (claim, things.get(claim.number, (claim, []))[1])
+            else:
+                things.setdefault(claim.number, (claim, []))[1].append(claim.relation.value)
+        groups: dict[str, list[str]] = {"": []}
+        for where, states in things.values():
+            name = " ".join(where.name.split())
+            groups.setdefault(self._holder_in_words(where), []).append(
+                f"{name} ({', '.join(states)})" if states else name
+            )
+        return " ".join(f"{sentence_case(holder + ', '.join(names))}." for holder, names in groups.items() if names)
+
+    def _holder_in_words(self, where: Claim) -> str:
+        if where.other is None:
+            return ""
+        holder = self._records.get(where.other)
+        relation = "carried by" if holder is not None and holder.alive else where.relation.value
+        return f"{relation} {with_article(' '.join(where.other_name.split()))}: "
+
+    def _named(self, claim: Claim) -> Claim:
+        """Return a claim with the names of its things, as far as they are known."""
+        thing, other = (self._records.get(number or 0) for number in (claim.number, claim.other))
+        return replace(
+            claim,
+            name=claim.name or (thing.name if thing else ""),
+            other_name=claim.other_name or (other.name if other else ""),
+        )
+
+    # Checks of claims
+
+    def of_this_episode(self, location_id: SubjectKey, claims: Iterable[Claim]) -> Claim | None:
+        """Return a claim, kept at this location, that is true of this episode only. None if there is none.
+
+        It is true by the player's doing; or all of them are whereabouts of things that somebody else has moved.
+        """
+        claims = tuple(claims)
+        owed = next((claim for claim in claims if self._is_owed(location_id, claim)), None)
+        if owed is None and claims and all(self._has_strayed(location_id, claim) for claim in claims):
+            return claims[0]
+        return owed
+
+    def denies(self, location_id: SubjectKey, claim: Claim) -> bool:
+        """Return whether a thing was last seen otherwise than a claim about this episode says."""
+        if claim.number not in self._records:
+            return False
+        record = self._records[claim.number]
+        if claim.relation is Relation.CARRIED:
+            return record.moved and not record.is_carried
+        return bool(self._instead(location_id, claim))
+
+    def refutes(self, location_id: SubjectKey, claim: Claim) -> str:
+        """Return in words how a thing is that a claim gets wrong; "" if the claim may be right.
+
+        Stricter than `denies` about what is at hand: the player sees where that is.
+        """
+        record = self._records.get(claim.number or 0)
+        if record is None or record.where is None:
+            return self._instead(location_id, claim)
+        if location_id == self._here and claim.number in self._at_hand and claim.relation in _WHEREABOUTS:
+            is_loosely_so = claim.relation is Relation.HERE and not record.is_carried
+            is_so = is_loosely_so or (claim.relation, claim.other) == (record.where.relation, record.where.other)
+            return "" if is_so else record.where.in_words()
+        return self._instead(location_id, claim)
+
+    def contradicting_state(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str:
+        """Return the state that contradicts claims at this location, such as `brass key carried`; "" if none is known.
+
+        States that the player can't have seen are left out.
+        """
+        things = [claim for claim in claims if claim.number is not None]
+        found: dict[str, dict[str, None]] = {}
+        for claim in things:
+            if word := self._instead(location_id, claim):
+                found.setdefault(self._name(claim), {})[word] = None
+        if any(claim.number != things[0].number for claim in things):
+            # The text of the memory speaks of several things: which one is meant is said, or nothing is.
+            found.pop("", None)
+        return ", ".join(f"{name} {' and '.join(words)}".strip() for name, words in found.items())
+
+    def name_of(self, number: int | None) -> str:
+        """Return the name of a thing; "" if it is unknown."""
+        return self._records[number].name if number in self._records else ""
+
+    def _name(self, claim: Claim) -> str:
+        return " ".join((self.name_of(claim.number) or claim.name).split())
+
+    def _instead(self, location_id: SubjectKey, claim: Claim) -> str:
+        record = self._records.get(claim.number or 0)
+        if claim.relation in _ATTRIBUTE_OF:
+            opposite = OPPOSITE[claim.relation].value
+            return opposite if record is not None and opposite in record.states else ""
+        if claim.relation not in _FOUND_AT:
+            return ""
+        is_missed = claim.relation is Relation.HERE and location_id == self._in_sight
+        is_missed = is_missed and claim.number not in self._at_hand
+        if record is None:
+            return "gone" if is_missed else ""
+        if record.is_carried:
+            return Relation.CARRIED.value
+        if record.where is None:
+            # Without a place it was never seen.
+            return "gone" if record.moved or is_missed or claim.number in self._strayed else ""
+        if not record.moved and claim.number not in self._strayed:
+            # Scenery that several locations share lies at each of them.
+            return "gone" if is_missed else ""
+        return "moved" if record.holder != (location_id if claim.relation is Relation.HERE else claim.other) else ""
+
+    def was_so_before(self, location_id: SubjectKey, claim: Claim) -> bool:
+        """Return whether the claim says how a thing was before the player moved or changed it."""
+        record = self._records.get(claim.number or 0)
+        if record is None:
+            return False
+        if claim.relation in _WHEREABOUTS:
+            return record.moved and _started_there(record, location_id, claim)
+        attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
+        return record.began.get(attribute) is value
+
+    def _has_strayed(self, location_id: SubjectKey, claim: Claim) -> bool:
+        if claim.number not in self._strayed or claim.relation not in _WHEREABOUTS:
+            return False
+        return self._strayed[claim.number] != (location_id if claim.relation is Relation.HERE else claim.other)
+
+    def _is_owed(self, location_id: SubjectKey, claim: Claim) -> bool:
+        record = self._records.get(claim.number or 0)
+        if record is None:
+            return False
+        if claim.relation in _WHEREABOUTS:
+            is_back = record.holder == record.start_holder and not record.is_carried
+            return record.moved and not is_back and not _started_there(record, location_id, claim)
+        attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
+        return attribute in record.began and record.began[attribute] is not value
+
+    # Interruptions
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the ledger as plain values for JSON."""
+        return {
+            "records": [[number, _plain(record)] for number, record in self._records.items()],
+            "strayed": list(self._strayed.items()),
+            "at_hand": sorted(self._at_hand),
+            "in_sight": self._in_sight,
+            "here": self._here,
+            "surveyed": list(self._surveyed),
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Continue from what `snapshot` returned."""
+        self.reset()
+        self._records = {int(number): _record_of(fields) for number, fields in saved["records"]}
+        self._strayed = {int(number): origin for number, origin in saved["strayed"]}
+        self._at_hand = frozenset(saved["at_hand"])
+        self._in_sight, self._here = saved["in_sight"], saved["here"]
+        self._surveyed = set(saved["surveyed"])
+
+
+def is_ledger_entry(memory: Memory) -> bool:
+    """Return whether the ledger has written a memory, or an earlier episode's ledger."""
+    return memory.kind is MemoryKind.LOCATION and memory.title in (STARTS_HERE, LEFT_HERE)
+
+
+def ledger_entry(memories: Iterable[Memory], title: str) -> Memory | None:
+    """Return the current entry of this title; None if there is none."""
+    return next((one for one in memories if one.title == title and is_ledger_entry(one) and is_current(one)), None)
+
+
+def _destination(move: ObjectMove, turn: ZMachineContext) -> Claim | None:
+    """Return where a thing is that the player has moved; None if the player doesn't see where it went."""
+    if move.name in turn.inventory_after and move.name not in turn.inventory_before:
+        return Claim(Relation.CARRIED, move.number, move.name)
+    is_out_of_sight = bool(turn.things) and all(thing.number != move.number for thing in turn.things)
+    if is_out_of_sight or move.destination_number is None:
+        return None
+    if move.destination_number in (turn.location_before, turn.location_after):
+        return Claim(Relation.HERE, move.number, move.name)
+    if not turn.things and move.name in turn.inventory_after:
+        return Claim(Relation.CARRIED, move.number, move.name)
+    return Claim(Relation.IN, move.number, move.name, move.destination_number, move.destination)
+
+
+def _place_after(move: ObjectMove, turn: ZMachineContext) -> PlaceKey | None:
+    where = _destination(move, turn)
+    if where is None or where.relation is Relation.CARRIED:
+        return None
+    return move.destination_number if where.relation is Relation.HERE else turn.location_before
+
+
+def _started_there(record: ThingRecord, location_id: SubjectKey, claim: Claim) -> bool:
+    if record.start_place != location_id or claim.relation is Relation.CARRIED:
+        return False
+    return record.start_holder == (location_id if claim.relation is Relation.HERE else claim.other)
+
+
+def _plain(record: ThingRecord) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "where": None if record.where is None else str(record.where),
+        "place": record.place,
+        "states": list(record.states),
+        "alive": record.alive,
+        "moved": record.moved,
+        "start_place": record.start_place,
+        "start_holder": record.start_holder,
+        "began": dict(record.began),
+    }
+
+
+def _record_of(fields: Mapping[str, Any]) -> ThingRecord:
+    where = parse_claim(fields["where"]) if fields["where"] else None
+    return ThingRecord(**{**fields, "where": where, "states": tuple(fields["states"])})
