@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from game_interface.models import Item, Observation, Transition
-from session.outcome import failed, is_passive
+from session.outcome import failed, is_passive, refused_by_parser
 from zorkgpt.memory.claims import STATES, Claim, Relation
 from zorkgpt.memory.models import ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ThingState
@@ -51,6 +51,7 @@ def ground_truth(
         turn=turn,
         destination_name=destination.name if destination else "",
         nothing_changed=failed(step),
+        refused_by_parser=refused_by_parser(step),
         fell_short=step.fell_short,
         unnamed_change=step.unnamed_change and not is_passive(step.action),
         moved=step.moved,

@@ -115,6 +115,11 @@ def failed(step: Transition) -> bool:
     return not (asks or step.fault or is_passive(step.action) or moved_or_had_effect(step))
 
 
+def refused_by_parser(step: Transition) -> bool:
+    """Return whether the command failed and took no move. False if the story counts no moves, or refusals too."""
+    return failed(step) and step.before.moves is not None and step.before.moves == step.after.moves
+
+
 def moved_or_had_effect(step: Transition) -> bool:
     """Return whether the action led to another location or had an effect."""
     return step.before.location != step.after.location or had_effect(step)

@@ -58,6 +58,7 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
                 "The score did not change.",
                 'You stayed at "Barn" (location 5).',
                 "Nothing in the world changed: not the place, the score, what you carry, nor anything else.",
+                "The game understood the command and answered in words.",
             ],
         ),
         (
@@ -165,7 +166,19 @@ def test_a_story_s_names_are_one_short_line():
             ["this moved"],
         ),
         ("dig", "Gold!", {"first_visit": True, "score_delta": 5}, ["The score rose"]),
-        ("dig", "No.", {"first_visit": True, "nothing_changed": True}, ["does not work here is likely permanent"]),
+        ("dig", "No.", {"first_visit": True, "nothing_changed": True}, ["The answer may be worth keeping"]),
+        (
+            "dig",
+            "Eh?",
+            {"first_visit": True, "nothing_changed": True, "refused_by_parser": True},
+            ["The parser refused"],
+        ),
+        (
+            "dig",
+            "No.",
+            {"first_visit": True, "nothing_changed": True, "repeated": True},
+            ["does not work here in this state is likely permanent"],
+        ),
         ("dig", "Ow.", {"first_visit": True, "died": True}, ["disproved"]),
         ("", "", {"first_visit": True}, []),
     ],

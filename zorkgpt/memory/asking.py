@@ -9,10 +9,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.models import Memory, MemoryStatus, ZMachineContext, outcome_of
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.history import recorded_response
 from zorkgpt.memory.storage.tables import JudgmentTable
-from zorkgpt.memory.synthesis import LONG_RESPONSE, SynthesisRequest
+from zorkgpt.memory.synthesis import LONG_RESPONSE, SynthesisRequest, noticed_changes, noticed_moves
 from zorkgpt.memory.things import is_ledger_entry
 
 if TYPE_CHECKING:
@@ -32,9 +34,10 @@ class Trigger(StrEnum):
     FIRST_VISIT = "first visit", "ask_on_first_visit"
     LONG_RESPONSE = "long response", "ask_on_long_response"
     OBJECTS = "objects changed", "ask_on_object_change"
-    """The action moved, opened, lit or otherwise changed something, be it something without a name."""
+    """The action moved, opened, lit or otherwise changed something, be it something without a name; or something was
+    lost or moved by itself, and the player could notice."""
     NOTHING_CHANGED = "nothing changed", "ask_on_refusal"
-    """The action was meant to do something: a refusal, a dead end."""
+    """The game understood the action, which was meant to do something: a refusal, a dead end, an answer in words."""
 
     setting: str
     """A key of `[tool.zorkgpt.memory_triggers]`."""
@@ -48,17 +51,17 @@ class Trigger(StrEnum):
 
 ALL = frozenset(Trigger)
 
-_RULES: dict[Trigger, Callable[[ZMachineContext, int], bool]] = {
-    Trigger.SCORE: lambda turn, length: bool(turn.score_delta),
-    Trigger.LOCATION: lambda turn, length: turn.location_changed,
-    Trigger.INVENTORY: lambda turn, length: turn.inventory_changed,
-    Trigger.DEATH: lambda turn, length: turn.died,
-    Trigger.FIRST_VISIT: lambda turn, length: turn.first_visit,
-    Trigger.LONG_RESPONSE: lambda turn, length: length > LONG_RESPONSE,
-    Trigger.OBJECTS: lambda turn, length: turn.acted or turn.unnamed_change,
-    Trigger.NOTHING_CHANGED: lambda turn, length: turn.nothing_changed,
+_RULES: dict[Trigger, Callable[[SynthesisRequest, ZMachineContext], bool]] = {
+    Trigger.SCORE: lambda turn, truth: bool(truth.score_delta),
+    Trigger.LOCATION: lambda turn, truth: truth.location_changed,
+    Trigger.INVENTORY: lambda turn, truth: truth.inventory_changed,
+    Trigger.DEATH: lambda turn, truth: truth.died,
+    Trigger.FIRST_VISIT: lambda turn, truth: truth.first_visit,
+    Trigger.LONG_RESPONSE: lambda turn, truth: (truth.response_length or len(turn.response)) > LONG_RESPONSE,
+    Trigger.OBJECTS: lambda turn, truth: truth.acted or truth.unnamed_change or _is_thing_moved_by_itself(turn),
+    Trigger.NOTHING_CHANGED: lambda turn, truth: truth.nothing_changed and not truth.refused_by_parser,
 }
-"""When each holds, given the turn and the length of the response in characters."""
+"""When each holds, given the turn and its ground truth."""
 
 _KNOWN = frozenset({Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_RESPONSE, Trigger.NOTHING_CHANGED})
 """Reasons that don't count if the outcome was known: what a walk prints is about the place that it leads to, which is
@@ -101,8 +104,7 @@ def should_ask(
         enabled: the reasons that count.
     """
     context = turn.context
-    length = context.response_length or len(turn.response)
-    reasons = tuple(trigger for trigger, applies in _RULES.items() if trigger in enabled and applies(context, length))
+    reasons = tuple(trigger for trigger, applies in _RULES.items() if trigger in enabled and applies(turn, context))
     if context.died or context.score_delta or may_settle(turn):
         return reasons
     if answered is not None and answered.holds(turn.memories):
@@ -115,18 +117,55 @@ def may_settle(turn: SynthesisRequest) -> bool:
     return bool(turn.unconfirmed) or any(memory.status == MemoryStatus.TENTATIVE for memory in turn.memories)
 
 
+def _is_thing_moved_by_itself(turn: SynthesisRequest) -> bool:
+    """Return whether the player could notice that something moved without its doing, such as a thing that was stolen.
+
+    Creatures come and go by themselves, and don't count.
+    """
+    context = turn.context
+    creatures = {thing.number for thing in context.things if thing.alive}
+    creatures |= {claim.number for claim in context.state if claim.relation is Relation.HERE and claim.number}
+    return any(move.by_itself and move.number not in creatures for move in noticed_moves(turn))
+
+
 def is_known(turn: SynthesisRequest) -> bool:
     """Return whether the map or a memory says what came of the action: where a walk leads, or that nothing happens."""
     return not turn.arrival and (turn.context.known_way or confirmed_memory(turn) is not None)
 
 
 def confirmed_memory(turn: SynthesisRequest) -> Memory | None:
-    """Return the memory of this place that says that the action leads where it led, or does nothing, as it did."""
+    """Return the memory of this place that says that the action leads where it led, or does nothing, as it did.
+
+    An action that does nothing must have had the same response too, if it is known.
+    """
     outcome = outcome_of(turn.context)
     if turn.arrival or not (outcome == "nothing" or outcome.startswith("to ")):
         return None
-    action = folded(turn.action)
-    return next((one for one in turn.memories if folded(one.action) == action and one.outcome == outcome), None)
+    response = recorded_response(turn.response)
+    for memory in turn.memories:
+        is_usual = outcome != "nothing" or turn.responses.get(memory.title, response) == response
+        if tells(memory, turn.action, outcome) and is_usual:
+            return memory
+    return None
+
+
+def tells(memory: Memory, action: str, outcome: str) -> bool:
+    """Return whether a memory says that the action has this outcome."""
+    return bool(outcome) and memory.outcome == outcome and folded(memory.action) == folded(action)
+
+
+def attempt_key(turn: SynthesisRequest) -> str:
+    """Return a key that two turns share only if the same action had the same response in the same state."""
+    context = turn.context
+    state = sorted(claim.short for claim in context.state)
+    return _hash([turn.location_id, folded(turn.action), turn.response, state, sorted(context.inventory_before)])
+
+
+def changes_anything(turn: SynthesisRequest) -> bool:
+    """Return whether the turn changed anything that an action's outcome may depend on, beside the player's place."""
+    context = turn.context
+    changed = context.acted or context.unnamed_change or context.inventory_changed or context.score_delta
+    return bool(changed or context.died or noticed_moves(turn) or noticed_changes(turn))
 
 
 def turn_key(turn: SynthesisRequest, judge: str) -> str:

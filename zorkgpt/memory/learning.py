@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError
-from zorkgpt.memory.asking import ALL, AnsweredQuestion, Judgments, Trigger, confirmed_memory, should_ask, turn_key
+from zorkgpt.memory.asking import (
+    ALL,
+    AnsweredQuestion,
+    Judgments,
+    Trigger,
+    attempt_key,
+    changes_anything,
+    confirmed_memory,
+    should_ask,
+    tells,
+    turn_key,
+)
 from zorkgpt.memory.claims import ABOUT_THINGS, Claim, Relation, State, separating
 from zorkgpt.memory.conditions import conditions, is_opposed
 from zorkgpt.memory.entailment.comparison import compared
@@ -127,6 +138,8 @@ class Learner:
         self._last_action = (-1, "")
         """Turn and action: what led to an arrival of the same turn."""
         self._last_asked_turn = -1
+        self._in_vain: set[str] = set()
+        """The attempts that changed nothing, see `attempt_key`, since something was changed last."""
 
     def learn(
         self,
@@ -187,6 +200,7 @@ class Learner:
         self._ledger.reset()
         self._last_action = (-1, "")
         self._last_asked_turn = -1
+        self._in_vain.clear()
         self._visits.reset()
 
     def snapshot(self) -> dict[str, Any]:
@@ -197,6 +211,7 @@ class Learner:
             "counts": self.counts.snapshot(),
             "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
+            "in_vain": sorted(self._in_vain),
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -207,6 +222,7 @@ class Learner:
         turn, action = saved["last_action"]
         self._last_action = int(turn), str(action)
         self._last_asked_turn = int(saved["last_asked_turn"])
+        self._in_vain = set(map(str, saved["in_vain"]))
 
     # Taking a turn in
 
@@ -298,12 +314,14 @@ class Learner:
         self._writer.refresh()
         if not turn.arrival:
             self._observe(turn)
+            turn = self._compared(turn)
         history = self._state.history(self._history_window)
         memories = tuple(self._writer.current(turn.location_id))
         request = replace(
             turn,
             memories=memories,
             history=history,
+            responses=self._responses(turn, memories),
             visits=self._visits_of(turn.location_id),
             first_stay=self._visits.stays(turn.location_id) == 1,
             unconfirmed=self._unconfirmed_elsewhere(turn),
@@ -338,6 +356,24 @@ class Learner:
             times, episodes = (written.visits, written.episodes) if written else (0, ())
             return times + len(uncounted), len({episode_key(each) for each in (*episodes, *uncounted)})
 
+    def _compared(self, turn: SynthesisRequest) -> SynthesisRequest:
+        """Return the turn with whether the same was tried in the same state before and changed nothing either."""
+        if changes_anything(turn):
+            self._in_vain.clear()
+        if not turn.context.nothing_changed:
+            return turn
+        key = attempt_key(turn)
+        repeated = turn.context.repeated or key in self._in_vain
+        self._in_vain.add(key)
+        return replace(turn, context=replace(turn.context, repeated=repeated))
+
+    def _responses(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> dict[str, str]:
+        """Return the known responses with which memories about this action were learned, by title."""
+        outcome = outcome_of(turn.context)
+        about = [one for one in memories if not turn.arrival and tells(one, turn.action, outcome)]
+        learned = ((one.title, self._writer.turn_when_learned(turn.location_id, one)) for one in about)
+        return {title: stamp.response for title, stamp in learned if stamp is not None and stamp.response}
+
     def _observe(self, turn: SynthesisRequest) -> None:
         """Take the turn as one more observation of the memories that tell this outcome, and see again when they hold.
 
@@ -345,7 +381,7 @@ class Learner:
         """
         place, number, writer = turn.location_id, turn.context.turn, self._writer
         outcome = outcome_of(turn.context)
-        for title in [one.title for one in writer.current(place) if _tells(one, turn.action, outcome)]:
+        for title in [one.title for one in writer.current(place) if tells(one, turn.action, outcome)]:
             memory = next((one for one in writer.current(place) if one.title == title), None)
             if memory is None:
                 continue
@@ -438,6 +474,11 @@ class Learner:
                 doubts.append(
                     f"The restart puts {with_article(moved.name)} back where it was. Is “{new.title}” true in every "
                     "episode? Say which kind it is: a rule or solution stays, a location is kept by the game's ledger."
+                )
+            if new.category == Category.SUCCESS and new.outcome == "nothing":
+                doubts.append(
+                    f"“{new.title}” is called a SUCCESS, and “{request.action}” changed nothing in the game. If "
+                    "the game refused it, it is a FAILURE."
                 )
             for title in fact.supersedes_memory_titles:
                 old = resolve_title(title, request.memories)
@@ -726,10 +767,6 @@ def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim
         elif claim.relation not in (Relation.IN, Relation.ON):
             found.append(replace(claim, name=names[claim.number], other_name=""))
     return tuple(dict.fromkeys(found))
-
-
-def _tells(memory: Memory, action: str, outcome: str) -> bool:
-    return bool(outcome) and memory.outcome == outcome and folded(memory.action) == folded(action)
 
 
 def named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:

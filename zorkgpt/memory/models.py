@@ -113,6 +113,18 @@ class MemoryKind(_NamedString):
     """Where something is, or what state it is in."""
 
 
+class Effect(_NamedString):
+    """What an action did to the world."""
+
+    REFUSED = "refused"
+    """The parser refused the command, so it was not played as a turn."""
+    ANSWERED = "answered"
+    """The game replied to an action that it understood, and nothing changed."""
+    NONE = "none"
+    """Nothing changed, and the same action had the same response in the same state before."""
+    CHANGED = "changed"
+
+
 class MemoryStatus(_NamedString):
     """How far a memory is believed."""
 
@@ -262,6 +274,10 @@ class ZMachineContext:
     """Where the player stands after the action; the key is `location_after`."""
     nothing_changed: bool = False
     """It was meant to change something, and the whole state of the game is as it would be without it."""
+    refused_by_parser: bool = False
+    """The command took no move, and nothing changed. False also if the game counts no moves."""
+    repeated: bool = False
+    """The same action had the same response before, in the same state. Completed by the memory."""
     fell_short: bool = False
     """Nothing changed that the action's verb can mean: whatever else did is no success of it."""
     moved: tuple[ObjectMove, ...] = ()
@@ -288,6 +304,15 @@ class ZMachineContext:
     def acted(self) -> bool:
         """Whether the action itself moved or changed an object."""
         return any(not one.by_itself for one in self.moved) or any(not one.by_itself for one in self.changed)
+
+    @property
+    def effect(self) -> Effect | None:
+        """What the action did. None if unknown."""
+        if not self.nothing_changed:
+            return Effect.CHANGED if self.unnamed_change or outcome_of(self) else None
+        if self.refused_by_parser:
+            return Effect.REFUSED
+        return Effect.NONE if self.repeated else Effect.ANSWERED
 
     @classmethod
     def of(cls, given: "ZMachineContext | Mapping[str, object] | None") -> "ZMachineContext":

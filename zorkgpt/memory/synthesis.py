@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from zorkgpt.llm.messages import Message
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
-from zorkgpt.memory.models import Memory, PlaceKey, ZMachineContext
+from zorkgpt.memory.models import Effect, Memory, PlaceKey, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
@@ -64,6 +64,8 @@ class SynthesisRequest:
     """What is kept at the location, persistent first, the superseded left out."""
     now: Mapping[str, str] = field(default_factory=dict)
     """What is so after the turn instead of what some of them claim, by title."""
+    responses: Mapping[str, str] = field(default_factory=dict)
+    """The responses with which those about this action were learned, as the journal keeps them, by title."""
     unconfirmed: tuple[LocatedMemory, ...] = ()
     """What is unconfirmed at other places and claims something of a thing that the action handled."""
     history: tuple[RecentTurn, ...] = ()
@@ -176,6 +178,13 @@ def _line(**values: Any) -> str:
     return json.dumps({name: value for name, value in values.items() if value not in ("", 0)}, ensure_ascii=False)
 
 
+_WITHOUT_EFFECT: dict[Effect | None, str] = {
+    Effect.REFUSED: "The parser refused the command, which took no time.",
+    Effect.ANSWERED: "The game understood the command and answered in words.",
+    Effect.NONE: "The same command had the same response here before, in the same state.",
+}
+
+
 def facts_in_words(request: SynthesisRequest) -> list[str]:
     """Return what the Z-machine says of the turn, a sentence each.
 
@@ -188,12 +197,16 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
     facts = [_place(request)] if request.arrival else [_score(turn), _place(request), *_inventory(turn, moved)]
     facts += [_moved(move, request) for move in moved]
     facts += dict.fromkeys(_changed(change) for change in changed)
-    if turn.nothing_changed:
+    if turn.nothing_changed and (moved or changed):
+        facts.append("The command itself changed nothing.")
+    elif turn.nothing_changed:
         facts.append("Nothing in the world changed: not the place, the score, what you carry, nor anything else.")
     elif turn.unnamed_change and not (moved or changed):
         facts.append("No object that can be named changed; that does not mean that nothing happened.")
     elif turn.fell_short and not request.arrival:
         facts.append("What the command means was not done: nothing was opened, taken or the like.")
+    if not request.arrival and turn.effect in _WITHOUT_EFFECT:
+        facts.append(_WITHOUT_EFFECT[turn.effect])
     if turn.died and not request.arrival:
         facts.append("You died on this turn.")
     if turn.loss is not None and not request.arrival:
@@ -306,7 +319,13 @@ def signals(request: SynthesisRequest) -> list[str]:
             acted and verb in _PLACING and not moved
         ),
         "The score rose: how that was done is permanent, whatever things it names.": acted and turn.score_delta > 0,
-        "The game did not do it: that this does not work here is likely permanent.": acted and turn.nothing_changed,
+        "The parser refused the command: that says nothing about the place.": acted and turn.effect is Effect.REFUSED,
+        "Nothing changed. The answer may be worth keeping; in another state the command may do something.": (
+            acted and turn.effect is Effect.ANSWERED
+        ),
+        "Nothing changed again: that this does not work here in this state is likely permanent.": (
+            acted and turn.effect is Effect.NONE
+        ),
         "You died: the danger is permanent, and memories that promised safety here are disproved.": (
             acted and turn.died and (turn.loss is None or turn.loss.cause is not LossCause.CLOCK)
         ),

@@ -52,7 +52,7 @@ class TurnStamp:
         cls, episode: int | str, turn: int, action: str = "", response: str = "", state: tuple[Claim, ...] = ()
     ) -> "TurnStamp":
         """Build one from texts of any length."""
-        return cls(episode, turn, _shortened(action, _LONGEST_ACTION), _shortened(response, _LONGEST_RESPONSE), state)
+        return cls(episode, turn, _shortened(action, _LONGEST_ACTION), recorded_response(response), state)
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> "TurnStamp | None":
@@ -141,6 +141,11 @@ def record_of(row: Any) -> HistoryRecord | None:
         return HistoryRecord(row["at"], change, row["source"], TurnStamp.from_row(row))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
+
+
+def recorded_response(response: str) -> str:
+    """Return a response as the journal keeps it."""
+    return _shortened(response, _LONGEST_RESPONSE)
 
 
 def _shortened(text: str, limit: int) -> str:

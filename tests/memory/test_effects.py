@@ -1,0 +1,216 @@
+"""What an action did (refused, answered, no effect, changed), and what is asked about it."""
+
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from session.ground_truth import ground_truth
+from tests.fixtures.memory import NOTHING, Answers, memory, remember
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Effect, ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
+from zorkgpt.memory.synthesis import facts_in_words, signals
+
+NO_CHANGE = {"nothing_changed": True, "first_visit": False}
+STORIES = Path(__file__).parents[1] / "stories"
+DOOR_OPEN = Claim(Relation.OPEN, 3, "door")
+
+
+@pytest.fixture
+def state():
+    return SimpleNamespace(episode_id=1, turn_count=0, action_history=[], action_reasoning_history=[])
+
+
+@pytest.fixture
+def play(tmp_path, state):
+    def made(*answers):
+        config = SimpleNamespace(zork_game_workdir=tmp_path)
+        synthesizer = Answers(*answers)
+        manager = SimpleMemoryManager(logging.getLogger("test"), config, state, synthesizer=synthesizer)
+        manager.synthesizer = synthesizer
+        return manager
+
+    return made
+
+
+def turn(manager, history, action, response, **facts):
+    history.turn_count += 1
+    manager.record_action_outcome(5, "Hall", action, response, NO_CHANGE | facts)
+
+
+def requests(manager):
+    return manager.synthesizer.requests
+
+
+@pytest.mark.parametrize(
+    ("facts", "effect"),
+    [
+        ({"nothing_changed": True}, Effect.ANSWERED),
+        ({"nothing_changed": True, "refused_by_parser": True}, Effect.REFUSED),
+        ({"nothing_changed": True, "refused_by_parser": True, "repeated": True}, Effect.REFUSED),
+        ({"nothing_changed": True, "repeated": True}, Effect.NONE),
+        ({"score_delta": 5}, Effect.CHANGED),
+        ({"location_changed": True, "location_after": 6}, Effect.CHANGED),
+        ({"died": True}, Effect.CHANGED),
+        ({"unnamed_change": True}, Effect.CHANGED),
+        ({}, None),
+    ],
+)
+def test_four_effects_are_kept_apart(facts, effect):
+    assert ZMachineContext(**facts).effect == effect
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("qzxvj", Effect.REFUSED),
+        ("blorf mailbox", Effect.REFUSED),
+        ("hello", Effect.ANSWERED),
+        ("what is a grue", Effect.ANSWERED),
+        ("open mailbox", Effect.CHANGED),
+        ("south", Effect.CHANGED),
+        ("examine mailbox", None),
+    ],
+)
+def test_the_interpreter_tells_what_the_parser_refused_from_what_the_game_answered(zork1, command, effect):
+    with JerichoInterface(zork1) as game:
+        step = game.act(command)
+    assert ground_truth(step, turn=1, first_visit=False).effect == effect
+
+
+def test_a_story_that_counts_refusals_as_moves_does_not_tell_them_apart():
+    with JerichoInterface(STORIES / "oldstyle.z3") as game:
+        assert ground_truth(game.act("qzxvj"), turn=1, first_visit=False).effect == Effect.ANSWERED
+
+
+def test_only_what_did_nothing_again_in_the_same_state_is_called_permanent(play, state):
+    manager = play()
+    ask = "ask wizard about gem", "“It is in the cave.”"
+    turn(manager, state, *ask)
+    turn(manager, state, *ask)
+    effects = [request.context.effect for request in requests(manager)]
+    assert effects == [Effect.ANSWERED, Effect.NONE]
+    assert [any("likely permanent" in hint for hint in signals(one)) for one in requests(manager)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        {"action": "open door", "nothing_changed": False, "changed": (AttributeChange(3, "door", "open", True),)},
+        {"action": "press button", "nothing_changed": False, "unnamed_change": True},
+        {"action": "wait", "nothing_changed": False, "moved": (ObjectMove(9, "cat", 5, "Hall", 6, "Yard", True),)},
+    ],
+    ids=["object", "unnamed", "by itself"],
+)
+def test_any_change_clears_what_was_tried_in_vain(play, state, between):
+    manager = play()
+    push = "push wall", "It stays where it is."
+    turn(manager, state, *push)
+    turn(manager, state, between.pop("action"), "Something happens to the cat.", **({"location_before": 5} | between))
+    turn(manager, state, *push)
+    assert [one.context.effect for one in requests(manager) if one.action == "push wall"] == [Effect.ANSWERED]
+
+
+def test_another_state_or_another_answer_is_no_repetition(play, state):
+    manager = play()
+    turn(manager, state, "push wall", "No.")
+    turn(manager, state, "push wall", "No.", state=(DOOR_OPEN,))
+    turn(manager, state, "push wall", "Still no.")
+    assert {one.context.effect for one in requests(manager)} == {Effect.ANSWERED}
+
+
+def test_what_was_tried_in_vain_is_known_after_an_interruption(play, state, tmp_path):
+    manager = play()
+    turn(manager, state, "push wall", "No.")
+    manager.save_session(tmp_path / "session.json")
+    manager.close()
+    later = play()
+    assert later.restore_session(tmp_path / "session.json")
+    turn(later, state, "push wall", "No.")
+    assert [one.context.effect for one in requests(later)] == [Effect.NONE]
+
+
+def test_what_the_parser_refused_is_not_asked_about(play, state):
+    manager = play()
+    turn(manager, state, "qzxvj", "I don't know the word.", refused_by_parser=True)
+    assert requests(manager) == []
+
+
+def test_another_answer_of_the_wizard_is_asked_about_and_the_same_one_is_not(play, state):
+    answers = [remember(f"Answer {n}", text=f"Text {n}.", category="NOTE", action="ask wizard") for n in (1, 2)]
+    manager = play(*answers)
+    said = ["“The gem is in the cave.”", "“The gem is in the cave.”", "“Beware of the dog.”", "“Beware of the dog.”"]
+    for response in said:
+        turn(manager, state, "ask wizard", response)
+    assert [one.response for one in requests(manager)] == [said[0], said[2]]
+    assert [(one.title, one.observation_count) for one in manager.memory_cache[5]] == [("Answer 1", 2), ("Answer 2", 2)]
+    manager.close()
+    later = play()
+    turn(later, state, "ask wizard", said[0])
+    turn(later, state, "ask wizard", "“Go away.”")
+    assert [one.response for one in requests(later)] == ["“Go away.”"]
+
+
+@pytest.mark.parametrize("alive", [False, True])
+def test_what_moves_by_itself_on_a_known_way_is_asked_about_unless_it_is_a_creature(play, state, alive):
+    """A creature arrives on every other turn; a thing does not."""
+    manager = play()
+    walk = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
+    thing = ThingState(9, "painting", alive=alive)
+    moved = ObjectMove(9, "painting", 30, "thief", 6, "Cellar", by_itself=True)
+    turn(manager, state, "down", "Cellar", **walk)
+    turn(manager, state, "down", "Cellar", **walk, moved=(moved,), things=(thing,))
+    assert [one.triggers for one in requests(manager)] == ([] if alive else [("objects changed",)])
+
+
+def test_a_robbery_on_a_known_way_is_asked_about(play, state):
+    manager = play()
+    walk = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
+    robbed = {
+        "moved": (ObjectMove(9, "painting", 1, "you", 30, "thief", by_itself=True),),
+        "inventory_before": ("painting", "lamp"),
+        "inventory_after": ("lamp",),
+    }
+    turn(manager, state, "down", "Cellar. A thief snatches the painting.", **walk, **robbed)
+    (request,) = requests(manager)
+    assert "objects changed" in request.triggers
+
+
+def test_a_theft_during_a_known_refusal_is_asked_about_and_told(play, state):
+    manager = play(remember("Wall", category="FAILURE", action="push wall"), NOTHING)
+    turn(manager, state, "push wall", "No.")
+    stolen = ObjectMove(9, "painting", 5, "Hall", 30, "thief", by_itself=True)
+    turn(manager, state, "push wall", "No.", moved=(stolen,), location_before=5)
+    assert len(requests(manager)) == 2
+    told = facts_in_words(requests(manager)[1])
+    assert "The command itself changed nothing." in told
+    assert not any(fact.startswith("Nothing in the world changed") for fact in told)
+
+
+def test_a_success_that_changed_nothing_goes_back_to_the_model_once(play, state):
+    slip = remember("Push the wall", category="SUCCESS")
+    manager = play(slip, remember("The wall is fixed", category="FAILURE"))
+    turn(manager, state, "push wall", "It won't budge.")
+    (doubt,) = requests(manager)[1].doubts
+    assert "“push wall” changed nothing" in doubt
+    assert [(one.title, one.category) for one in manager.memory_cache[5]] == [("The wall is fixed", "FAILURE")]
+    assert manager.get_status()["metrics"]["asked_again"] == 1
+
+
+def test_a_success_that_the_model_repeats_is_kept(play, state):
+    answer = remember("Ask the wizard", category="SUCCESS")
+    manager = play(answer, answer)
+    turn(manager, state, "ask wizard", "“It is in the cave.”")
+    assert len(requests(manager)) == 2
+    assert [one.title for one in manager.memory_cache[5]] == ["Ask the wizard"]
+
+
+def test_a_memory_without_a_known_response_counts_as_before(play, state):
+    manager = play()
+    manager.add_memory(5, "Hall", memory("Wall", action="push wall", outcome="nothing"))
+    turn(manager, state, "push wall", "No.")
+    assert requests(manager) == []
