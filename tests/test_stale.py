@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.stale import ARMS, Judge, play
+from benchmarks.stale import ARMS, play
+from benchmarks.stale_judge import Judge
 from zorkgpt.evals.truth import WorldNow
 from zorkgpt.memory.objects import PlacedObject
 
@@ -48,6 +49,10 @@ def world():
         ("[DISCOVERY] First look: The troll is here. The axe is in the troll. (now: troll gone)", set()),
         ("[CORE] Starts here: brass lamp (unlit), sea chest (closed) and coin", {LAMP, BOX}),
         ("[CORE] In the sea chest: coin, brass lamp", {LAMP}),
+        (
+            "[CORE] Starts here: On the sea chest: coin (lit, open). Carried by the troll: axe, key.",
+            {AXE, KEY, OTHER_KEY},
+        ),
         ("[NOTE] Sea chest: closed", {BOX}),
         ("[NOTE] The key: The key is here; the door is open.", {DOOR}),
     ],
@@ -69,10 +74,10 @@ def test_what_states_nothing_of_now_is_undecided(world, line):
     assert not Judge(NAMES).judge(line, PORCH, world).is_decided
 
 
-def test_claims_keep_a_walkthrough_up_to_date_and_their_lack_does_not():
-    right, without, *_ = (play("lantern", arm, 20, 2)[0].total for arm in ARMS)
+def test_the_ledger_keeps_a_walkthrough_up_to_date_with_and_without_claims_but_not_classic_answers():
+    *guarded, classic = (play("lantern", arm, 20, 2)[0].total for arm in ARMS)
 
-    assert right.stale == 0
-    assert right.omitted == 0
-    assert right.correct == right.updates > 0
-    assert without.stale > 0
+    for count in guarded:
+        assert (count.stale, count.omitted) == (0, 0)
+        assert count.correct == count.updates > 0
+    assert classic.stale > 0

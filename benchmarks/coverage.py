@@ -1,0 +1,285 @@
+"""How much of what the rules player visits its memory covers, what that costs, and how it dies.
+
+    uv run python -m benchmarks.coverage [--games FILE ...] [--seeds 1 2 3] [--episodes 8] [--turns 150]
+        [--show] [--json FILE] [--processes 2]
+
+The rules play (no language model), without embeddings. Without --games these are the stories of tests/stories, and
+Zork I if ZORKGPT_ZORK1 names it.
+
+- Covered: the places that were visited so far with a believed memory at the place itself, or one that claims something
+  of a thing that was visible there.
+- KB: the size of Memories.md after each episode, which is what the next one reads; the mean over the episodes.
+- Deaths: by the kind of cause that the log names.
+- Dangers in vain: believed dangers that name no state (as the dark is one), whose action was survived at its place
+  three times or more in the whole run, and killed there once at most.
+- Deaths repeated: those from the second episode on that happened in the episode before, too, at the same place by the
+  same action.
+
+--show lists the places without a memory, with what was to be seen there.
+"""
+
+import argparse
+import json
+import logging
+import os
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from benchmarks.publish import Table, markdown
+from game_interface.story import find_story
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
+from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
+from tests.fixtures import own_stories
+from zorkgpt.memory.claims import Relation
+from zorkgpt.memory.models import Category
+from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.runlog.episodes import read_episode, turns_in
+from zorkgpt.text import normalized_action
+
+EARLY = 3
+"""The first episode after which places are counted."""
+SAFE_REPETITIONS = 3
+_UNKNOWN = "unknown"
+
+
+@dataclass
+class Place:
+    """A place that was visited."""
+
+    number: int
+    name: str
+    arrivals: int = 0
+    is_dark: bool = False
+    """On at least one turn there."""
+    visible: dict[int, str] = field(default_factory=dict)
+    """What was visible there and not carried, by object number."""
+    movable: list[str] = field(default_factory=list)
+    """Of these, what can be taken or is alive, as far as the story shows."""
+
+    @property
+    def kind(self) -> str:
+        """What there is to remember, in a word."""
+        if self.is_dark and not self.visible:
+            return "dark"
+        if self.movable:
+            return "movable things"
+        return "fixed things only" if self.visible else "nothing visible"
+
+
+@dataclass(frozen=True)
+class Death:
+    """A death of the player."""
+
+    episode: int
+    place: int | None
+    place_name: str
+    action: str
+    cause: str = _UNKNOWN
+
+    @property
+    def way(self) -> tuple[int | None, str]:
+        return self.place, self.action
+
+
+@dataclass
+class Run:
+    """What a run with one seed left."""
+
+    story: str
+    seed: int
+    visited: list[int] = field(default_factory=list)
+    """The number of places visited so far, after each episode."""
+    covered: list[int] = field(default_factory=list)
+    """Of these, those with a memory."""
+    kb: list[float] = field(default_factory=list)
+    """The size of the file after each episode."""
+    scores: list[int] = field(default_factory=list)
+    deaths: list[Death] = field(default_factory=list)
+    dangers: int = 0
+    """Believed dangers of an action."""
+    in_vain: list[str] = field(default_factory=list)
+    uncovered: list[Place] = field(default_factory=list)
+    """The places without a memory at the end."""
+
+    @property
+    def repeated(self) -> list[Death]:
+        before = defaultdict(set)
+        for death in self.deaths:
+            before[death.episode].add(death.way)
+        return [death for death in self.deaths if death.way in before[death.episode - 1]]
+
+
+def play(game: str, seed: int, episodes: int, turns: int) -> Run:
+    """Play a story, and look at the memory after each episode."""
+    story = find_story(game)
+    run, places, records = Run(story.path.stem, seed), {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        config = GameConfiguration(
+            zork_game_workdir=folder,
+            max_turns_per_episode=turns,
+            embedding_provider="none",
+            checkpoint_interval_turns=turns,
+        )
+        options = RunOptions(PlayerChoice("rules", "measurement", None), story, seed)
+        with assemble(config, options) as orchestrator:
+            memory = orchestrator.simple_memory
+            for number in range(1, episodes + 1):
+                end = orchestrator.play_episode()
+                played = list(turns_in(read_episode(Path(folder), number)).values())
+                records += played
+                _visit(places, played)
+                movable = {thing.number for thing in orchestrator.services.game.all_objects() if thing.movable}
+                believed = [one for one in memory.all_memories() if _is_lasting(one)]
+                lacking = uncovered(places.values(), believed)
+                run.visited.append(len(places))
+                run.covered.append(len(places) - len(lacking))
+                file = Path(folder) / "Memories.md"
+                run.kb.append(file.stat().st_size / 1024 if file.exists() else 0.0)
+                run.scores.append(end.score or 0)
+    for place in lacking:
+        place.movable = [name for number, name in place.visible.items() if number in movable]
+    run.uncovered = lacking
+    run.deaths = [
+        Death(one.episode, one.before.location_id, one.before.location_name, normalized_action(one.action))
+        for one in records
+        if one.transition.died
+    ]
+    run.dangers, run.in_vain = dangers(believed, records)
+    return run
+
+
+def _is_lasting(located: LocatedMemory) -> bool:
+    return is_current(located.memory) and located.memory.persistence.outlives_episode
+
+
+def _visit(places: dict[int, Place], played: Iterable[TurnRecord]) -> None:
+    last: int | None = None
+    for record in played:
+        for now in (record.before, record.after):
+            if now.location is None:
+                continue
+            place = places.setdefault(now.location.num, Place(now.location.num, now.location.name))
+            place.arrivals += last != place.number
+            place.is_dark |= now.dark
+            carried = {item.num for item in now.carried or ()}
+            place.visible |= {item.num: item.name for item in now.visible or () if item.num not in carried}
+            last = place.number
+
+
+def uncovered(places: Iterable[Place], believed: Sequence[LocatedMemory]) -> list[Place]:
+    """Return the places without a memory."""
+    at = {one.location_id for one in believed}
+    of_things = {claim.number for one in believed for claim in one.memory.claims}
+    return [one for one in places if one.number not in at and of_things.isdisjoint(one.visible)]
+
+
+def dangers(believed: Iterable[LocatedMemory], records: Sequence[TurnRecord]) -> tuple[int, list[str]]:
+    """Return the number of believed dangers of an action, and those that experience speaks against."""
+    safe: Counter[tuple[int | None, str]] = Counter()
+    deadly: Counter[tuple[int | None, str]] = Counter()
+    for record in records:
+        way = record.before.location_id, normalized_action(record.action)
+        (deadly if record.transition.died else safe)[way] += 1
+    listed = [one for one in believed if one.memory.category == Category.DANGER and one.memory.action]
+    in_vain = []
+    for one in listed:
+        way = one.location_id, normalized_action(one.memory.action)
+        if one.memory.when or any(claim.relation is Relation.DARK for claim in one.memory.claims):
+            continue
+        if safe[way] >= SAFE_REPETITIONS and deadly[way] <= 1:
+            in_vain.append(f"{one.location_name}: {one.memory.action} (survived {safe[way]}, died {deadly[way]})")
+    return len(listed), in_vain
+
+
+def table(runs: Sequence[Run], episodes: int) -> Table:
+    """Return a line for each story, of all its seeds, and one for all stories."""
+    early = min(EARLY, episodes)
+    columns = [
+        "story",
+        f"covered after {early}",
+        f"after {episodes}",
+        "KB",
+        "last KB",
+        "deaths by cause",
+        "deaths repeated",
+        "dangers in vain",
+        "best score",
+    ]
+    stories = list(dict.fromkeys(run.story for run in runs))
+    groups = [(story, [run for run in runs if run.story == story]) for story in stories]
+    rows = [_row(name, group, early) for name, group in [*groups, ("all", list(runs))]]
+    return Table(columns=columns, rows=rows)
+
+
+def _row(name: str, runs: Sequence[Run], early: int) -> list[str]:
+    sizes = [size for run in runs for size in run.kb]
+    causes = Counter(death.cause for run in runs for death in run.deaths)
+    later = sum(death.episode > 1 for run in runs for death in run.deaths)
+    return [
+        name,
+        _share(sum(run.covered[early - 1] for run in runs), sum(run.visited[early - 1] for run in runs)),
+        _share(sum(run.covered[-1] for run in runs), sum(run.visited[-1] for run in runs)),
+        f"{sum(sizes) / len(sizes):.1f}",
+        f"{sum(run.kb[-1] for run in runs) / len(runs):.1f}",
+        ", ".join(f"{cause} {count}" for cause, count in causes.most_common()) or "0",
+        _share(sum(len(run.repeated) for run in runs), later),
+        f"{sum(len(run.in_vain) for run in runs)} of {sum(run.dangers for run in runs)}",
+        str(max(max(run.scores) for run in runs)) if name != "all" else "",
+    ]
+
+
+def _share(part: int, of: int) -> str:
+    return f"{part} of {of} ({part / of:.0%})" if of else "-"
+
+
+def default_games() -> list[str]:
+    """Return the stories of tests/stories, and Zork I if its file is known."""
+    zork = os.environ.get("ZORKGPT_ZORK1")
+    return [*(str(own_stories.compiled(name)) for name in own_stories.names()), *([zork] if zork else [])]
+
+
+def listing(runs: Sequence[Run]) -> list[str]:
+    """Return a line for each place without a memory, danger in vain and death."""
+    lines = []
+    for run in runs:
+        for kind, count in Counter(place.kind for place in run.uncovered).most_common():
+            lines.append(f"{run.story}, seed {run.seed}: {count} places without a memory: {kind}")
+        for place in run.uncovered:
+            seen = ", ".join(list(place.visible.values())[:8])
+            lines.append(f"    {place.name} ({place.number}), {place.kind}, {place.arrivals} arrivals: {seen}")
+        lines += [f"    danger in vain: {one}" for one in run.in_vain]
+        lines += [f"    died in episode {one.episode}: {one.place_name}: {one.action}" for one in run.deaths]
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", nargs="+", default=default_games())
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--episodes", type=int, default=8)
+    parser.add_argument("--turns", type=int, default=150)
+    parser.add_argument("--show", action="store_true", help="list the places without a memory, and the deaths")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    with ProcessPoolExecutor(given.processes, initializer=logging.disable, initargs=(logging.WARNING,)) as pool:
+        pending = [
+            pool.submit(play, game, seed, given.episodes, given.turns) for game in given.games for seed in given.seeds
+        ]
+        runs = [one.result() for one in pending]
+    print(markdown(table(runs, given.episodes)))
+    if given.show:
+        print("\n" + "\n".join(listing(runs)))
+    if given.json:
+        given.json.write_text(json.dumps([asdict(run) for run in runs], indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""What the benchmark of coverage counts, and that it plays a small story."""
+
+from benchmarks.coverage import Death, Place, Run, dangers, play, table, uncovered
+from game_interface.models import Location
+from tests.fixtures import own_stories
+from tests.fixtures.turns import KITCHEN, a_turn
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.models import Memory
+from zorkgpt.memory.retrieval import LocatedMemory
+
+ATTIC = Location(6, "Attic")
+
+
+def memory(where: int, category: str = "NOTE", action: str = "", claims: tuple[Claim, ...] = ()) -> LocatedMemory:
+    kept = Memory(category, f"{action} at {where}", 1, "1", 0, "A text.", "permanent", action=action, claims=claims)
+    return LocatedMemory(where, "", kept)
+
+
+def test_a_place_is_covered_by_its_memories_and_those_of_its_things():
+    places = [Place(1, "Attic"), Place(2, "Barn", visible={20: "hat"}), Place(3, "Cellar", visible={30: "cask"})]
+    believed = [memory(1, claims=(Claim(Relation.HERE, 20, "hat"),))]
+
+    assert uncovered(places, believed) == [places[2]]
+
+
+def test_a_danger_that_was_survived_three_times_is_listed_in_vain():
+    believed = [
+        memory(KITCHEN.num, "DANGER", "eat cake"),
+        memory(ATTIC.num, "DANGER", "eat cake"),
+        memory(KITCHEN.num, "DANGER", "go down", (Claim(Relation.DARK),)),
+        memory(KITCHEN.num, "NOTE", "eat cake"),
+    ]
+    records = [a_turn(1, "eat cake", died=True), *(a_turn(number, "Eat  cake") for number in (2, 3, 4))]
+    records += [a_turn(number, "eat cake", place=ATTIC) for number in (5, 6)]
+    records += [a_turn(number, "go down") for number in (7, 8, 9)]
+
+    count, in_vain = dangers(believed, records)
+
+    assert count == 3
+    assert [line.partition(" (")[2] for line in in_vain] == ["survived 3, died 1)"]
+
+
+def test_a_death_is_repeated_only_if_it_happened_in_the_episode_before():
+    run = Run("a story", 1, deaths=[Death(episode, 5, "Kitchen", "eat cake") for episode in (1, 2, 4)])
+
+    assert [death.episode for death in run.repeated] == [2]
+
+
+def test_a_small_story_is_covered_at_the_end():
+    run = play(str(own_stories.compiled("lantern")), 1, 2, 20)
+
+    assert len(run.kb) == len(run.scores) == 2
+    assert 0 < run.covered[-1] == run.visited[-1] - len(run.uncovered)
+    assert [row[0] for row in table([run], 2)["rows"]] == ["lantern", "all"]
