@@ -9,8 +9,8 @@ Zork I if ZORKGPT_ZORK1 names it.
 - Covered: the places that were visited so far with a believed memory at the place itself, or one that claims something
   of a thing that was visible there.
 - KB: the size of Memories.md after each episode, which is what the next one reads; the mean over the episodes.
-- Deaths: by the kind of cause that the log names.
-- Dangers in vain: believed dangers that name no state (as the dark is one), whose action was survived at its place
+- Deaths: by the cause that counterfactuals found, as the log says.
+- Dangers in vain: listed dangers that name no state (as the dark is one), whose action was survived at its place
   three times or more in the whole run, and killed there once at most.
 - Deaths repeated: those from the second episode on that happened in the episode before, too, at the same place by the
   same action.
@@ -37,7 +37,7 @@ from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures import own_stories
 from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.models import Category
+from zorkgpt.memory.credit.assignment import is_danger
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.runlog.episodes import read_episode, turns_in
@@ -78,10 +78,13 @@ class Death:
     """A death of the player."""
 
     episode: int
+    turn: int
     place: int | None
     place_name: str
     action: str
     cause: str = _UNKNOWN
+    sentence: str = ""
+    """What the response says of it."""
 
     @property
     def way(self) -> tuple[int | None, str]:
@@ -146,13 +149,16 @@ def play(game: str, seed: int, episodes: int, turns: int) -> Run:
     for place in lacking:
         place.movable = [name for number, name in place.visible.items() if number in movable]
     run.uncovered = lacking
-    run.deaths = [
-        Death(one.episode, one.before.location_id, one.before.location_name, normalized_action(one.action))
-        for one in records
-        if one.transition.died
-    ]
+    run.deaths = [_death(one) for one in records if one.transition.died]
     run.dangers, run.in_vain = dangers(believed, records)
     return run
+
+
+def _death(record: TurnRecord) -> Death:
+    loss, place = record.transition.loss, record.before
+    cause, sentence = (loss.cause or _UNKNOWN, loss.sentence) if loss is not None else (_UNKNOWN, "")
+    action = normalized_action(record.action)
+    return Death(record.episode, record.turn, place.location_id, place.location_name, action, cause, sentence)
 
 
 def _is_lasting(located: LocatedMemory) -> bool:
@@ -187,7 +193,7 @@ def dangers(believed: Iterable[LocatedMemory], records: Sequence[TurnRecord]) ->
     for record in records:
         way = record.before.location_id, normalized_action(record.action)
         (deadly if record.transition.died else safe)[way] += 1
-    listed = [one for one in believed if one.memory.category == Category.DANGER and one.memory.action]
+    listed = [one for one in believed if is_danger(one.memory) and one.memory.action]
     in_vain = []
     for one in listed:
         way = one.location_id, normalized_action(one.memory.action)
@@ -255,7 +261,11 @@ def listing(runs: Sequence[Run]) -> list[str]:
             seen = ", ".join(list(place.visible.values())[:8])
             lines.append(f"    {place.name} ({place.number}), {place.kind}, {place.arrivals} arrivals: {seen}")
         lines += [f"    danger in vain: {one}" for one in run.in_vain]
-        lines += [f"    died in episode {one.episode}: {one.place_name}: {one.action}" for one in run.deaths]
+        lines += [
+            f"    died in episode {one.episode}, turn {one.turn}: {one.place_name}: {one.action} ({one.cause}): "
+            f"{one.sentence}"
+            for one in run.deaths
+        ]
     return lines
 
 

@@ -41,7 +41,7 @@ def test_a_danger_that_was_survived_three_times_is_listed_in_vain():
 
 
 def test_a_death_is_repeated_only_if_it_happened_in_the_episode_before():
-    run = Run("a story", 1, deaths=[Death(episode, 5, "Kitchen", "eat cake") for episode in (1, 2, 4)])
+    run = Run("a story", 1, deaths=[Death(episode, 9, 5, "Kitchen", "eat cake") for episode in (1, 2, 4)])
 
     assert [death.episode for death in run.repeated] == [2]
 

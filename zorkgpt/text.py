@@ -1,8 +1,17 @@
 """Functions on text that every part of the project shares."""
 
+import re
+
 _LONGEST_QUOTE = 200
 _ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})
 """Words that take the place of "the". An empty name has no article."""
+
+_STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
+
+
+def before_stars(response: str) -> str:
+    """Return a response without what stories print after a death: a line that begins with stars, and all below it."""
+    return _STARS.sub("", response)
 
 
 def normalized_action(action: str) -> str:

@@ -42,7 +42,7 @@ class KeptState:
     """How many turns were played before it."""
 
 
-class Trail:
+class RecentStates:
     """The states before the last turns at the present place, and the last one before the player came there."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Trail:
         return zlib.compress(len(head).to_bytes(4, "big") + head + states, 1)
 
     @classmethod
-    def unpacked(cls, packed: bytes, present: bytes) -> "Trail":
+    def unpacked(cls, packed: bytes, present: bytes) -> "RecentStates":
         """Read what `packed` returned; a trail without states from b""."""
         trail = cls()
         if not packed:
@@ -139,7 +139,7 @@ class CauseFinder:
     holds_it: bool
     """The creature holds what was lost."""
     command: str
-    trail: Trail
+    trail: RecentStates
     branches: Branches
     idle: str
     """A command that lets one turn pass."""
@@ -284,7 +284,7 @@ class CauseFinder:
         return self.branches.play(command)
 
 
-def trail_in(saved: bytes) -> tuple[bytes, Trail]:
+def trail_in(saved: bytes) -> tuple[bytes, RecentStates]:
     """Return the interpreter's state and the trail that follows it."""
     size = state_size(saved)
-    return saved[:size], Trail.unpacked(saved[size:], saved[:size])
+    return saved[:size], RecentStates.unpacked(saved[size:], saved[:size])

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from game_interface.core import discovery, grammar
-from game_interface.core.causes import BranchState, CauseFinder, Trail, trail_in
+from game_interface.core.causes import BranchState, CauseFinder, RecentStates, trail_in
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short, learn_bookkeeping
 from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.light import Light
@@ -53,7 +53,7 @@ _prompts: defaultdict[str, Prompts] = defaultdict(Prompts)
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _Present:
     """The current state of the game in all its forms."""
 
     snapshot: InterpreterState
@@ -97,14 +97,14 @@ class JerichoInterface:
         self._machine = ZMachine(self.story.data)
         self._reader = ViewReader(self.story.profile, Names(self._machine), Light())
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
-        self._state: _State | None = None
+        self._state: _Present | None = None
         """None before the game begins."""
-        self._scene: tuple[_State, Scene | None] | None = None
+        self._scene: tuple[_Present, Scene | None] | None = None
         """The last scene that was asked for, and the state it belongs to."""
         self._opening: str = ""
         self._knows_bookkeeping = False
         self._prompts = _prompts[self.story.sha256]
-        self._trail = Trail()
+        self._trail = RecentStates()
         self._actions_unexplored = 0
         """Actions played since the opening while the player's place was not fully known."""
         self._closed = False
@@ -189,7 +189,7 @@ class JerichoInterface:
             step = replace(step, fell_short=fell_short(step, self._reader.profile))
         return replace(step, loss=self._loss(step, before, after, command))
 
-    def _typed(self, before: _State, command: str) -> bytes:
+    def _typed(self, before: _Present, command: str) -> bytes:
         return (command if reads_key(before.snapshot) else self._spelled(command)).encode("ascii")
 
     def _spelled(self, command: str) -> str:
@@ -199,7 +199,7 @@ class JerichoInterface:
             return command
         return " ".join((*verb, spelled_direction(direction, self.language.knows)))
 
-    def _step(self, before: _State, command: bytes) -> InterpreterState:
+    def _step(self, before: _Present, command: bytes) -> InterpreterState:
         """Play a command. If the story then reads input at a new place, find out what it reads.
 
         Raises:
@@ -238,7 +238,9 @@ class JerichoInterface:
             return ""
         return printed if self._worker.supported else without_status_line(printed, self.story.version)
 
-    def _mark_independent_changes(self, step: Transition, before: _State, after: _State, command: str) -> Transition:
+    def _mark_independent_changes(
+        self, step: Transition, before: _Present, after: _Present, command: str
+    ) -> Transition:
         known = _bookkeeping[self.story.sha256]
         turn = Counterfactual(before.view, after.view, command, self._reader, known, self._worker.compare)
         try:
@@ -248,7 +250,7 @@ class JerichoInterface:
             self._load(after.snapshot.state)
             return replace(step, unnamed_change=True)
 
-    def _loss(self, step: Transition, before: _State, after: _State, command: str) -> Loss | None:
+    def _loss(self, step: Transition, before: _Present, after: _Present, command: str) -> Loss | None:
         """Return what the turn cost the player, with its cause; None for nothing. The game is unchanged."""
         lost = self._things_lost(step, after.view, command)
         if step.died:
@@ -353,7 +355,7 @@ class JerichoInterface:
         )
 
     def _without_effect(
-        self, now: _State, action: str, *, refused: str | None = None, fault: str | None = None
+        self, now: _Present, action: str, *, refused: str | None = None, fault: str | None = None
     ) -> Transition:
         """Return the transition of a command that left the game as it was."""
         return Transition(
@@ -367,7 +369,7 @@ class JerichoInterface:
             fault=fault,
         )
 
-    def _recover(self, before: _State, action: str, failure: WorkerFailure) -> Transition:
+    def _recover(self, before: _Present, action: str, failure: WorkerFailure) -> Transition:
         """Return to the state before the command in a new interpreter.
 
         Raises:
@@ -380,7 +382,7 @@ class JerichoInterface:
             before, action, fault=f"On this command {failure}. The game is as it was before it."
         )
 
-    def _record_ending(self, now: _State) -> None:
+    def _record_ending(self, now: _Present) -> None:
         ending = self._ending(now.text, now.view, now.snapshot, asks=now.observation.question is not None)
         self.died, self.finished, self.victory = ending.died, ending.finished, ending.victory
 
@@ -504,22 +506,22 @@ class JerichoInterface:
         if self._closed:
             raise GameClosed(f"The game of {self.story.path.name} is closed. Open a new JerichoInterface to play on.")
 
-    def _current(self) -> _State:
+    def _current(self) -> _Present:
         self._check_open()
         return self._state or self._begin()
 
-    def _begin(self) -> _State:
+    def _begin(self) -> _Present:
         snapshot = self._restart_story()
         if self._state is None:
             self._learn_profile(self._past_questions(snapshot))
             snapshot = self._restart_story()
         self.died = self.finished = self.victory = False
-        self._trail = Trail()
+        self._trail = RecentStates()
         state = self._state = self._read(snapshot)
         self._opening = state.text
         return state
 
-    def _read(self, snapshot: InterpreterState) -> _State:
+    def _read(self, snapshot: InterpreterState) -> _Present:
         view, text = self._machine.view(snapshot.memory), snapshot.text
         self._follow_player(view)
         self._look_around(snapshot, view)
@@ -531,7 +533,7 @@ class JerichoInterface:
         if self._prompts.is_question(snapshot):
             observation = replace(observation, question=printed_question(text))
         # Played from a loaded state, some commands are answered behind a second prompt.
-        return _State(snapshot, view, observation, text.strip().removeprefix(">").lstrip())
+        return _Present(snapshot, view, observation, text.strip().removeprefix(">").lstrip())
 
     def _follow_player(self, view: View) -> None:
         """Update the player object, which changes in some stories."""
@@ -614,7 +616,7 @@ class JerichoInterface:
             self.__dict__.pop("_scenes", None)
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
 
-    def _learn_bookkeeping(self, here: _State) -> None:
+    def _learn_bookkeeping(self, here: _Present) -> None:
         """Learn the story's bookkeeping before the first command, and come back."""
         if self._knows_bookkeeping:
             return

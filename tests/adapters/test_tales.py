@@ -49,7 +49,7 @@ def test_what_killed_it_is_avoided_after_the_restart(agent_class, tmp_path):
     deaths = [number for number, (_, text, _) in enumerate(rows) if "You have died" in text]
     assert len(deaths) == 1
     folder = tmp_path / "game_files/tales/Lighthouse/1"
-    assert "[DANGER - PERMANENT] down: kills you" in (folder / "Memories.md").read_text()
+    assert "[DANGER - PERMANENT] down: you died, cause unknown" in (folder / "Memories.md").read_text()
     first, second = (last_end(read_episode(folder, number)) for number in (1, 2))
     assert (first.reason, second.reason) == ("death", "player stopped")
     assert all(stats["nb_tokens"] == 0 for _, _, stats in rows)

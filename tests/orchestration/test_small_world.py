@@ -91,7 +91,7 @@ def test_what_was_dropped_is_forgotten_and_what_killed_is_not(tmp_path):
         assert (end.reason, end.deaths) == ("death", 1)
         assert dropped == ["Left here"]
         assert "Left here" not in run.simple_memory.get_location_memory(COTTAGE)
-        assert "down: kills you" in run.simple_memory.get_location_memory(CLIFF)
+        assert "down: you died, cause unknown" in run.simple_memory.get_location_memory(CLIFF)
 
 
 def test_a_memory_that_the_fresh_world_contradicts_is_marked_as_wrong(tmp_path):

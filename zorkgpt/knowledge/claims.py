@@ -11,7 +11,7 @@ from game_interface.models import Item, Observation
 from session.history import TurnRecord
 from session.outcome import effective, failed
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
-from zorkgpt.text import normalized_action
+from zorkgpt.text import before_stars, normalized_action
 
 _ACTION_LIMIT = 80
 _PLACE_LIMIT = 60
@@ -22,8 +22,6 @@ _SLOT = "…"
 _MAX_PREPARING = 3
 MAX_CHARS = 390
 """The most characters of a line."""
-# What the game prints below the last words about a death: "**** You have died ****", and how to go on.
-_STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -175,7 +173,7 @@ def cut(text: str, limit: int) -> str:
 
 def _last_sentences(turn: TurnRecord, limit: int) -> str:
     """Return the last sentences that fit, without what is printed about every death."""
-    sentences = _SENTENCE_END.split(" ".join(_STARS.sub("", turn.response).split()))
+    sentences = _SENTENCE_END.split(" ".join(before_stars(turn.response).split()))
     last = " ".join(reversed(_fitting(reversed(sentences), limit)))
     return last or cut(sentences[-1], limit) or "(no response)"
 

@@ -16,7 +16,7 @@ from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 from zorkgpt.offline.phrases import is_dark, whole_sentences
-from zorkgpt.text import normalized_action, number_of, sentence_case, with_article
+from zorkgpt.text import before_stars, normalized_action, number_of, sentence_case, with_article
 
 _TEXT_LIMIT = 200
 _DARK_PLACE = "Dark without a light"
@@ -65,7 +65,7 @@ def _memory_of_loss(request: SynthesisRequest, loss: Loss) -> MemorySynthesisRes
     title = _title_of_loss(request, loss) + (" in the dark" if unlit and loss.cause is not LossCause.CLOCK else "")
     dangers = (one for one in request.memories if one.category == Category.DANGER)
     known = next((one for one in dangers if folded(one.title) == folded(title)), None)
-    said = loss.sentence or whole_sentences(_REMARK.sub("", request.response), _TEXT_LIMIT)
+    said = loss.sentence or whole_sentences(_REMARK.sub("", before_stars(request.response)), _TEXT_LIMIT)
     clock = _sentence(f"a clock: it {_ended(loss)} at turn {loss.clock} wherever you were") if loss.clock else ""
     return MemorySynthesisResponse(
         should_remember=True,
