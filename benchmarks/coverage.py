@@ -12,8 +12,8 @@ Zork I if ZORKGPT_ZORK1 names it.
 - Deaths: by the cause that counterfactuals found, as the log says.
 - Dangers in vain: listed dangers that name no state (as the dark is one), whose action was survived at its place
   three times or more in the whole run, and killed there once at most.
-- Deaths repeated: those from the second episode on that happened in the episode before, too, at the same place by the
-  same action.
+- Deaths repeated: those from the second episode on that happened in the episode before, too: by the same creature, at
+  the same place, by the same clock, or, if the cause is an action or unknown, by the same action at the same place.
 
 --show lists the places without a memory, with what was to be seen there.
 """
@@ -38,6 +38,7 @@ from session.history import TurnRecord
 from tests.fixtures import own_stories
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.credit.assignment import is_danger
+from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.runlog.episodes import read_episode, turns_in
@@ -83,12 +84,21 @@ class Death:
     place_name: str
     action: str
     cause: str = _UNKNOWN
+    creature: int | None = None
     sentence: str = ""
     """What the response says of it."""
 
     @property
-    def way(self) -> tuple[int | None, str]:
-        return self.place, self.action
+    def way(self) -> tuple[str, int | None, str]:
+        """What two deaths that happened in the same way share."""
+        match self.cause:
+            case LossCause.PLACE:
+                return self.cause, self.place, ""
+            case LossCause.CREATURE:
+                return self.cause, self.creature, ""
+            case LossCause.CLOCK:
+                return self.cause, None, self.sentence
+        return "action", self.place, self.action
 
 
 @dataclass
@@ -155,10 +165,17 @@ def play(game: str, seed: int, episodes: int, turns: int) -> Run:
 
 
 def _death(record: TurnRecord) -> Death:
-    loss, place = record.transition.loss, record.before
-    cause, sentence = (loss.cause or _UNKNOWN, loss.sentence) if loss is not None else (_UNKNOWN, "")
-    action = normalized_action(record.action)
-    return Death(record.episode, record.turn, place.location_id, place.location_name, action, cause, sentence)
+    loss, place = record.transition.loss or Loss(LossKind.DEATH), record.before
+    return Death(
+        record.episode,
+        record.turn,
+        place.location_id,
+        place.location_name,
+        normalized_action(record.action),
+        loss.cause or _UNKNOWN,
+        loss.creature,
+        loss.sentence,
+    )
 
 
 def _is_lasting(located: LocatedMemory) -> bool:

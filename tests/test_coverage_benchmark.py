@@ -1,10 +1,15 @@
 """What the benchmark of coverage counts, and that it plays a small story."""
 
+from dataclasses import replace
+
+import pytest
+
 from benchmarks.coverage import Death, Place, Run, dangers, play, table, uncovered
 from game_interface.models import Location
 from tests.fixtures import own_stories
 from tests.fixtures.turns import KITCHEN, a_turn
 from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.losses import LossCause
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import LocatedMemory
 
@@ -44,6 +49,22 @@ def test_a_death_is_repeated_only_if_it_happened_in_the_episode_before():
     run = Run("a story", 1, deaths=[Death(episode, 9, 5, "Kitchen", "eat cake") for episode in (1, 2, 4)])
 
     assert [death.episode for death in run.repeated] == [2]
+
+
+@pytest.mark.parametrize(
+    ("cause", "same", "other"),
+    [
+        (LossCause.CREATURE, {"place": 6, "action": "wait"}, {"creature": 8}),
+        (LossCause.PLACE, {"action": "wait", "creature": None}, {"place": 6}),
+        (LossCause.CLOCK, {"place": 6, "action": "wait"}, {"sentence": "You starve."}),
+        (LossCause.ACTION, {"creature": None}, {"action": "wait"}),
+    ],
+)
+def test_a_death_is_repeated_by_the_same_cause(cause, same, other):
+    first = Death(1, 9, 5, "Kitchen", "eat cake", cause, 7, "You fall.")
+
+    assert Run("a story", 1, deaths=[first, replace(first, episode=2, **same)]).repeated
+    assert not Run("a story", 1, deaths=[first, replace(first, episode=2, **other)]).repeated
 
 
 def test_a_small_story_is_covered_at_the_end():
