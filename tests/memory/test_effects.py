@@ -9,9 +9,10 @@ import pytest
 from game_interface.core.jericho_interface import JerichoInterface
 from session.ground_truth import ground_truth
 from tests.fixtures.memory import NOTHING, Answers, memory, remember
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import Effect, ZMachineContext
+from zorkgpt.memory.models import GAME, Effect, Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.synthesis import facts_in_words, signals
 
@@ -214,3 +215,30 @@ def test_a_memory_without_a_known_response_counts_as_before(play, state):
     manager.add_memory(5, "Hall", memory("Wall", action="push wall", outcome="nothing"))
     turn(manager, state, "push wall", "No.")
     assert requests(manager) == []
+
+
+@pytest.mark.parametrize(("turns", "listed"), [(20, True), (21, False)])
+def test_an_unconfirmed_memory_of_another_place_can_be_confirmed_for_twenty_turns(play, state, turns, listed):
+    manager = play(MemorySynthesisResponse(should_remember=False, confirm_memory_titles={"Bell"}))
+    manager.add_memory(9, "Tower", memory("Bell", turns="3", status="TENTATIVE"))
+    state.turn_count = 2 + turns
+    turn(manager, state, "pull rope", "A bell rings far off.", nothing_changed=False, unnamed_change=True)
+    assert [one.memory.title for one in requests(manager)[0].unconfirmed] == (["Bell"] if listed else [])
+    assert [one.status for one in manager.memory_cache[9]] == ["ACTIVE" if listed else "TENTATIVE"]
+
+
+def test_an_unconfirmed_memory_elsewhere_makes_no_question_of_a_known_way(play, state):
+    manager = play()
+    walk = {"nothing_changed": False, "known_way": True, "location_before": 5, "location_after": 6}
+    manager.add_memory(9, "Tower", memory("Bell", turns="1", status="TENTATIVE"))
+    turn(manager, state, "down", "Cellar", **walk)
+    assert requests(manager) == []
+
+
+@pytest.mark.parametrize(("place", "subject"), [(9, Thing(9)), ("game", GAME), (7, 7), (5, 5), (1234, 5), (None, 5)])
+def test_the_model_says_by_number_what_a_fact_is_about(play, state, place, subject):
+    manager = play(remember("Fact", kind="rule", place=place))
+    manager.add_memory(7, "Tower", memory("Bell", turns="1", status="TENTATIVE"))
+    facts = {"things": (ThingState(9, "lamp"),), "nothing_changed": False, "unnamed_change": True}
+    turn(manager, state, "rub lamp", "It glows.", **facts)
+    assert "Fact" in [one.title for one in manager.store.document.all_memories()[subject]]

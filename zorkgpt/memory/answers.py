@@ -17,8 +17,8 @@ _CONTENT = ("category", "memory_title", "memory_text", "persistence")
 MOST_FURTHER_FACTS = 2
 _MOST_CLAIMS = 12
 
-FactPlace = Literal["action", "arrival"]
-"""Where a fact is kept: where the action was taken, or where it has led to."""
+FactPlace = Literal["action", "arrival", "game"] | int
+"""What a fact is about: where the action was taken, where it has led to, the game, or a numbered place or thing."""
 
 
 def _inline(kind: type[StrEnum]) -> WithJsonSchema:
@@ -68,7 +68,8 @@ Claims = Annotated[
 ]
 ActionSaid = Annotated[str | None, Field(description="the action that it is about, as given; empty: about none")]
 PlaceSaid = Annotated[
-    FactPlace | None, Field(description="where it is kept: where the action was taken, or where it has led to")
+    FactPlace | None,
+    Field(description="where it is kept: where the action was taken, where it has led to, the game, or a number"),
 ]
 Titles = Annotated[set[str], Field(max_length=3)]
 
@@ -107,6 +108,7 @@ class MemorySynthesisResponse(BaseModel):
         description="further facts that were learned with it; mostly empty",
         json_schema_extra={"maxItems": MOST_FURTHER_FACTS},
     )
+    confirm_memory_titles: Titles = Field(default_factory=set)
     invalidate_memory_titles: Titles = Field(default_factory=set)
     invalidation_reason: str | None = None
     reasoning: str = ""

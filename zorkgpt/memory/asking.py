@@ -114,7 +114,16 @@ def should_ask(
 
 def may_settle(turn: SynthesisRequest) -> bool:
     """Return whether a memory of this place, or one about a thing that was handled, is unconfirmed."""
-    return bool(turn.unconfirmed) or any(memory.status == MemoryStatus.TENTATIVE for memory in turn.memories)
+    handled = handled_numbers(turn.context)
+    return any(memory.status == MemoryStatus.TENTATIVE for memory in turn.memories) or any(
+        not handled.isdisjoint(claim.number for claim in one.memory.claims) for one in turn.unconfirmed
+    )
+
+
+def handled_numbers(context: ZMachineContext) -> set[int]:
+    """Return the object numbers of what the action itself moved or changed."""
+    moved = {move.number for move in context.moved if not move.by_itself}
+    return moved | {change.number for change in context.changed if not change.by_itself}
 
 
 def _is_thing_moved_by_itself(turn: SynthesisRequest) -> bool:

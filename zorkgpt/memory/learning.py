@@ -1,6 +1,7 @@
 """Learns from turns: whether one is worth asking about, what it teaches, and whether the ground truth allows that."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -16,6 +17,7 @@ from zorkgpt.memory.asking import (
     attempt_key,
     changes_anything,
     confirmed_memory,
+    handled_numbers,
     should_ask,
     tells,
     turn_key,
@@ -26,6 +28,7 @@ from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.losses import Loss, LossCause, loss_in
 from zorkgpt.memory.models import (
+    GAME,
     Category,
     Memory,
     MemoryKind,
@@ -33,6 +36,7 @@ from zorkgpt.memory.models import (
     Persistence,
     PlaceKey,
     SubjectKey,
+    Thing,
     ZMachineContext,
     episode_key,
     outcome_of,
@@ -46,6 +50,7 @@ from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.things import LEFT_HERE, STARTS_HERE, ThingsLedger, is_ledger_entry, ledger_entry
+from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.text import with_article
@@ -58,7 +63,9 @@ if TYPE_CHECKING:
 _ABOUT_AN_ACTION = (Category.SUCCESS, Category.FAILURE)
 """Categories that by their definition tell what came of an action."""
 _AROUND_A_TITLE = " \t\"'`*.!…“”‘’«»[]"
-_MOST_UNCONFIRMED = 3
+_MOST_UNCONFIRMED = 5
+_RECENT = 20
+"""In turns: how long ago an unconfirmed memory of another place was observed that is listed."""
 _QUOTES = {ord(quote): None for quote in "\"'`“”‘’«»"}
 
 
@@ -330,23 +337,26 @@ class Learner:
         return replace(request, now={title: now for title, now in told if now})
 
     def _unconfirmed_elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
-        """Return what is unconfirmed at other places and claims something of a thing that this action handled."""
-        context = turn.context
-        handled = {move.number for move in context.moved if not move.by_itself}
-        handled |= {change.number for change in context.changed if not change.by_itself}
-        if turn.arrival or not handled:
-            return ()
+        """Return what is unconfirmed at other places: about a thing that the action handled, then the newest."""
+        handled = set() if turn.arrival else handled_numbers(turn.context)
         with self._writer.store.guard:
             found = [
                 LocatedMemory(place, self._writer.name_of(place), memory)
                 for place, memories in self._writer.book.all_memories().items()
                 if place != turn.location_id
                 for memory in memories
-                if memory.status == MemoryStatus.TENTATIVE
-                and is_current(memory)
-                and not handled.isdisjoint(claim.number for claim in memory.claims)
+                if memory.status == MemoryStatus.TENTATIVE and is_current(memory)
             ]
-        return tuple(found[:_MOST_UNCONFIRMED])
+        about = [one for one in found if not handled.isdisjoint(claim.number for claim in one.memory.claims)]
+        recent = [one for one in found if one not in about and self._age(one.memory, turn.context.turn) <= _RECENT]
+        recent.sort(key=lambda one: self._age(one.memory, turn.context.turn))
+        return tuple([*about, *recent][:_MOST_UNCONFIRMED])
+
+    def _age(self, memory: Memory, turn: int) -> float:
+        """Return how many turns ago a memory was observed. Infinite if in another episode."""
+        last = TurnSpan.parse(memory.turns).last_number
+        is_of_this_episode = episode_key(memory.episode) == episode_key(self._state.episode)
+        return turn - last if last is not None and is_of_this_episode else math.inf
 
     def _visits_of(self, location_id: PlaceKey) -> tuple[int, int]:
         """Return how often the player has been at a place that it was at in this turn, and in how many episodes."""
@@ -399,7 +409,7 @@ class Learner:
                 else:
                     self._qualify(place, rival.title, f"in another state it comes out otherwise: “{title}”")
 
-    def _qualify(self, location_id: PlaceKey, title: str, reason: str, now: State | None = None) -> bool:
+    def _qualify(self, location_id: SubjectKey, title: str, reason: str, now: State | None = None) -> bool:
         """Note in which states a memory holds by what was observed up to now. False if nothing was changed."""
         believed = self._writer.current(location_id)
         memory = next((one for one in believed if one.title == title), None)
@@ -429,6 +439,7 @@ class Learner:
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
         if answer is None:
             return
+        self._confirm(request, answer.confirm_memory_titles)
         titles = self._invalidate_elsewhere(request, answer)
         for memory in self._existing(request.location_id, request.memories, titles):
             self._invalidate(request, request.location_id, memory, answer.invalidation_reason or "")
@@ -544,6 +555,18 @@ class Learner:
         with telemetry.memory_operation("invalidate", location_id, memory.text):
             self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
 
+    def _confirm(self, request: SynthesisRequest, titles: set[str]) -> None:
+        """Believe the unconfirmed memories with these titles."""
+        here = [
+            LocatedMemory(request.location_id, request.location_name, memory)
+            for memory in request.memories
+            if memory.status == MemoryStatus.TENTATIVE
+        ]
+        for title in sorted(titles):
+            named = next((one for one in (*here, *request.unconfirmed) if one.memory.title == title), None)
+            if named is not None:
+                self._writer.confirm(named.location_id, named.memory, request.context.turn, self._state.episode)
+
     def _invalidate_elsewhere(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> set[str]:
         """Mark as wrong what was unconfirmed at other places and is disproved now; return the other titles."""
         titles = answer.invalidate_memory_titles
@@ -570,10 +593,14 @@ class Learner:
                     reason = f"contradicted by the game state ({thing})"
                     self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
 
-    def _place(self, request: SynthesisRequest, fact: "Fact") -> tuple[PlaceKey, str]:
-        """Return where the fact is kept: the location of the action or of the arrival, as the model says."""
+    def _place(self, request: SynthesisRequest, fact: "Fact") -> tuple[SubjectKey, str]:
+        """Return what the fact is about: the place or thing that the model says, if the question names it."""
         turn = request.context
         here = request.location_id, request.location_name
+        if fact.place == "game":
+            return GAME, ""
+        if isinstance(fact.place, int):
+            return self._subjects(request).get(fact.place, here)
         if request.arrival and fact.place == "action" and turn.location_before is not None:
             return turn.location_before, self._writer.names.get(turn.location_before, "")
         led_on = not request.arrival and turn.location_changed and not turn.died
@@ -581,7 +608,25 @@ class Learner:
             return turn.location_after, turn.destination_name
         return here
 
-    def _memory(self, request: SynthesisRequest, fact: "Fact", location_id: PlaceKey) -> Memory:
+    def _subjects(self, request: SynthesisRequest) -> dict[PlaceKey, tuple[SubjectKey, str]]:
+        """Return the places and things that the question names, by number."""
+        turn = request.context
+        found: dict[PlaceKey, tuple[SubjectKey, str]] = {}
+        for one in turn.things:
+            found[one.number] = Thing(one.number), one.name
+        for located in request.unconfirmed:
+            key = located.location_id
+            if key is not GAME:
+                found[key.number if isinstance(key, Thing) else key] = key, located.location_name
+        for place in (turn.location_before, turn.location_after):
+            if place is not None:
+                found[place] = place, self._writer.name_of(place)
+        if turn.location_after is not None and turn.destination_name:
+            found[turn.location_after] = turn.location_after, turn.destination_name
+        found[request.location_id] = request.location_id, request.location_name
+        return found
+
+    def _memory(self, request: SynthesisRequest, fact: "Fact", location_id: SubjectKey) -> Memory:
         turn = request.context
         action = " ".join((_action_of(request, fact) or "").split())
         is_this_one = bool(action) and folded(action) == folded(request.action) and not request.arrival
@@ -609,7 +654,7 @@ class Learner:
             kind=fact.kind,
         )
 
-    def _checked(self, request: SynthesisRequest, memory: Memory, location_id: PlaceKey) -> Memory:
+    def _checked(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""
         turn = request.context
         is_about_more = memory.kind not in (None, MemoryKind.LOCATION)
@@ -627,9 +672,9 @@ class Learner:
                 extra={"title": memory.title, "claim": str(passing), "turn": turn.turn},
             )
             return replace(memory, persistence=Persistence.EPHEMERAL)
-        first = (
-            turn.first_visit if location_id == request.location_id else self._visits.is_first(location_id, turn.turn)
-        )
+        first = turn.first_visit
+        if location_id != request.location_id:
+            first = is_place(location_id) and self._visits.is_first(location_id, turn.turn)
         if memory.persistence is Persistence.CORE and not first:
             self.counts.core_validation_downgrade += 1
             self._log.warning(
@@ -638,7 +683,7 @@ class Learner:
             return replace(memory, persistence=Persistence.PERMANENT)
         return memory
 
-    def _location_refusal(self, location_id: PlaceKey, memory: Memory) -> str:
+    def _location_refusal(self, location_id: SubjectKey, memory: Memory) -> str:
         """Return why a memory of where something is, or of its state, is not kept; "" if it is.
 
         The ledger of things has all of this already, so that only what can be checked is kept.
@@ -648,16 +693,16 @@ class Learner:
         wrong = self._wrong_claim(location_id, memory)
         return f"contradicted by the game state: {wrong}" if wrong else ""
 
-    def _wrong_claim(self, location_id: PlaceKey, memory: Memory) -> str:
+    def _wrong_claim(self, location_id: SubjectKey, memory: Memory) -> str:
         """Return in words what the game state says instead of the first wrong claim; "" if none is wrong."""
         return next(filter(None, (self._correction(location_id, memory, claim) for claim in memory.claims)), "")
 
-    def _correction(self, location_id: PlaceKey, memory: Memory, claim: Claim) -> str:
+    def _correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
         if memory.persistence.outlives_episode and self._ledger.was_so_before(location_id, claim):
             return ""
         return self._ledger.refutes(location_id, claim)
 
-    def _right_claims(self, location_id: PlaceKey, memory: Memory) -> tuple[Claim, ...]:
+    def _right_claims(self, location_id: SubjectKey, memory: Memory) -> tuple[Claim, ...]:
         """Return the claims that hold for as long as the memory."""
         lasting = memory.persistence.outlives_episode
         return tuple(
@@ -668,7 +713,7 @@ class Learner:
         )
 
     def _against_what_is_believed(
-        self, request: SynthesisRequest, location_id: PlaceKey, memory: Memory, replaced: Sequence[str]
+        self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, replaced: Sequence[str]
     ) -> tuple[Memory, list[Callable[[], bool]]] | None:
         """Settle what is believed of the same action and came out otherwise.
 
@@ -698,7 +743,7 @@ class Learner:
                 settle.append(partial(writer.resolve_conflict, location_id, rival, memory, reason, turn.turn))
         return replace(memory, when=conditions(writer, location_id, memory, separated, now=turn.state)), settle
 
-    def _existing(self, location_id: PlaceKey, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:
+    def _existing(self, location_id: SubjectKey, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:
         """Return the memories with these titles. The ledger's entries are left to the ledger."""
         found: list[Memory] = []
         for title in sorted(titles):

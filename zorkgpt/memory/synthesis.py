@@ -12,6 +12,7 @@ from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import Effect, Memory, PlaceKey, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
+from zorkgpt.memory.places import place_label
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import cut, one_line, render
@@ -67,7 +68,7 @@ class SynthesisRequest:
     responses: Mapping[str, str] = field(default_factory=dict)
     """The responses with which those about this action were learned, as the journal keeps them, by title."""
     unconfirmed: tuple[LocatedMemory, ...] = ()
-    """What is unconfirmed at other places and claims something of a thing that the action handled."""
+    """What is unconfirmed at other places, of the last turns or about a thing that the action handled."""
     history: tuple[RecentTurn, ...] = ()
     """Oldest first."""
     triggers: tuple[str, ...] = ()
@@ -160,7 +161,9 @@ def _memory(memory: Memory, now: str) -> str:
 
 def _unconfirmed(located: LocatedMemory) -> str:
     memory = located.memory
-    return _line(unconfirmed_at=located.location_name or located.location_id, title=memory.title, text=memory.text)
+    return _line(
+        unconfirmed_at=place_label(located.location_id, located.location_name), title=memory.title, text=memory.text
+    )
 
 
 def _past(turn: RecentTurn, world: World) -> str:

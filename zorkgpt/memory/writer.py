@@ -290,6 +290,18 @@ class MemoryWriter:
             return True
         return False
 
+    def confirm(self, location_id: SubjectKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
+        """Believe a tentative memory, and count one more observation of it. False if nothing was changed."""
+        is_lasting = memory.persistence.outlives_episode
+        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+            known = known_again(draft.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
+            if known is None or self._is_settled_by_person(location_id, [known]):
+                return False
+            seen = draft.see_again(location_id, known, turn, episode)
+            draft.replace(location_id, seen, replace(seen, status=MemoryStatus.ACTIVE), "edited", "confirmed")
+            return True
+        return False
+
     def replaceable(self, location_id: SubjectKey, titles: Sequence[str], new: Memory) -> list[str]:
         """Return those of the titles that this memory may supersede.
 
