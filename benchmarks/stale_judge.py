@@ -6,7 +6,7 @@ Statements are taken from a line by these rules, whoever worded it, and nothing 
   semicolon. What stands in quotes was said at the time and states nothing, nor does a line with "(when ...)".
 - "NAME is here" (or lies, stands, hangs), "NAME is in HOLDER" (or on), "NAME is STATE" (open, closed, locked, unlocked,
   lit, unlit, carried). Several names can be joined by commas and "and".
-- A list behind a colon: "Here: NAME, NAME", "Starts here: ...", "Left here: ...", "In HOLDER: ..." (or on, or carried
+- A list behind a colon: "Here: NAME, NAME", "Starts here: ...", "Now here: ...", "In HOLDER: ..." (or on, or carried
   by), "NAME: STATE"; states can follow a name in parentheses. A start is a statement about now, too: the player will go
   there.
 - A name is one of the story's object names, with or without an article. Where several objects have it, the statement is

@@ -1,6 +1,7 @@
 """The ledger of things: starts, last sightings, and which claims are true by the player's doing only."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -232,10 +233,20 @@ def test_earlier_episodes_are_taken_over_unless_the_first_look_denies_them():
         ((took(ATTIC, ATTIC), put(HALL, HALL), look(WALL, in_full=True)), {}),
     ],
 )
-def test_what_the_player_has_brought_somewhere_is_left_there(turns, left):
+def test_what_the_player_has_brought_somewhere_is_there_now(turns, left):
     things = ledger_after(*turns)
     for one in (things, again(things)):
-        assert {place: one.described(claims) for place, claims in one.left().items()} == left
+        assert {place: one.described(claims) for place, claims in one.now_here(lambda place: ()).items()} == left
+
+
+def test_what_is_there_and_does_not_start_there_is_named_with_its_state():
+    door = ThingState(12, "trap door", fixed=True, states=("closed",))
+    shown = AttributeChange(12, "trap door", "concealed", False)
+    found = replace(look(WALL, door, SWORD_HERE, in_full=True), changed=(shown,))
+    things = ledger_after(look(WALL, SWORD_HERE, in_full=True), found)
+    assert things.described(things.now_here(lambda place: (HERE,))[HALL]) == "Trap door (closed)."
+    troll = ThingState(13, "troll", fixed=True, alive=True)
+    assert HALL not in ledger_after(look(troll)).now_here(lambda place: ())
 
 
 def test_what_lies_in_something_that_is_carried_away_is_left_nowhere():
@@ -243,7 +254,7 @@ def test_what_lies_in_something_that_is_carried_away_is_left_nowhere():
     things = ledger_after(
         took(), put(BOX, HALL), ZMachineContext(location_before=HALL, moved=(box,), inventory_after=("box",))
     )
-    assert things.left() == {}
+    assert things.now_here(lambda place: ()) == {}
 
 
 @pytest.mark.parametrize(
@@ -254,6 +265,7 @@ def test_what_lies_in_something_that_is_carried_away_is_left_nowhere():
         (Claim(Relation.CARRIED, 4), "the sword is here"),
         (CLOSED, "open"),
         (Claim(Relation.OPEN, BOX), ""),
+        (Claim(Relation.LIT, 4), "not lit"),
         (Claim(Relation.HERE, 12), "gone"),
     ],
 )

@@ -79,9 +79,9 @@ def test_what_was_dropped_is_forgotten_by_the_next_episode(tmp_path):
         for _ in range(2):
             run.process_turn()
         place = run.game_state.current_room_id
-        assert "Left here: Copper penny. [session]" in run.simple_memory.get_location_memory(place)
+        assert "Now here: Copper penny. [session]" in run.simple_memory.get_location_memory(place)
         run.reset_episode()
-        assert "Left here" not in run.simple_memory.get_location_memory(place)
+        assert "Now here" not in run.simple_memory.get_location_memory(place)
         assert "On the milestone: copper penny. [spawn]" in run.simple_memory.get_location_memory(place)
 
 

@@ -297,7 +297,7 @@ def test_memories_of_the_episode_only_are_there_again(tmp_path):
     with a_walkthrough(tmp_path, "take penny", "drop penny", "look") as run:
         run.resume_episode(1)
         place = run.game_state.current_room_id
-        assert "Left here: Copper penny. [session]" in run.simple_memory.get_location_memory(place)
+        assert "Now here: Copper penny. [session]" in run.simple_memory.get_location_memory(place)
         assert run.simple_memory.get_ephemeral_count(place) == 1
 
 

@@ -89,8 +89,8 @@ def test_what_was_dropped_is_forgotten_and_what_killed_is_not(tmp_path):
         dropped = [memory.title for memory in run.simple_memory.ephemeral_cache[COTTAGE]]
         run.reset_episode()
         assert (end.reason, end.deaths) == ("death", 1)
-        assert dropped == ["Left here"]
-        assert "Left here" not in run.simple_memory.get_location_memory(COTTAGE)
+        assert dropped == ["Now here"]
+        assert "Now here" not in run.simple_memory.get_location_memory(COTTAGE)
         assert "down: you died, cause unknown" in run.simple_memory.get_location_memory(CLIFF)
 
 

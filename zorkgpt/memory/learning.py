@@ -49,7 +49,7 @@ from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
-from zorkgpt.memory.things import LEFT_HERE, STARTS_HERE, ThingsLedger, is_ledger_entry, ledger_entry
+from zorkgpt.memory.things import NOW_HERE, STARTS_HERE, ThingsLedger, is_ledger_entry, ledger_entry
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
@@ -273,14 +273,18 @@ class Learner:
         if claims:
             entry = self._entry(STARTS_HERE, claims, Persistence.CORE, turn)
             self._writer.keep_entry(place, name, entry, known, is_sighting=self._ledger.is_first_look)
-        left = self._ledger.left()
-        for other in dict.fromkeys((*left, *filter(is_place, self._writer.ephemeral))):
-            known, claims = ledger_entry(self._writer.ephemeral.get(other, ()), LEFT_HERE), left.get(other, ())
+        found = self._ledger.now_here(self._starting)
+        for other in dict.fromkeys((*found, *filter(is_place, self._writer.ephemeral))):
+            known, claims = ledger_entry(self._writer.ephemeral.get(other, ()), NOW_HERE), found.get(other, ())
             if claims:
-                entry = self._entry(LEFT_HERE, claims, Persistence.EPHEMERAL, turn)
+                entry = self._entry(NOW_HERE, claims, Persistence.EPHEMERAL, turn)
                 self._writer.keep_entry(other, self._writer.name_of(other), entry, known)
             elif known is not None:
-                self._writer.remove_ephemeral(other, known, "nothing is left here any more")
+                self._writer.remove_ephemeral(other, known, "what was here is gone")
+
+    def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
+        entry = ledger_entry(self._writer.current(location_id), STARTS_HERE)
+        return entry.claims if entry else ()
 
     def _entry(self, title: str, claims: tuple[Claim, ...], persistence: Persistence, turn: ZMachineContext) -> Memory:
         category = Category.DISCOVERY if persistence is Persistence.CORE else Category.NOTE

@@ -4,7 +4,7 @@ The only source for whereabouts and states. It follows what the player has seen:
 was last seen until the player looks there again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import sentence_case, with_article
 
 STARTS_HERE = "Starts here"
-LEFT_HERE = "Left here"
+NOW_HERE = "Now here"
 """The titles of a place's entries."""
 
 _ATTRIBUTE_OF = {
@@ -42,6 +42,8 @@ class ThingRecord:
     states: tuple[str, ...] = ()
     """Its states when it was last seen, as in `ThingState`."""
     alive: bool = False
+    fixed: bool = False
+    """It can't be taken, as far as is known."""
     moved: bool = False
     """The player has moved it."""
     start_place: PlaceKey | None = None
@@ -54,6 +56,15 @@ class ThingRecord:
     @property
     def is_carried(self) -> bool:
         return self.where is not None and self.where.relation is Relation.CARRIED
+
+    @property
+    def tells(self) -> bool:
+        """Whether it can be taken, or has states. Where a creature is by now is not known."""
+        return not self.alive and (not self.fixed or bool(self.states))
+
+    def is_back_at(self, place: PlaceKey) -> bool:
+        """Return whether the player has put it back to where it was at first."""
+        return self.moved and self.holder == self.start_holder and place == self.start_place
 
     @property
     def holder(self) -> PlaceKey | None:
@@ -158,6 +169,7 @@ class ThingsLedger:
             place=None if thing.carried else place,
             states=thing.states,
             alive=thing.alive,
+            fixed=thing.fixed,
         )
 
     def _miss(self, here: Sequence[ThingState]) -> None:
@@ -219,14 +231,20 @@ class ThingsLedger:
         shown = frozenset(list(numbers)[:_MAX_NAMED])
         return tuple(claim for claim in (*kept, *self._new) if claim.number in shown and claim.name)
 
-    def left(self) -> dict[PlaceKey, tuple[Claim, ...]]:
-        """Return what the player has brought to each place, as it was last seen there."""
+    def now_here(self, starting: Callable[[PlaceKey], Sequence[Claim]]) -> dict[PlaceKey, tuple[Claim, ...]]:
+        """Return what is at each place and doesn't start there, as it was last seen: left, found or changed.
+
+        Args:
+            starting: returns the claims of what starts at a place.
+        """
         found: dict[PlaceKey, tuple[Claim, ...]] = {}
         for record in self._records.values():
-            if not record.moved or record.where is None or record.is_carried:
+            if record.where is None or record.is_carried or not (record.moved or record.tells):
                 continue
             place = self._place_of(record)
-            if place is not None and not (record.holder == record.start_holder and place == record.start_place):
+            if place is None or record.is_back_at(place):
+                continue
+            if record.moved or all(claim.number != record.where.number for claim in starting(place)):
                 found[place] = (*found.get(place, ()), *record.claims())
         return found
 
@@ -307,11 +325,16 @@ class ThingsLedger:
         record = self._records.get(claim.number or 0)
         if record is None or record.where is None:
             return self._instead(location_id, claim)
-        if location_id == self._here and claim.number in self._at_hand and claim.relation in _WHEREABOUTS:
+        if location_id != self._here or claim.number not in self._at_hand:
+            return self._instead(location_id, claim)
+        if claim.relation in _ATTRIBUTE_OF and claim.relation.value not in record.states:
+            opposite = OPPOSITE[claim.relation].value
+            return opposite if opposite in record.states else f"not {claim.relation}"
+        if claim.relation in _WHEREABOUTS:
             is_loosely_so = claim.relation is Relation.HERE and not record.is_carried
             is_so = is_loosely_so or (claim.relation, claim.other) == (record.where.relation, record.where.other)
             return "" if is_so else record.where.in_words()
-        return self._instead(location_id, claim)
+        return ""
 
     def contradicting_state(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str:
         """Return the state that contradicts claims at this location, such as `brass key carried`; "" if none is known.
@@ -406,7 +429,7 @@ class ThingsLedger:
 
 def is_ledger_entry(memory: Memory) -> bool:
     """Return whether the ledger has written a memory, or an earlier episode's ledger."""
-    return memory.kind is MemoryKind.LOCATION and memory.title in (STARTS_HERE, LEFT_HERE)
+    return memory.kind is MemoryKind.LOCATION and memory.title in (STARTS_HERE, NOW_HERE)
 
 
 def ledger_entry(memories: Iterable[Memory], title: str) -> Memory | None:
@@ -418,7 +441,8 @@ def _destination(move: ObjectMove, turn: ZMachineContext) -> Claim | None:
     """Return where a thing is that the player has moved; None if the player doesn't see where it went."""
     if move.name in turn.inventory_after and move.name not in turn.inventory_before:
         return Claim(Relation.CARRIED, move.number, move.name)
-    is_out_of_sight = bool(turn.things) and all(thing.number != move.number for thing in turn.things)
+    at_hand = {thing.number for thing in turn.things}
+    is_out_of_sight = bool(turn.things) and not {move.number, move.destination_number} & at_hand
     if is_out_of_sight or move.destination_number is None:
         return None
     if move.destination_number in (turn.location_before, turn.location_after):
@@ -448,6 +472,7 @@ def _plain(record: ThingRecord) -> dict[str, Any]:
         "place": record.place,
         "states": list(record.states),
         "alive": record.alive,
+        "fixed": record.fixed,
         "moved": record.moved,
         "start_place": record.start_place,
         "start_holder": record.start_holder,
