@@ -136,7 +136,7 @@ def test_what_can_not_be_done_is_an_error_that_says_why(manager):
     manager.update(found, pinned=True)
     doors = {
         "There is no memory with the id or title 'Nothing'": lambda: manager.delete("Nothing"),
-        "There is no memory with the id or title 'Gate' at 6": lambda: manager.update("Gate", 6, text="x"),
+        "There is no memory with the id or title 'Gate' at location 6": lambda: manager.update("Gate", 6, text="x"),
         "was not replaced: it is pinned": lambda: manager.supersede(found, "It is open."),
         "was not marked as wrong: it is pinned": lambda: manager.invalidate(found, "It is open"),
         "was not deleted: it is pinned": lambda: manager.delete(found),

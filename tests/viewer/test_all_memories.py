@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.fixtures.pages import assert_readable
 from tests.fixtures.viewer import client, played, served, started, turn, write_log
 from zorkgpt import Memory, SimpleMemoryManager
+from zorkgpt.memory.models import MemoryKind
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +26,7 @@ def workdir(tmp_path_factory):
         memory.add_memory(
             10, "Hall", Memory("NOTE", "Lamp: it burns", 1, "1", 0, "The lamp burns well.", "core", tried=4, worked=3)
         )
-        memory.add_memory(10, "Hall", Memory("DANGER", "Hole", 1, "1", 0, "Deep.", "permanent"))
+        memory.add_memory(10, "Hall", Memory("DANGER", "Hole", 1, "1", 0, "Deep.", "permanent", kind=MemoryKind.DANGER))
         memory.add_memory(20, "Cellar", Memory("NOTE", "Rats", 1, "1", 0, "There are rats.", "permanent"))
         memory.add_memory(SHOP, "Cart", Memory("NOTE", "Empty", 1, "1", 0, "The cart is empty.", "permanent"))
     return path
@@ -41,12 +42,12 @@ def test_every_memory_has_its_row(address, open_page):
     expect(page.locator("#everything .summary")).to_contain_text("4 lasting memories: 1 tried")
     assert column(page, 1) == ["Cart", "Cellar", "Hall", "Hall"]
     rows = {
-        row.locator("summary").inner_text(): row.locator("td").all_inner_texts()[1:10]
+        row.locator("summary").inner_text(): row.locator("td").all_inner_texts()[1:11]
         for row in page.locator("#everything tbody tr").all()
     }
-    assert rows["Lamp: it burns"] == ["NOTE", "core", "active", "1", "2", "4", "3 of 4", "1", "0"]
-    assert rows["Hole"] == ["DANGER", "permanent", "active", "1", "2", "unused", "–", "–", "0"]
-    assert rows["Rats"] == ["NOTE", "permanent", "active", "1", "never", "–", "–", "–", "0"]
+    assert rows["Lamp: it burns"] == ["NOTE", "", "core", "active", "1", "2", "4", "3 of 4", "1", "0"]
+    assert rows["Hole"] == ["DANGER", "danger", "permanent", "active", "1", "2", "unused", "–", "–", "0"]
+    assert rows["Rats"] == ["NOTE", "", "permanent", "active", "1", "never", "–", "–", "–", "0"]
 
 
 def test_it_is_sorted_by_any_column_and_the_address_says_so(address, open_page):
@@ -62,7 +63,7 @@ def test_it_is_sorted_by_any_column_and_the_address_says_so(address, open_page):
             expect(page.locator("#everything tbody summary").first).to_have_text(first)
     page.locator("#everything thead").get_by_role("button", name="Shown", exact=True).click()
     expect(page).to_have_url(re.compile("#memories&sort=shown$"))
-    assert column(page, 7) == ["never", "never", "2", "2"]
+    assert column(page, 8) == ["never", "never", "2", "2"]
     page.reload()
     expect(page.locator("[aria-sort=ascending]")).to_have_text("Shown")
     page.go_back()
