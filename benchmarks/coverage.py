@@ -6,8 +6,8 @@
 The rules play (no language model), without embeddings. Without --games these are the stories of tests/stories, and
 Zork I if ZORKGPT_ZORK1 names it.
 
-- Covered: the places that were visited so far with a believed memory at the place itself, or one that claims something
-  of a thing that was visible there.
+- Covered: the places that were visited so far with a believed memory at the place itself, or one of a thing that was
+  visible there, or that claims something of it.
 - KB: the size of Memories.md after each episode, which is what the next one reads; the mean over the episodes.
 - Deaths: by the cause that counterfactuals found, as the log says.
 - Dangers in vain: listed dangers that name no state (as the dark is one), whose action was survived at its place
@@ -39,6 +39,7 @@ from tests.fixtures import own_stories
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.credit.assignment import is_danger
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
+from zorkgpt.memory.models import Thing
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.runlog.episodes import read_episode, turns_in
@@ -200,6 +201,7 @@ def uncovered(places: Iterable[Place], believed: Sequence[LocatedMemory]) -> lis
     """Return the places without a memory."""
     at = {one.location_id for one in believed}
     of_things = {claim.number for one in believed for claim in one.memory.claims}
+    of_things |= {key.number for key in at if isinstance(key, Thing)}
     return [one for one in places if one.number not in at and of_things.isdisjoint(one.visible)]
 
 

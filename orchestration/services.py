@@ -27,7 +27,6 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.settings import settings_of
-from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
@@ -79,11 +78,8 @@ class Services:
         return get_logger(name), self.config, self.state
 
     def recall(self, location_id: int) -> list[Memory]:
-        """Return the current memories of a location, from both caches."""
-        if self.memory is None:
-            return []
-        caches = self.memory.memory_cache, self.memory.ephemeral_cache
-        return [memory for cache in caches for memory in cache.get(location_id, ()) if is_current(memory)]
+        """Return the current memories of a location, and of the things that are there or start there."""
+        return [] if self.memory is None else self.memory.memories_at(location_id)
 
     @property
     def player_decides(self) -> bool:

@@ -10,10 +10,12 @@ from zorkgpt.memory.credit.adherence import outcome_matches, recurred
 from zorkgpt.memory.credit.assignment import is_danger
 from zorkgpt.memory.losses import Loss, LossCause, LossKind, loss_in
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.models import GAME, SubjectKey, Thing, ZMachineContext
+from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import shown
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.synthesis import SynthesisRequest, facts_in_words
+from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 
 TROLL = Claim(Relation.HERE, 11, "troll")
 DIED = {cause: Loss(LossKind.DEATH, cause, "It bites.") for cause in (*LossCause, None)}
@@ -22,8 +24,9 @@ DIED[LossCause.CLOCK] = replace(DIED[LossCause.CLOCK], clock=41)
 
 ACTION = memory("eat toadstool: kills you", category="DANGER", action="eat toadstool", outcome="died")
 PLACE = memory("being here kills you", category="DANGER", outcome="died")
-CREATURE = memory("troll: kills you", category="DANGER", outcome="died", when=(TROLL,))
+CREATURE = memory("troll: kills you", category="DANGER", outcome="died")
 CLOCK = memory("time runs out at turn 41", category="DANGER", outcome="died at move 41")
+SUBJECTS = {CREATURE.title: Thing(11), CLOCK.title: GAME}
 
 
 def turn(cause: LossCause | str | None = "alive", **facts) -> ZMachineContext:
@@ -49,6 +52,8 @@ def turn(cause: LossCause | str | None = "alive", **facts) -> ZMachineContext:
         (CREATURE, "wait", turn(state=(TROLL,)), False),
         (CREATURE, "wait", turn(LossCause.CREATURE, state=(TROLL,)), True),
         (CREATURE, "wait", turn(LossCause.PLACE, state=(TROLL,)), None),
+        (CREATURE, "north", turn(LossCause.CREATURE, location_changed=True), True),
+        (CREATURE, "wait", turn(state=(replace(TROLL, number=12),)), None),
         (CLOCK, "wait", turn(moves_before=39, moves_after=40), None),
         (CLOCK, "wait", turn(moves_before=40, moves_after=41), False),
         (CLOCK, "wait", turn(moves_before=38, moves_after=46), False),
@@ -59,7 +64,7 @@ def turn(cause: LossCause | str | None = "alive", **facts) -> ZMachineContext:
     ],
 )
 def test_each_danger_has_its_own_occasions(danger, action, truth, expected):
-    assert recurred(danger, action, truth) is expected
+    assert recurred(SUBJECTS.get(danger.title, 5), danger, action, truth) is expected
 
 
 @pytest.mark.parametrize(
@@ -139,9 +144,10 @@ class Played:
         truth = ZMachineContext(turn=self.number, location_before=place, **facts)
         self.manager.record_action_outcome(place, "Hall", action, "It bites.", truth)
 
-    def memory(self, place: int = 5):
+    def memory(self, subject: SubjectKey = 5):
         self.manager.reset_episode()
-        (kept,) = self.manager.memory_cache[place]
+        ((kept_at, (kept,)),) = self.manager.store.document.all_memories().items()
+        assert kept_at == subject
         return kept
 
 
@@ -160,9 +166,49 @@ def test_every_safe_repetition_counts_in_any_state_and_shown_or_not(tmp_path):
 def test_what_the_command_did_not_cause_is_no_memory_of_the_command_whatever_a_model_says(tmp_path, cause):
     played = Played(tmp_path / "Memories.md", title="wait: kills you", action="wait")
     played.turn("wait", died=True, loss=DIED[cause], state=(TROLL,))
-    kept = played.memory()
-    assert (kept.action, kept.outcome) == ("", DIED[cause].outcome)
-    assert kept.when == ((TROLL,) if cause is LossCause.CREATURE else ())
+    kept = played.memory({LossCause.CREATURE: Thing(11), LossCause.CLOCK: GAME}.get(cause, 5))
+    assert (kept.action, kept.outcome, kept.when) == ("", DIED[cause].outcome, ())
+
+
+HERE = {"things": (ThingState(11, "troll", fixed=True, alive=True),), "all_in_sight": True}
+
+
+def test_a_danger_of_a_creature_is_counted_wherever_the_creature_is(tmp_path):
+    played = Played(tmp_path / "Memories.md", title="troll: kills you", action="")
+    played.turn("wait", died=True, loss=DIED[LossCause.CREATURE], state=(TROLL,))
+    for place, state in ((5, ()), (6, (TROLL,)), (7, (TROLL,)), (7, ()), (6, ())):
+        played.turn("wait", place, state=state)
+    kept = played.memory(Thing(11))
+    assert (kept.worked, kept.tried, kept.observation_count) == (0, 2, 1)
+
+
+def test_a_danger_of_a_creature_is_shown_where_it_is_and_where_it_starts(tmp_path):
+    played = Played(tmp_path / "Memories.md", title="troll: kills you", action="")
+    played.turn("wait", died=True, loss=DIED[LossCause.CREATURE], state=(TROLL,), **HERE)
+    played.manager.reset_episode()
+    assert "kills you" in played.manager.get_location_memory(5)
+    assert "kills you" not in played.manager.get_location_memory(6)
+    assert [one.title for one in played.manager.memories_at(5)] == ["Starts here", "troll: kills you"]
+    played.turn("wait", 6, **HERE)
+    assert "[DANGER] troll: kills you: " in played.manager.get_location_memory(6)
+
+
+def test_a_danger_of_a_clock_is_shown_everywhere(tmp_path):
+    played = Played(tmp_path / "Memories.md", title="time runs out at turn 41", action="")
+    played.turn("wait", died=True, loss=DIED[LossCause.CLOCK])
+    for place in (5, 6):
+        assert "time runs out at turn 41" in played.manager.get_location_memory(place)
+
+
+def test_a_danger_that_comes_again_in_other_words_is_the_same_one(tmp_path):
+    manager = SimpleMemoryManager.open(tmp_path / "Memories.md", synthesizer=RuleSynthesizer())
+    for number, (place, sentence) in enumerate([(5, "It bites."), (6, "It stings, and you fall.")], 1):
+        truth = replace(turn(LossCause.CREATURE, state=(TROLL,)), turn=number, location_before=place)
+        told = replace(truth.loss, sentence=sentence)
+        manager.record_action_outcome(place, "Hall", "wait", sentence, replace(truth, loss=told))
+        manager.reset_episode()
+    ((subject, (kept,)),) = manager.store.document.all_memories().items()
+    assert (subject, kept.text, kept.observation_count) == (Thing(11), "It bites.", 2)
 
 
 def facts(loss: Loss | None) -> str:

@@ -29,7 +29,7 @@ from zorkgpt.memory.checks import (
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.learning import Learner
-from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
+from zorkgpt.memory.models import GAME, Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
 from zorkgpt.memory.places import checked_place, is_place, place_in_words, place_order
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
@@ -258,7 +258,7 @@ class AgentMemory:
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
     def recall(self, place: SubjectKey, *, format: Callable[[Recalled], str] = fenced) -> str:
-        """Return the memories of a place for a prompt; "" if there are none.
+        """Return the memories of a place, of the things there and of the game, for a prompt; "" if there are none.
 
         Args:
             format: Makes the text. Defaults to lines in a code fence, labeled as data. `plain` gives the lines alone.
@@ -574,15 +574,17 @@ class AgentMemory:
     def _recalled(self, place: SubjectKey) -> Recalled:
         self._writer.refresh()
         with self.store.guard:
+            own = self.store.document.memories(place)
+            others: tuple[SubjectKey, ...] = (*self._learner.things_at(place), GAME) if is_place(place) else ()
             found = shown(
-                self.store.document.memories(place),
-                self._writer.ephemeral.get(place, ()),
+                [*own, *(memory for other in others for memory in self.store.document.memories(other))],
+                [memory for each in (place, *others) for memory in self._writer.ephemeral.get(each, ())],
                 episodes=self.store.document.episodes(place),
                 budget=self._settings.budget,
                 now=lambda memory: self._learner.contradicting_state(place, memory) if is_place(place) else "",
             )
             if is_place(place):
-                self._learner.show(place, found.memories)
+                self._learner.show(place, [memory for memory in found.memories if memory in own])
             return Recalled(place, self._writer.name_of(place), found.text, found.memories)
 
     def _located(self, places: Iterable[SubjectKey] | None = None) -> list[LocatedMemory]:

@@ -24,6 +24,8 @@ from zorkgpt.memory.asking import (
 )
 from zorkgpt.memory.claims import ABOUT_THINGS, Claim, Relation, State, separating
 from zorkgpt.memory.conditions import conditions, is_opposed
+from zorkgpt.memory.credit.adherence import things_met
+from zorkgpt.memory.credit.assignment import tells_of_loss
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.losses import Loss, LossCause, loss_in
@@ -197,6 +199,10 @@ class Learner:
         """Return the observed state that contradicts a memory's claims; "" if none is known."""
         return self._ledger.contradicting_state(location_id, memory.claims) if memory.claims else ""
 
+    def things_at(self, location_id: PlaceKey) -> tuple[Thing, ...]:
+        """Return the things and creatures that are at a location, or start there as far as is known."""
+        return self._ledger.things_at(location_id, self._starting(location_id))
+
     def forget(self) -> None:
         """Forget every text that is known from before."""
         self._last_action = (-1, "")
@@ -257,7 +263,7 @@ class Learner:
         self._state.begin_recording(TurnStamp.of(self._state.episode, context.turn, action, response, context.state))
         if not arrival:
             with self._writer.store.guard:
-                dangers = self._writer.dangers(location_id)
+                dangers = self._writer.dangers((location_id, *things_met(context), GAME))
                 self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
         self._keep_ledger(location_id, name, context)
         return SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
@@ -521,7 +527,7 @@ class Learner:
                 self.counts.refused_by_ledger += 1
                 self._writer.ignore(location_id, memory, refusal)
                 return True
-        memory = self._checked(request, memory, location_id)
+        memory = self._checked(request, _as_known(memory, known), location_id)
         if self._writer.is_forbidden(location_id, name, memory):
             return True
         replaced = [old.title for old in self._existing(location_id, known, fact.supersedes_memory_titles)]
@@ -598,9 +604,17 @@ class Learner:
                     self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
 
     def _place(self, request: SynthesisRequest, fact: "Fact") -> tuple[SubjectKey, str]:
-        """Return what the fact is about: the place or thing that the model says, if the question names it."""
+        """Return what the fact is about: the place or thing that the model says, if the question names it.
+
+        A loss is about its cause.
+        """
         turn = request.context
         here = request.location_id, request.location_name
+        loss = _loss_told(request, fact, _command_of(request, fact))
+        if loss is not None and loss.creature is not None:
+            return Thing(loss.creature), loss.creature_name
+        if loss is not None and loss.cause is LossCause.CLOCK:
+            return GAME, ""
         if fact.place == "game":
             return GAME, ""
         if isinstance(fact.place, int):
@@ -632,16 +646,13 @@ class Learner:
 
     def _memory(self, request: SynthesisRequest, fact: "Fact", location_id: SubjectKey) -> Memory:
         turn = request.context
-        action = " ".join((_action_of(request, fact) or "").split())
+        action = _command_of(request, fact)
         is_this_one = bool(action) and folded(action) == folded(request.action) and not request.arrival
         outcome = outcome_of(turn) if is_this_one and location_id == request.location_id else ""
-        when: tuple[Claim, ...] = ()
         if loss := _loss_told(request, fact, action):
             outcome = loss.outcome
             if loss.cause not in (LossCause.ACTION, None):
                 action = ""
-            if loss.creature is not None:
-                when = (Claim(Relation.HERE, loss.creature, loss.creature_name),)
         return Memory(
             fact.category or Category.NOTE,
             fact.memory_title or "",
@@ -654,7 +665,6 @@ class Learner:
             action=action,
             outcome=outcome,
             claims=_known_claims(fact.claims, turn),
-            when=when,
             kind=fact.kind,
         )
 
@@ -769,6 +779,10 @@ def _action_of(request: SynthesisRequest, fact: "Fact") -> str | None:
     return fact.action
 
 
+def _command_of(request: SynthesisRequest, fact: "Fact") -> str:
+    return " ".join((_action_of(request, fact) or "").split())
+
+
 def _loss_told(request: SynthesisRequest, fact: "Fact", action: str) -> Loss | None:
     """Return the loss of the turn if the fact is a danger that tells of it."""
     loss = request.context.loss
@@ -776,6 +790,15 @@ def _loss_told(request: SynthesisRequest, fact: "Fact", action: str) -> Loss | N
         return None
     by_action = loss.cause in (LossCause.ACTION, None)
     return loss if folded(action) == folded(request.action) or not (by_action or action) else None
+
+
+def _as_known(memory: Memory, known: Sequence[Memory]) -> Memory:
+    """Return a danger in the words of the known one with the same action and title, if there is one."""
+    if not tells_of_loss(memory):
+        return memory
+    same = (one for one in known if (one.category, one.action) == (memory.category, memory.action))
+    told = next((one for one in same if folded(one.title) == folded(memory.title)), memory)
+    return replace(memory, title=told.title, text=told.text)
 
 
 def _moved_thing_named_in(memory: Memory, request: SynthesisRequest) -> ObjectMove | None:

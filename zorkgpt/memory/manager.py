@@ -78,7 +78,7 @@ class SimpleMemoryManager(AgentMemory):
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
     def get_location_memory(self, location_id: SubjectKey) -> str:
-        """Return the memories of a location, one line each; "" if there are none.
+        """Return the memories of a location, of the things there and of the game, one line each; "" if there are none.
 
         The game's prompts fence and label these lines themselves. Use `recall` for other prompts.
 
@@ -186,6 +186,11 @@ class SimpleMemoryManager(AgentMemory):
             visits, episodes = (section.visits, section.episodes) if section else (0, ())
             visited_in = {episode_key(each) for each in (*episodes, *uncounted, self._state.episode)}
             return visits + len(uncounted), len(visited_in)
+
+    def memories_at(self, location_id: PlaceKey) -> list[Memory]:
+        """Return the current memories of a location, and of the things that are there or start there."""
+        subjects = (location_id, *self._learner.things_at(location_id))
+        return [memory for subject in subjects for memory in self._writer.current(subject)]
 
     def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return the observed state that contradicts a memory's claims, such as `gone`; "" if none is known."""

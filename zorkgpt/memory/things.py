@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation, parse_claim
-from zorkgpt.memory.models import Memory, MemoryKind, PlaceKey, SubjectKey, ZMachineContext
+from zorkgpt.memory.models import Memory, MemoryKind, PlaceKey, SubjectKey, Thing, ZMachineContext
 from zorkgpt.memory.objects import ObjectMove, ThingState
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import sentence_case, with_article
@@ -107,6 +107,17 @@ class ThingsLedger:
         """Return whether the player has moved or changed a thing."""
         record = self._records.get(number) if number is not None else None
         return record is not None and (record.moved or bool(record.began))
+
+    def things_at(self, place: PlaceKey, starting: Iterable[Claim]) -> tuple[Thing, ...]:
+        """Return what is at hand at the present place; at another one, what starts there and was not seen elsewhere.
+
+        Args:
+            starting: the claims of what starts at the place.
+        """
+        if place == self._here:
+            return tuple(Thing(number) for number in sorted(self._at_hand))
+        numbers = dict.fromkeys(claim.number for claim in starting if not self._instead(place, claim))
+        return tuple(Thing(number) for number in numbers if number is not None)
 
     # A turn
 

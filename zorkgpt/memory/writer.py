@@ -89,9 +89,14 @@ class MemoryWriter:
         with self.store.guard:
             return [memory for memory in self.book.memories(location_id) if is_current(memory)]
 
-    def dangers(self, location_id: SubjectKey) -> list[Memory]:
-        """Return the lasting memories of the location that tell of a loss."""
-        return [one for one in self.current(location_id) if one.persistence.outlives_episode and tells_of_loss(one)]
+    def dangers(self, subjects: Iterable[SubjectKey]) -> list[tuple[SubjectKey, Memory]]:
+        """Return the lasting memories of these subjects that tell of a loss."""
+        return [
+            (subject, memory)
+            for subject in subjects
+            for memory in self.current(subject)
+            if memory.persistence.outlives_episode and tells_of_loss(memory)
+        ]
 
     def refresh(self) -> bool:
         """Read what others wrote. False if that is not possible; the memories are then as last read."""

@@ -12,7 +12,6 @@ from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import Category, Memory, Persistence, outcome_of
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
-from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 from zorkgpt.offline.phrases import is_dark, whole_sentences
@@ -63,19 +62,16 @@ def _memory_of_loss(request: SynthesisRequest, loss: Loss) -> MemorySynthesisRes
     unlit = Claim(Relation.DARK) in request.context.state
     action = request.action if loss.cause in (LossCause.ACTION, None) else ""
     title = _title_of_loss(request, loss) + (" in the dark" if unlit and loss.cause is not LossCause.CLOCK else "")
-    dangers = (one for one in request.memories if one.category == Category.DANGER)
-    known = next((one for one in dangers if folded(one.title) == folded(title)), None)
     said = loss.sentence or whole_sentences(_REMARK.sub("", before_stars(request.response)), _TEXT_LIMIT)
     clock = _sentence(f"a clock: it {_ended(loss)} at turn {loss.clock} wherever you were") if loss.clock else ""
     return MemorySynthesisResponse(
         should_remember=True,
         category=Category.DANGER,
-        memory_title=known.title if known else title,
-        memory_text=known.text if known else " ".join(filter(None, (said, clock))) or _sentence(title),
+        memory_title=title,
+        memory_text=" ".join(filter(None, (said, clock))) or _sentence(title),
         persistence=Persistence.PERMANENT,
         action=action,
         claims=(Claim(Relation.DARK),) if unlit and loss.cause is not LossCause.CLOCK else (),
-        place="arrival" if loss.cause is LossCause.CREATURE and request.context.location_changed else "action",
         reasoning=f"rule: a loss by {loss.cause or 'an unknown cause'}",
     )
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from zorkgpt.memory.claims import Relation, holds
 from zorkgpt.memory.entailment import lexicon
 from zorkgpt.memory.losses import LossCause, LossKind, loss_in
-from zorkgpt.memory.models import Category, Memory, ZMachineContext, outcome_of
+from zorkgpt.memory.models import Category, Memory, SubjectKey, Thing, ZMachineContext, outcome_of
 from zorkgpt.memory.storage.escaping import folded
 
 
@@ -103,7 +103,7 @@ def _as_kept(outcome: str, turn: ZMachineContext) -> bool | None:
     return (now == "nothing") == (outcome == "nothing")
 
 
-def recurred(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
+def recurred(subject: SubjectKey, memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
     """Return whether the loss that a memory tells of came again. None if the turn was no occasion for it.
 
     The occasion is the same action at the place; the turn that a clock ends at; a turn with the creature; for a danger
@@ -127,9 +127,9 @@ def recurred(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
         began, ended = turn.moves_before, turn.moves_after
         is_occasion = began is not None and ended is not None and began < clock <= ended
         is_occasion = is_occasion or (lost and loss is not None and loss.clock == clock)
-    elif memory.when:
-        is_cause = cause is LossCause.CREATURE and loss is not None and loss.creature == memory.when[0].number
-        is_occasion = True
+    elif isinstance(subject, Thing):
+        is_cause = cause is LossCause.CREATURE and loss is not None and loss.creature == subject.number
+        is_occasion = subject in things_met(turn)
     else:
         is_cause = cause is LossCause.PLACE
         is_occasion = turn.location_changed or lost
@@ -138,6 +138,13 @@ def recurred(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
     if lost:
         return True if is_cause else None
     return None if turn.died else False
+
+
+def things_met(turn: ZMachineContext) -> tuple[Thing, ...]:
+    """Return the creatures that were there when the action was taken, and the one that caused a loss."""
+    there = [claim.number for claim in turn.state if claim.relation is Relation.HERE]
+    cause = turn.loss.creature if turn.loss is not None else None
+    return tuple(Thing(number) for number in dict.fromkeys((*there, cause)) if number is not None)
 
 
 def outcome_in_words(turn: ZMachineContext) -> str:

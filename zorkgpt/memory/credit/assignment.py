@@ -85,14 +85,14 @@ class CreditLedger:
         turn: ZMachineContext,
         episode: int | str,
         *,
-        dangers: Sequence[Memory] = (),
+        dangers: Sequence[tuple[SubjectKey, Memory]] = (),
     ) -> None:
         """Note as trials what the player did there, and what came of it.
 
         Args:
-            dangers: The memories of losses there, whether they were shown or not.
+            dangers: The memories of losses that may come there, with their subjects, whether they were shown or not.
         """
-        self._note_dangers(location_id, action, turn, episode, dangers)
+        self._note_dangers(action, turn, episode, dangers)
         (shown_at, memories), self._shown = self._shown, (0, ())
         # Without the turn's number nobody could tell a second trial from the same one.
         parsed = parse_action(action)
@@ -116,13 +116,17 @@ class CreditLedger:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
 
     def _note_dangers(
-        self, location_id: SubjectKey, action: str, turn: ZMachineContext, episode: int | str, dangers: Sequence[Memory]
+        self,
+        action: str,
+        turn: ZMachineContext,
+        episode: int | str,
+        dangers: Sequence[tuple[SubjectKey, Memory]],
     ) -> None:
-        for memory in dangers if turn.turn >= 1 else ():
-            again = None if _is_younger(memory, turn.turn, episode) else recurred(memory, action, turn)
+        for subject, memory in dangers if turn.turn >= 1 else ():
+            again = None if _is_younger(memory, turn.turn, episode) else recurred(subject, memory, action, turn)
             if again is not None:
                 self._begin_episode(episode)
-                self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), again))
+                self._add(Trial(episode, turn.turn, subject, memory.title, action, outcome_in_words(turn), again))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the trials that are not counted yet, as plain values."""
