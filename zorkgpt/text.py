@@ -51,6 +51,12 @@ def visible(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " if letter.isspace() else "" for letter in text)
 
 
+def indented(text: str, indent: str = "    ") -> str:
+    """Return the text with all lines but the first indented, so that none passes for a line of the list around it."""
+    first, *others = text.split("\n")
+    return "\n".join([first, *(f"{indent}{line}" if line else "" for line in others)])
+
+
 def printable(text: str) -> str:
     """Return the text with a space instead of each control character except line breaks."""
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)

@@ -37,7 +37,8 @@ def read(home):
 @pytest.mark.parametrize(
     ("wanted", "fields", "kind"),
     [
-        (Edit(text="It hides\na door."), {"text": "It hides a door."}, "edited"),
+        (Edit(text="It  hides\ta door.\n"), {"text": "It hides a door."}, "edited"),
+        (Edit(text="It hides\n  a door."), {"text": "It hides\n  a door."}, "edited"),
         (Edit(category="DANGER", persistence="core"), {"category": "DANGER", "persistence": "core"}, "edited"),
         (Edit(status="TENTATIVE"), {"status": "TENTATIVE"}, "edited"),
         (Edit(pinned=True), {"pinned": True}, "pinned"),

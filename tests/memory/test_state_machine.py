@@ -43,7 +43,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     def new(self, kind):
         self.number += 1
-        text = SECRET if kind == "ephemeral" else "x ## Location 2: y"
+        text = SECRET if kind == "ephemeral" else "x\n\n## Location 2: y\n    **[NOTE] z** *(Ep1, T1)*\n---\n  end"
         return memory(f"Memory {self.number}", kind, text=f"{text} {self.number}", turns=str(self.number))
 
     def cache_of(self, kind):

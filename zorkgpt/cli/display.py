@@ -413,7 +413,7 @@ def rejection_line(rejection: Rejection) -> str:
 def memory_line(event: MemoryEvent) -> str:
     """Return a line about a change of a memory."""
     detail = f" ({event.detail})" if event.detail else ""
-    text = f": {event.text}" if event.kind in ("added", "seen again") and event.text else ""
+    text = f": {' '.join(event.text.split())}" if event.kind in ("added", "seen again") and event.text else ""
     kind = "" if event.kind == "added" else f"{event.kind}: "
     return f"{_SIGN.get(event.kind, ' ')} {kind}{event.title}{text}{detail}"
 

@@ -11,7 +11,7 @@ from zorkgpt.cli.status import StatusLine
 from zorkgpt.context.sections import way_to_points
 from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped, UndoRequested
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
-from zorkgpt.text import normalized_action, number_of, printable
+from zorkgpt.text import normalized_action, number_of, printable, visible
 
 _HELP = """Commands of this program (everything else goes to the game):
   /see    show what the agent would see
@@ -107,7 +107,7 @@ class HumanPlayer(Player):
             points = f"+{known.points} {known.action} at {known.place}, {way_to_points(known)}"
             console.print(printable(f"known points: {points}"))
         for danger in context.dangers:
-            console.print(printable(f"danger {danger.way}, at {danger.place}: {danger.text}"))
+            console.print(printable(f"danger {danger.way}, at {danger.place}: {visible(danger.text)}"))
         if context.failed_here:
             console.print(printable(f"failed here: {', '.join(context.failed_here)}"))
         for heading, lines in (

@@ -16,7 +16,7 @@ from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.places import is_place, place_label
-from zorkgpt.text import number_of
+from zorkgpt.text import indented, number_of
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
@@ -39,6 +39,8 @@ Title = Annotated[str, typer.Argument(metavar="MEMORY", help="Id, title or uniqu
 LocationOption = Annotated[
     str | None, typer.Option("--location", help="Only memories of this location: its name or number.")
 ]
+_CONTINUED = " " * 12
+"""Before all lines but the first of a text."""
 _LONGEST_AS_OF = 100
 """Characters of an episode and a turn; Python reads no number of thousands of digits."""
 _MOST_TRIALS, _MOST_CHANGES = 10, 10
@@ -430,8 +432,9 @@ def place_key(text: str) -> "SubjectKey":
 
 
 def say(text: str, end: str = "\n") -> None:
-    """Print data. Control characters are replaced, so that they can't control the terminal."""
-    typer.echo("".join(char if char.isprintable() else "\ufffd" for char in text) + end, nl=False)
+    """Print data: of several lines all but the first are indented, and control characters are replaced."""
+    lines = ("".join(char if char.isprintable() else "\ufffd" for char in line) for line in text.split("\n"))
+    typer.echo(indented("\n".join(lines), _CONTINUED) + end, nl=False)
 
 
 def fail(message: str) -> NoReturn:

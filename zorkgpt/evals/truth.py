@@ -24,6 +24,7 @@ from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.upkeep.audit import is_so
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.text import indented
 
 FILE_NAME = "shown_memories.jsonl"
 """In the directory of an episode: what each turn's memories were worth."""
@@ -247,11 +248,10 @@ class TruthRecorder:
                 self._here[_key(place, one)] = _PriorMemory(one, kept, world.bears_out(place, one), noted)
 
     def _of_what_was_shown(self, record: TurnRecord, place: int) -> ShownMemories:
-        lines = record.memory_shown.splitlines()
         shown = {
             key: one
             for key, one in self._here.items()
-            if one.kept and any(f"] {one.memory.title}: {one.memory.text}" in line for line in lines)
+            if one.kept and f"] {one.memory.title}: {indented(one.memory.text)}" in record.memory_shown
         }
         untrue = {key: one for key, one in shown.items() if one.holds is False and not one.noted}
         stale = [one.memory for one in self._here.values() if one.holds is False]

@@ -16,7 +16,7 @@ from zorkgpt.knowledge.line import (
     render_line,
     section_of,
 )
-from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, unescape
+from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, one_line, unescape
 
 _MAX_EPISODES = 50
 _NAME = re.compile(rf"[\\;,<>\-{HIDDEN}]")
@@ -55,7 +55,7 @@ def parse_ledger(row: str) -> dict[str, ProcessedTurns] | None:
     if found is None:
         return None
     return {
-        unescape(one["episode"]): ProcessedTurns(
+        one_line(unescape(one["episode"])): ProcessedTurns(
             int(one["until"]),
             None if one["concluded"] is None else int(one["concluded"]),
             bool(one["due"]),

@@ -117,7 +117,7 @@ def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
     first, *parts = [part.strip() for part in _PARTS.findall(found["mark"])] or [""]
     since = _SINCE.fullmatch(first)
     struck = _STRUCK.fullmatch(found["text"].strip())
-    text = unescape(struck["text"] if struck else found["text"])
+    text = one_line(unescape(struck["text"] if struck else found["text"]))
     if since is None or not text:
         return None
     line = KnowledgeLine(
@@ -148,10 +148,10 @@ def _with_part(line: KnowledgeLine, part: str) -> KnowledgeLine:
     if found := _COUNTS.fullmatch(part):
         return replace(line, borne_out=int(found["borne_out"]), contradicted=int(found["contradicted"]))
     if found := _BECAUSE.fullmatch(part):
-        return replace(line, reason=unescape(found["reason"]))
+        return replace(line, reason=one_line(unescape(found["reason"])))
     return replace(line, extra=(*line.extra, part)) if part else line
 
 
 def _episode(written: str) -> int | str:
-    name = unescape(written)
+    name = one_line(unescape(written))
     return int(name) if name.isascii() and name.isdigit() and len(name) < 19 and str(int(name)) == name else name

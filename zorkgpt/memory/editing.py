@@ -9,7 +9,7 @@ from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import as_kept, one_line
 from zorkgpt.memory.storage.history import kind_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, proven_wrong
@@ -123,7 +123,7 @@ def _find(draft: Draft, location_id: SubjectKey, title: str, expected: str | Non
     found.sort(key=is_current)
     if expected is None:
         return found[-1]
-    same = [one for one in found if expected == fingerprint(one) or one_line(expected) == one.text]
+    same = [one for one in found if expected == fingerprint(one) or one_line(expected) == one_line(one.text)]
     if not same:
         now = found[-1]
         raise MemoryConflict(
@@ -140,7 +140,7 @@ def edited(old: Memory, wanted: Edit) -> Memory:
     Raises:
         MemoryEditError: the edit makes no sense.
     """
-    if wanted.text is not None and one_line(wanted.text) != old.text:
+    if wanted.text is not None and as_kept(wanted.text) != old.text:
         # What was noted of the old sentence need not be what the new one says.
         old = replace(old, claims=(), when=(), outcome="")
     pinned = old.pinned if wanted.pinned is None else wanted.pinned
@@ -148,7 +148,7 @@ def edited(old: Memory, wanted: Edit) -> Memory:
     new = replace(
         old,
         title=old.title if wanted.title is None else one_line(wanted.title),
-        text=old.text if wanted.text is None else one_line(wanted.text),
+        text=old.text if wanted.text is None else as_kept(wanted.text),
         kind=old.kind if wanted.kind is None else MemoryKind(wanted.kind) if wanted.kind else None,
         category=wanted.category or old.category,
         persistence=Persistence(wanted.persistence or old.persistence),

@@ -18,7 +18,7 @@ from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
 from zorkgpt.memory.things import STARTS_HERE, is_ledger_entry
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.prompts.render import cut, fence, one_line
-from zorkgpt.text import quoted, visible
+from zorkgpt.text import indented, quoted, visible
 
 _ID = re.compile("[0-9a-f]{8}")
 _MOST_NAMED, _LONGEST_PLACE = 10, 200
@@ -179,6 +179,8 @@ def shown(
 def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequence[Memory] = ()) -> str:
     """Return `[CATEGORY] Title: text`, with how long it is true, how often it worked, and what is so instead now.
 
+    Further lines of the text are indented.
+
     Args:
         others: The memories of the same place, see `success_rate`.
     """
@@ -188,7 +190,8 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
     notes = [result] * bool(result) + [f"now: {now}"] * bool(now)
     noted = "".join(f" ({note})" for note in notes)
     category = Category.NOTE if memory.category == _DANGER and not is_danger(memory) else memory.category
-    return visible(f"[{category}] {memory.title}: {memory.text}{when}{marker}{noted}")
+    said = f"{memory.text}{when}{marker}{noted}"
+    return visible(f"[{category}] {memory.title}: ") + indented("\n".join(map(visible, said.split("\n"))))
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:

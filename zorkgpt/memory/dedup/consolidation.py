@@ -9,7 +9,7 @@ from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.book import Change, Draft
-from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
@@ -34,8 +34,8 @@ class Merge:
     def describe(self) -> str:
         """Return both texts and the reason."""
         return (
-            f"“{self.merged.title}”: {self.merged.text}\n"
-            f"  is said by “{self.kept.title}”: {self.kept.text}\n"
+            f"“{self.merged.title}”: {one_line(self.merged.text)}\n"
+            f"  is said by “{self.kept.title}”: {one_line(self.kept.text)}\n"
             f"  {self.comparison.describe()}"
         )
 
@@ -117,7 +117,8 @@ class Undoable:
         kinds = " and ".join(dict.fromkeys(one.kind for one in self.changes))
         return (
             f"{self.at[:19]} {kinds} at {change.location_id} {change.location_name}: "
-            f"“{before.title}”: {before.text} | “{other.title}”: {other.text} | why: {change.reason}"
+            f"“{before.title}”: {one_line(before.text)} | “{other.title}”: {one_line(other.text)} | "
+            f"why: {change.reason}"
         )
 
     def titles(self) -> set[str]:

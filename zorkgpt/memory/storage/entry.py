@@ -13,7 +13,19 @@ from zorkgpt.memory.models import (
     MemoryStatus,
     Persistence,
 )
-from zorkgpt.memory.storage.escaping import BODY, EMPTY, META, QUOTED, TAG, TITLE, escape, one_line, unescape
+from zorkgpt.memory.storage.escaping import (
+    EMPTY,
+    META,
+    QUOTED,
+    TAG,
+    TITLE,
+    as_kept,
+    escape,
+    escape_text,
+    joined_lines,
+    one_line,
+    unescape,
+)
 from zorkgpt.memory.turn_span import TurnSpan
 
 
@@ -47,7 +59,7 @@ _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 _KIND, _ACTION, _CAME_TO, _OUTCOME, _CLAIMS, _WHEN = "kind: ", "action: ", " → ", "outcome: ", "claims: ", "when: "
 _KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
-_STRUCK = re.compile(r"~~(.*)~~")
+_STRUCK = re.compile(r"~~(.*)~~", re.DOTALL)
 
 _QUOTATION = r'"((?:[^"\\]|\\.)*)"'
 _SUPERSEDED = re.compile(rf"\[Superseded(?: at T(-?[0-9]{{1,18}}))?(?: by {_QUOTATION})?(?:: {_QUOTATION})?\]")
@@ -66,16 +78,15 @@ def parse_entry(lines: list[str]) -> Entry:
     tags, title, meta = _header(lines[0].strip())
     category, persistence, status = _tags(tags)
     said = _meta(meta)
-    body = [line.strip() for line in lines[1:]]
-    body = [line for line in body if line]
+    body = [line for line in lines[1:] if line.strip()]
     superseded_by, at_turn, reason = None, None, None
-    if body and (note := _note(body[0])):
+    if body and (note := _note(body[0].strip())):
         superseded_by, at_turn, reason = note
         body = body[1:]
-    text = " ".join(body)
-    if status == MemoryStatus.SUPERSEDED and (struck := _STRUCK.fullmatch(text)):
+    text = joined_lines(body)
+    if status == MemoryStatus.SUPERSEDED and (struck := _STRUCK.fullmatch(text.strip())):
         text = struck[1]
-    text = "" if text == EMPTY else one_line(unescape(text))
+    text = "" if text.strip() == EMPTY else as_kept(unescape(text))
     memory = Memory(
         category,
         title,
@@ -110,7 +121,7 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
         meta.append(f"id {memory.id}")
     meta += [escape(field, META) for field in _fields_told(memory)]
     header = f"**[{' - '.join(tags)}] {escape(memory.title, TITLE)}** *({', '.join([*meta, *extras])})*"
-    text = escape(memory.text, BODY)
+    text = escape_text(memory.text, eol)
     if memory.status == MemoryStatus.SUPERSEDED:
         text = f"~~{text}~~"
     lines = [header, *_rendered_note(memory), text or EMPTY]
@@ -124,10 +135,11 @@ def is_marked(entry: Entry) -> bool:
 
 
 def as_read(memory: Memory) -> Memory:
-    """Return the memory as it will be read back: each of its texts in one line."""
+    """Return the memory as it will be read back: its text as it is kept, and everything else in one line."""
     fields: dict[str, Any] = {
         name: one_line(value) if type(value) is str else value for name, value in vars(memory).items()
     }
+    fields["text"] = as_kept(memory.text)
     if memory.action or memory.outcome:
         arrow = _CAME_TO.strip()
         fields["action"] = fields["action"].replace(arrow, "->")

@@ -15,6 +15,7 @@ from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, is_marked
+from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import render
 
@@ -98,7 +99,9 @@ class ModelClassifier:
             "memory_classify",
             world=self._world,
             place=located[0].location_name or located[0].location_id,
-            memories="\n".join(f"{n}. {one.memory.title}: {one.memory.text}" for n, one in enumerate(located, 1)),
+            memories="\n".join(
+                f"{n}. {one.memory.title}: {one_line(one.memory.text)}" for n, one in enumerate(located, 1)
+            ),
             count=len(located),
         )
         question = [Message("system", prompt.system), Message("user", prompt.user)]

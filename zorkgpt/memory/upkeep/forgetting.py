@@ -17,6 +17,7 @@ from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, one_line
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection, parse_section
+from zorkgpt.text import indented
 
 FORGOTTEN = "[forgotten]"
 """Stands where a text was that is forgotten."""
@@ -64,7 +65,7 @@ def traces_of_memory(store: Store, place: SubjectKey, memory: Memory) -> Traces:
     for record in store.journal.records(place):
         both = (record.change.before, record.change.after)
         known += [one for one in both if one is not None and memory_id(place, one) == wanted]
-    texts = frozenset(one.text for one in known if one.text.strip())
+    texts = frozenset(form for one in known if one.text.strip() for form in (one.text, indented(one.text)))
     return Traces(frozenset({(place, wanted)}), texts, frozenset(one.title for one in known))
 
 
@@ -75,7 +76,8 @@ def traces_of_text(text: str, book: MemoryBook) -> Traces:
         (place, memory_id(place, memory))
         for place, kept in book.all_memories().items()
         for memory in kept
-        if wanted in str(place) or any(isinstance(said, str) and wanted in said for said in vars(memory).values())
+        if wanted in str(place)
+        or any(isinstance(said, str) and wanted in one_line(said) for said in vars(memory).values())
     }
     return Traces(frozenset(removed), frozenset({wanted, text}), frozenset())
 
