@@ -192,6 +192,29 @@ def test_an_exit_that_killed_is_shut_unless_it_was_walked_too():
     assert 2 not in dangerous_rooms(graph, ScoringPlan(), accepted=2)
 
 
+@pytest.mark.parametrize(
+    ("changes", "avoided"),
+    [
+        ({}, True),
+        ({"tried": 2}, True),
+        ({"tried": 3}, False),
+        ({"tried": 4, "worked": 1}, False),
+        ({"action": "wait"}, False),
+        ({"outcome": "lost things"}, False),
+        ({"outcome": "died at move 41"}, False),
+        ({"outcome": ""}, False),
+        ({"category": "NOTE"}, False),
+    ],
+)
+def test_a_place_or_creature_that_has_killed_is_avoided_until_it_was_escaped_three_times(changes, avoided):
+    danger = Memory("DANGER", "wolf: kills you", 1, "1", 0, "It bites.", "permanent", outcome="died")
+    notes = PlaceNotes()
+    notes.learn([danger])
+    notes.learn([replace(danger, **changes)])
+    shut = closed(MapGraph(), {2: notes}, EpisodeNotes(), ScoringPlan(), lambda room: PlaceNotes())
+    assert (2 in shut) is avoided
+
+
 @pytest.mark.parametrize("said", ["The trap door is closed.", "You can't, since the trap door is in the way."])
 def test_what_has_opened_something_is_known_by_what_the_game_calls_closed(said):
     opening = Memory("SUCCESS", "Door", 1, "1", 0, "x", "permanent", action="open trap door", outcome="changed")

@@ -1,4 +1,4 @@
-"""The exits and rooms to avoid: where the player died, what is dark, and what was found closed."""
+"""The exits and rooms to avoid: where the player died, what is dark or dangerous, and what was found closed."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -68,7 +68,7 @@ def closed(
     for room, noted in places.items():
         for action in noted.deadly:
             died.setdefault((room, action), 1)
-        if noted.dark and not notes.lit and not notes.dares_dark:
+        if noted.feared or (noted.dark and not notes.lit and not notes.dares_dark):
             shut.add(room)
     for (room, action), times in died.items():
         unlit = place(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT

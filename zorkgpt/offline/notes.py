@@ -12,7 +12,7 @@ from pydantic import Field, PlainSerializer
 from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import COST, Candidate, Tier, words_of
-from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, remembered_outcome
+from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
 from zorkgpt.offline.phrases import is_unlocked
 from zorkgpt.world.directions import canonical_direction
 
@@ -147,6 +147,8 @@ class PlaceNotes:
     walked: Counter[str] = field(default_factory=Counter)
     """Exit or other action → how often it was taken in this episode."""
     dark: bool = False
+    feared: bool = False
+    """Whether being here, or with somebody here, is remembered to have killed the player."""
     everywhere: NameSet = field(default_factory=set)
     """Actions that need not be tried at other places either."""
     read: Annotated[tuple[tuple[str, str, str, int | None], ...] | None, Field(exclude=True)] = None
@@ -155,6 +157,7 @@ class PlaceNotes:
     def learn(self, memories: Iterable[Memory]) -> None:
         """Read the memories of this place, if they have changed."""
         memories = list(memories)
+        self.feared = any(map(is_deadly_company, memories))
         told = tuple((memory.title, memory.text, memory.outcome, memory.score_change) for memory in memories)
         if told == self.read:
             return

@@ -31,7 +31,7 @@ EVERY_TURNS = 10
 _NAMED = 3
 _ENOUGH_FAILURES = 2
 """The number of failed trials, and none that worked, from which a memory is marked as wrong."""
-_ENOUGH_SAFE = 3
+ENOUGH_SAFE = 3
 """How many times without a loss outweigh a single one."""
 _DANGER = Category.DANGER
 _ENOUGH_TRIALS = 2
@@ -327,7 +327,7 @@ def is_danger(memory: Memory) -> bool:
     """
     if memory.category != _DANGER:
         return False
-    refuted = tells_of_loss(memory) and times_lost(memory) == 1 and times_safe(memory) >= _ENOUGH_SAFE
+    refuted = tells_of_loss(memory) and times_lost(memory) == 1 and times_safe(memory) >= ENOUGH_SAFE
     return memory.is_settled_by_person or not refuted
 
 
