@@ -17,8 +17,8 @@ _CONTENT = ("category", "memory_title", "memory_text", "persistence")
 MOST_FURTHER_FACTS = 2
 _MOST_CLAIMS = 12
 
-FactPlace = Literal["action", "arrival", "game"] | int
-"""What a fact is about: where the action was taken, where it has led to, the game, or a numbered place or thing."""
+FactPlace = Literal["action", "arrival", "everywhere"] | int
+"""What a fact is about: where the action was taken, where it led, everything, or a numbered place or thing."""
 
 
 def _inline(kind: type[StrEnum]) -> WithJsonSchema:
@@ -69,7 +69,7 @@ Claims = Annotated[
 ActionSaid = Annotated[str | None, Field(description="the action that it is about, as given; empty: about none")]
 PlaceSaid = Annotated[
     FactPlace | None,
-    Field(description="where it is kept: where the action was taken, where it has led to, the game, or a number"),
+    Field(description="what it is about: where the action was taken, where it led, everywhere, or a number"),
 ]
 Titles = Annotated[set[str], Field(max_length=3)]
 

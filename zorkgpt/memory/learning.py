@@ -615,7 +615,7 @@ class Learner:
             return Thing(loss.creature), loss.creature_name
         if loss is not None and loss.cause is LossCause.CLOCK:
             return GAME, ""
-        if fact.place == "game":
+        if fact.place == "everywhere":
             return GAME, ""
         if isinstance(fact.place, int):
             return self._subjects(request).get(fact.place, here)

@@ -73,7 +73,7 @@ def _plainly_meant(answer: dict[str, Any]) -> dict[str, Any]:
     place = meant.get("place")
     if isinstance(place, str) and place.strip().isascii() and place.strip().isdigit():
         meant["place"] = int(place)
-    elif place not in ("action", "arrival", "game") and type(place) is not int:
+    elif place not in ("action", "arrival", "everywhere") and type(place) is not int:
         meant.pop("place", None)
     text = meant.get("memory_text")
     if isinstance(text, str) and len(text.strip()) > _LONGEST_TEXT and (cut := _whole_sentences(text.strip())):
