@@ -238,3 +238,29 @@ def test_a_dark_place_says_so():
 )
 def test_texts_are_cut_after_a_sentence(text, limit, kept):
     assert whole_sentences(text, limit) == kept
+
+
+LETTER = "My dear nephew,\nthe lamp stands in the cellar. Turn it on before dusk, and never, ever open the oak door."
+
+
+@pytest.mark.parametrize(
+    ("action", "response", "truth", "subject", "text"),
+    [
+        ("read lamp", LETTER, TRUTH, 7, LETTER),
+        ("ask stranger about lamp", LETTER, replace(TRUTH, things=()), None, LETTER),
+        ("read lamp", "word " * 1000, TRUTH, 7, ("word " * 400)[:1999].rstrip() + "…"),
+    ],
+)
+def test_what_a_text_says_is_kept_whole_at_what_it_stands_on(action, response, truth, subject, text):
+    answer = taught(action, response, truth)
+    assert (answer.kind, answer.place, answer.memory_title, answer.memory_text) == ("text", subject, action, text)
+
+
+@pytest.mark.parametrize(("action", "response"), [("read lamp", "You can't read a lamp."), ("rub lamp", LETTER)])
+def test_a_short_reply_or_another_verb_shows_no_text(action, response):
+    assert taught(action, response).should_remember is False
+
+
+def test_a_text_that_scores_is_kept_beside_the_points():
+    answer = taught("read lamp", LETTER, replace(TRUTH, score_delta=2))
+    assert (answer.memory_title, [also.kind for also in answer.also]) == ("read lamp: +2 points", ["text"])

@@ -1,16 +1,17 @@
 """Make memories from the Z-machine's ground truth about a turn, by rules, without a language model.
 
-Remembered is what opened, unlocked, lit, moved, scored or killed, and exits that led nowhere before. Where things are
-is kept by the ledger of things. What the parser refuses and exits that don't exist are counted, never remembered.
+Remembered is what opened, unlocked, lit, moved, scored or killed, exits that led nowhere before, and texts. Where
+things are is kept by the ledger of things. What the parser refuses and exits that don't exist are counted, never
+remembered.
 """
 
 import re
 from collections.abc import Sequence
 
-from zorkgpt.memory.answers import MemorySynthesisResponse
+from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
-from zorkgpt.memory.models import Category, Memory, Persistence, outcome_of
+from zorkgpt.memory.models import Category, Effect, Memory, MemoryKind, Persistence, outcome_of
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
@@ -18,6 +19,12 @@ from zorkgpt.offline.phrases import is_dark, whole_sentences
 from zorkgpt.text import before_stars, normalized_action, number_of, sentence_case, with_article
 
 _TEXT_LIMIT = 200
+_READING = frozenset({"read", "consult", "ask", "tell", "talk", "say", "answer"})
+"""Verbs whose response is a text to be kept whole."""
+_READ_WORDS = 15
+"""A shorter response is taken for a refusal."""
+_READ_LIMIT = 2000
+"""Characters of such a text."""
 _DARK_PLACE = "Dark without a light"
 _REMARK = re.compile(r"\[[^\]]*\]")
 """Remarks of the game's library in brackets, which are no part of the story."""
@@ -41,6 +48,37 @@ class RuleSynthesizer:
 
 
 def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
+    told = _memory_of_effects(request)
+    text = _text_read(request)
+    if text is None or request.context.died:
+        return told
+    if told.should_remember:
+        return told.model_copy(update={"also": (text,)})
+    return MemorySynthesisResponse(should_remember=True, **text.model_dump(), reasoning="rule: a text")
+
+
+def _text_read(request: SynthesisRequest) -> FurtherFact | None:
+    """Return the text that the action has shown, about the thing that it is written on or that says it."""
+    words = normalized_action(request.action).split()
+    text = _REMARK.sub("", request.response).strip()
+    if not words or words[0] not in _READING or request.context.effect is Effect.REFUSED:
+        return None
+    if request.context.location_changed or len(text.split()) < _READ_WORDS:
+        return None
+    things = (thing for thing in request.context.things if not thing.left_behind)
+    source = next((thing for thing in things if folded(thing.name).split()[-1] in words), None)
+    return FurtherFact(
+        category=Category.DISCOVERY,
+        memory_title=normalized_action(request.action),
+        memory_text=text if len(text) <= _READ_LIMIT else f"{text[: _READ_LIMIT - 1].rstrip()}…",
+        persistence=Persistence.PERMANENT,
+        kind=MemoryKind.TEXT,
+        action=request.action,
+        place=None if source is None else source.number,
+    )
+
+
+def _memory_of_effects(request: SynthesisRequest) -> MemorySynthesisResponse:
     truth = request.context
     if truth.died:
         return _memory_of_loss(request, truth.loss or Loss(LossKind.DEATH))
@@ -269,7 +307,7 @@ def _text(request: SynthesisRequest, effects: Sequence[str]) -> str:
     details = " ".join(map(_sentence, effects))
     walked = request.context.location_changed and not request.context.died
     answer = _REMARK.sub("", request.response)
-    is_telling = not walked and len(answer.split()) >= _TELLING_WORDS
+    is_telling = not walked and len(answer.split()) >= _TELLING_WORDS and _text_read(request) is None
     said = whole_sentences(answer, _TEXT_LIMIT - len(details)) if is_telling else ""
     return " ".join(filter(None, (details, said)))
 
