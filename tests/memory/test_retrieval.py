@@ -81,3 +81,10 @@ def test_the_tentative_stand_below_their_heading_also_alone():
 def test_other_scripts_cost_more_than_english():
     assert estimated_tokens("A brass lamp is here.") == 6
     assert estimated_tokens("ランプがある") == 7
+
+
+def test_the_text_of_a_book_is_shortened_with_its_length():
+    told = line(memory("Letter", text="Dear. " + "word " * 100 + "End.", kind="text"))
+    assert told.startswith("[NOTE] Letter: Dear. word")
+    assert "[...]" in told
+    assert told.endswith("End. (510 characters in all)")

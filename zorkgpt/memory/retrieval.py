@@ -11,7 +11,7 @@ from math import log
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.credit.assignment import is_danger, reliability, success_rate
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Category, Memory, MemoryStatus, SubjectKey, episode_key
+from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, episode_key
 from zorkgpt.memory.places import render_place
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
@@ -22,6 +22,8 @@ from zorkgpt.text import indented, quoted, visible
 
 _ID = re.compile("[0-9a-f]{8}")
 _MOST_NAMED, _LONGEST_PLACE = 10, 200
+_SHOWN_OF_A_TEXT = 200
+"""Characters of a memory of the kind "text" in a prompt."""
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 
@@ -190,8 +192,15 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
     notes = [result] * bool(result) + [f"now: {now}"] * bool(now)
     noted = "".join(f" ({note})" for note in notes)
     category = Category.NOTE if memory.category == _DANGER and not is_danger(memory) else memory.category
-    said = f"{memory.text}{when}{marker}{noted}"
+    said = f"{_shortened(memory)}{when}{marker}{noted}"
     return visible(f"[{category}] {memory.title}: ") + indented("\n".join(map(visible, said.split("\n"))))
+
+
+def _shortened(memory: Memory) -> str:
+    """Return the text, or the beginning of what a book or sign says; the file and `get` have all of it."""
+    if memory.kind is not MemoryKind.TEXT or len(memory.text) <= _SHOWN_OF_A_TEXT:
+        return memory.text
+    return f"{cut(memory.text, _SHOWN_OF_A_TEXT)} ({len(memory.text)} characters in all)"
 
 
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
