@@ -13,6 +13,7 @@ from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import Category, Effect, Memory, MemoryKind, Persistence, outcome_of
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 from zorkgpt.offline.phrases import is_dark, whole_sentences
