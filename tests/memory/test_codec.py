@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
+from zorkgpt.memory.models import episode_key
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import one_line
@@ -84,7 +85,7 @@ def test_names_visits_and_episodes_are_read_back(location_id, name, seen):
     section = parse(render(document)).sections_of(location_id)[0]
     assert section.name == one_line(name)
     assert section.visits >= len(seen)
-    wanted = dict.fromkeys(one_line(one) if isinstance(one, str) else one for one in (*seen, 1))
+    wanted = dict.fromkeys(episode_key(one_line(one) if isinstance(one, str) else one) for one in (*seen, 1))
     assert list(dict.fromkeys(section.episodes)) == list(wanted)
 
 

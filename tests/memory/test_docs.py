@@ -73,14 +73,19 @@ def characters(told: str) -> set[str]:
 
 def test_the_notes_of_the_page_are_understood():
     [notes] = re.findall(r"```text\n(\[Superseded.*?)```", FILE, re.DOTALL)
-    superseded, invalidated, struck = notes.splitlines()
+    superseded, later, invalidated, struck = notes.splitlines()
     header = "**[DANGER - PERMANENT - SUPERSEDED] Troll is friendly** *(Ep1, T23)*"
-    read = parse("\n".join(["## Location 5", header, superseded, struck, "", header, invalidated, struck]).encode())
-    found = [(one.superseded_by, one.superseded_at_turn, one.invalidation_reason, one.text) for one in read.memories(5)]
+    entries = [line for note in (superseded, later, invalidated) for line in (header, note, struck, "")]
+    read = parse("\n".join(["## Location 5", *entries]).encode())
+    found = [
+        (one.superseded_by, one.superseded_in_episode, one.superseded_at_turn, one.invalidation_reason, one.text)
+        for one in read.memories(5)
+    ]
     text = "The troll seems friendly when approached slowly."
     assert found == [
-        ("Troll guards the passage", 40, "He attacked", text),
-        ("INVALIDATED", 25, "Proven false by death", text),
+        ("Troll guards the passage", None, 40, "He attacked", text),
+        ("Troll guards the passage", 2, 15, None, text),
+        ("INVALIDATED", None, 25, "Proven false by death", text),
     ]
 
 

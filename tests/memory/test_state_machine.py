@@ -71,7 +71,8 @@ class MemoryMachine(RuleBasedStateMachine):
         allowed = bool(current) and not (kind == "ephemeral" and old.persistence != "ephemeral")
         assert self.manager.supersede_memory(place, "Room", old.title, new) is allowed
         if allowed:
-            self.mark(place, old, status="SUPERSEDED", superseded_by=new.title, superseded_at_turn=self.number)
+            when = {"superseded_at_turn": self.number, "superseded_in_episode": self.state.episode_id}
+            self.mark(place, old, status="SUPERSEDED", superseded_by=new.title, **when)
             self.cache_of(kind).setdefault(place, []).append(new)
 
     @rule(place=PLACES, data=st.data())
@@ -83,7 +84,7 @@ class MemoryMachine(RuleBasedStateMachine):
         old = data.draw(st.sampled_from(current))
         assert self.manager.invalidate_memory(place, old.title, "wrong", 99)
         wrong = {"superseded_by": "INVALIDATED", "superseded_at_turn": 99, "invalidation_reason": "wrong"}
-        self.mark(place, old, status="SUPERSEDED", **wrong)
+        self.mark(place, old, status="SUPERSEDED", superseded_in_episode=self.state.episode_id, **wrong)
 
     @rule()
     def reset(self):

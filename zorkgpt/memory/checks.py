@@ -22,6 +22,7 @@ _KINDS: dict[str, type | UnionType] = {
     "status": str,
     "superseded_by": str | None,
     "superseded_at_turn": int | None,
+    "superseded_in_episode": int | str | None,
     "invalidation_reason": str | None,
     "observation_count": int,
     "tried": int,

@@ -166,5 +166,10 @@ def _with_status(memory: Memory, status: str, reason: str | None) -> Memory:
     if status == MemoryStatus.SUPERSEDED:
         return proven_wrong(replace(memory, pinned=False), reason or BY_A_PERSON, None)
     return replace(
-        memory, status=MemoryStatus(status), superseded_by=None, superseded_at_turn=None, invalidation_reason=None
+        memory,
+        status=MemoryStatus(status),
+        superseded_by=None,
+        superseded_at_turn=None,
+        superseded_in_episode=None,
+        invalidation_reason=None,
     )

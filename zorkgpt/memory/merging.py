@@ -100,7 +100,7 @@ class _MergedStore(MarkdownStore):
     @contextmanager
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
         """Change the document in this process only."""
-        draft = Draft(MemoryBook(self._document))
+        draft = Draft(MemoryBook(self._document), episode=None if turn_stamp is None else turn_stamp.episode)
         yield draft
         self._document = draft.document
         self.note(draft.changes, turn_stamp)
@@ -461,7 +461,13 @@ def _differences(old: Memory, new: Memory) -> dict[str, Any]:
     fields = [name for name in _WORDED if getattr(old, name) != getattr(new, name)]
     if new.status != old.status and new.status != MemoryStatus.TENTATIVE:
         fields += ["status", "superseded_by", "superseded_at_turn", "invalidation_reason"]
-    return {name: getattr(new, name) for name in fields}
+    changed = {name: getattr(new, name) for name in fields}
+    if "superseded_at_turn" in changed:
+        # The memory that takes over these fields may have been seen last in another episode.
+        changed["superseded_in_episode"] = (
+            new.episode if new.superseded_in_episode is None else new.superseded_in_episode
+        )
+    return changed
 
 
 def _counting(known: Memory, later: Memory) -> Memory:

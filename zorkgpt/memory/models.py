@@ -173,6 +173,8 @@ class Memory:
     """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
     kind: MemoryKind | None = None
     """May be given as the string that it is. None if unknown, as for most memories that a person wrote by hand."""
+    superseded_in_episode: int | str | None = None
+    """The episode of `superseded_at_turn`, if it is not `episode`."""
     id: str = field(default="", compare=False)
     """The id, where it is not the one that follows from place and title: see `zorkgpt.memory.ids`."""
     edited_by_person: bool = field(default=False, compare=False, repr=False)
@@ -194,6 +196,9 @@ class Memory:
             raise ValueError(f"The id of memory {self.title!r} is {self.id!r}; it must be eight hexadecimal digits.")
         if self.first_episode is not None and same_episode(self.first_episode, self.episode):
             self.first_episode = None
+        at = self.superseded_in_episode
+        if at is not None and (self.superseded_at_turn is None or same_episode(at, self.episode)):
+            self.superseded_in_episode = None
 
 
 _PERSISTENCES = {kind.value: kind for kind in Persistence}

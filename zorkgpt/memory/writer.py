@@ -437,7 +437,8 @@ class MemoryWriter:
                     self.evidence.written(trials)
                     self._visits.written(draft.document)
             else:
-                draft = Draft(self.book, self.names)
+                stamp = self._stamp()
+                draft = Draft(self.book, self.names, episode=None if stamp is None else stamp.episode)
                 yield draft
                 self._journal(draft.changes)
             self.ephemeral = dict(draft.book.ephemeral)

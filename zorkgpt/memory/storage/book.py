@@ -147,11 +147,19 @@ class Draft:
         trials: The trials that the changes count.
     """
 
-    def __init__(self, book: MemoryBook, names: Mapping[SubjectKey, str] | None = None) -> None:
+    def __init__(
+        self,
+        book: MemoryBook,
+        names: Mapping[SubjectKey, str] | None = None,
+        *,
+        episode: int | str | None = None,
+    ) -> None:
         """
         Args:
             names: The names of places without a section, for the journal.
+            episode: The episode in which the changes are made; None if unknown.
         """
+        self._episode = episode
         self.begin(book, names or {})
         self.steps: list[Step] = []
         self.trials: tuple[Trial, ...] = ()
@@ -297,13 +305,15 @@ class Draft:
             status=MemoryStatus.SUPERSEDED,
             superseded_by=one_line(new_title),
             superseded_at_turn=turn,
+            superseded_in_episode=self._episode,
             invalidation_reason=None if reason is None else one_line(reason),
         )
         self.replace(place, old, after, "superseded", reason, other=other)
 
     def invalidate(self, place: SubjectKey, old: Memory, reason: str, turn: int | None) -> None:
         """Mark a memory as wrong."""
-        self.replace(place, old, proven_wrong(old, reason, turn), "invalidated", one_line(reason))
+        wrong = proven_wrong(old, reason, turn, self._episode)
+        self.replace(place, old, wrong, "invalidated", one_line(reason))
 
     def remove(self, place: SubjectKey, old: Memory, reason: str | None = None) -> None:
         """Remove a memory."""

@@ -12,6 +12,7 @@ from zorkgpt.memory.models import (
     MemoryKind,
     MemoryStatus,
     Persistence,
+    episode_key,
 )
 from zorkgpt.memory.storage.escaping import (
     EMPTY,
@@ -48,7 +49,6 @@ STATUS_BY_TAG: dict[str, MemoryStatus] = {status.value: status for status in Mem
 _BRACKET = re.compile(r"\*\*\[((?:[^\]\\]|\\.)*)\]")
 _TAG_BREAK = re.compile(r"\s+-\s+|^-\s+")
 _FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _SCORE = re.compile(r"[+-][0-9]{1,18}")
 _SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
 _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
@@ -58,15 +58,18 @@ _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
 _KIND, _ACTION, _CAME_TO, _OUTCOME, _CLAIMS, _WHEN = "kind: ", "action: ", " → ", "outcome: ", "claims: ", "when: "
 _KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
+_EPISODE_FIELDS = ("episode", "first_episode", "superseded_in_episode")
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
 _STRUCK = re.compile(r"~~(.*)~~", re.DOTALL)
 
-_QUOTATION = r'"((?:[^"\\]|\\.)*)"'
-_SUPERSEDED = re.compile(rf"\[Superseded(?: at T(-?[0-9]{{1,18}}))?(?: by {_QUOTATION})?(?:: {_QUOTATION})?\]")
-_INVALIDATED = re.compile(rf"\[Invalidated(?: at T(-?[0-9]{{1,18}}))?(?:: {_QUOTATION})?\]")
+_QUOTATION = r'(?:[^"\\]|\\.)*'
+_AT = r"(?: at (?:Ep(?P<episode>(?:[^,\\]|\\.)*), )?T(?P<turn>-?[0-9]{1,18}))?"
+_BY, _BECAUSE = rf'(?: by "(?P<by>{_QUOTATION})")?', rf'(?:: "(?P<reason>{_QUOTATION})")?'
+_SUPERSEDED = re.compile(rf"\[Superseded{_AT}{_BY}{_BECAUSE}\]")
+_INVALIDATED = re.compile(rf"\[Invalidated{_AT}{_BECAUSE}\]")
 # Written by hand or by an older version, with quotation marks inside the quotation.
-_LOOSELY_SUPERSEDED = re.compile(r'\[Superseded(?: at T(-?[0-9]{1,18}))? by "(.*)"\]')
-_LOOSELY_INVALIDATED = re.compile(r'\[Invalidated(?: at T(-?[0-9]{1,18}))?: "(.*)"\]')
+_LOOSELY_SUPERSEDED = re.compile(rf'\[Superseded{_AT} by "(?P<by>.*)"\]')
+_LOOSELY_INVALIDATED = re.compile(rf'\[Invalidated{_AT}: "(?P<reason>.*)"\]')
 
 
 def parse_entry(lines: list[str]) -> Entry:
@@ -79,9 +82,8 @@ def parse_entry(lines: list[str]) -> Entry:
     category, persistence, status = _tags(tags)
     said = _meta(meta)
     body = [line for line in lines[1:] if line.strip()]
-    superseded_by, at_turn, reason = None, None, None
-    if body and (note := _note(body[0].strip())):
-        superseded_by, at_turn, reason = note
+    note = _note(body[0].strip()) if body else None
+    if note is not None:
         body = body[1:]
     text = joined_lines(body)
     if status == MemoryStatus.SUPERSEDED and (struck := _STRUCK.fullmatch(text.strip())):
@@ -96,10 +98,8 @@ def parse_entry(lines: list[str]) -> Entry:
         text,
         persistence,
         status,
-        superseded_by,
-        at_turn,
-        reason,
         **said.fields,
+        **(note or {}),
     )
     return Entry(memory, "".join(lines), said.extras)
 
@@ -140,6 +140,8 @@ def as_read(memory: Memory) -> Memory:
         name: one_line(value) if type(value) is str else value for name, value in vars(memory).items()
     }
     fields["text"] = as_kept(memory.text)
+    for name in _EPISODE_FIELDS:
+        fields[name] = None if fields[name] is None else episode_key(fields[name])
     if memory.action or memory.outcome:
         arrow = _CAME_TO.strip()
         fields["action"] = fields["action"].replace(arrow, "->")
@@ -196,14 +198,16 @@ def _claims(texts: Iterable[str]) -> tuple[Claim, ...] | None:
 
 
 def parse_name(text: str) -> int | str:
-    """Parse the name of an episode: a number where it is written as one, else a text."""
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    return _unquoted(text)
+    """Parse the name of an episode: an integer if it is one, otherwise a text."""
+    return episode_key(_unquoted(text))
 
 
 def render_name(episode: int | str) -> str:
-    return _name(episode)
+    """Return the name of an episode for the file. Quoted only if it would be read as something else."""
+    if isinstance(episode, int):
+        return str(episode)
+    plain = escape(episode, META)
+    return plain if plain and parse_name(plain) == episode_key(one_line(episode)) else f'"{plain}"'
 
 
 def split_fields(text: str) -> list[str]:
@@ -300,7 +304,7 @@ def _episodes(memory: Memory) -> str:
 
 
 def _episode(episode: int | str) -> str:
-    name = _name(episode)
+    name = render_name(episode)
     if _EPISODES.fullmatch(name):
         return name.replace("→", "\\u2192").replace("->", "-\\>")
     return name
@@ -316,47 +320,41 @@ def _turns(turns: str) -> str:
     return plain if plain and _parsed_turns(plain) == one_line(turns) else f'"{escape(turns, META)}"'
 
 
-def _name(episode: int | str) -> str:
-    if isinstance(episode, int):
-        return str(episode)
-    plain = escape(episode, META)
-    return plain if plain and parse_name(plain) == one_line(episode) else f'"{plain}"'
-
-
 def _unquoted(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1]
     return one_line(unescape(text))
 
 
-def _note(line: str) -> tuple[str | None, int | None, str | None] | None:
+def _note(line: str) -> dict[str, Any] | None:
+    """Parse the line that says why a memory was superseded, as fields of `Memory`; None if it is no such line."""
     if not line.startswith(("[Superseded", "[Invalidated")):
         return None
-    if found := _SUPERSEDED.fullmatch(line):
-        return _quoted(found[2]), _turn(found[1]), _quoted(found[3])
-    if found := _INVALIDATED.fullmatch(line):
-        return INVALIDATION_MARKER, _turn(found[1]), _quoted(found[2])
-    if found := _LOOSELY_SUPERSEDED.fullmatch(line):
-        return _quoted(found[2]), _turn(found[1]), None
-    if found := _LOOSELY_INVALIDATED.fullmatch(line):
-        return INVALIDATION_MARKER, _turn(found[1]), _quoted(found[2])
-    return None
+    forms = (_SUPERSEDED, _INVALIDATED, _LOOSELY_SUPERSEDED, _LOOSELY_INVALIDATED)
+    found = next((match for form in forms if (match := form.fullmatch(line))), None)
+    if found is None:
+        return None
+    told = found.groupdict()
+    return {
+        "superseded_by": INVALIDATION_MARKER if line.startswith("[Invalidated") else _quoted(told["by"]),
+        "superseded_at_turn": None if told["turn"] is None else int(told["turn"]),
+        "superseded_in_episode": None if told["episode"] is None else parse_name(told["episode"]),
+        "invalidation_reason": _quoted(told.get("reason")),
+    }
 
 
 def _rendered_note(memory: Memory) -> list[str]:
     by, turn, reason = memory.superseded_by, memory.superseded_at_turn, memory.invalidation_reason
     if by is None and turn is None and reason is None:
         return []
-    at = "" if turn is None else f" at T{turn}"
+    episode = memory.superseded_in_episode
+    inside = "" if episode is None else f"Ep{render_name(episode)}, "
+    at = "" if turn is None else f" at {inside}T{turn}"
     because = "" if reason is None else f': "{escape(reason, QUOTED)}"'
     if by == INVALIDATION_MARKER:
         return [f"[Invalidated{at}{because}]"]
     replaced = "" if by is None else f' by "{escape(by, QUOTED)}"'
     return [f"[Superseded{at}{replaced}{because}]"]
-
-
-def _turn(text: str | None) -> int | None:
-    return None if text is None else int(text)
 
 
 def _quoted(text: str | None) -> str | None:

@@ -152,7 +152,7 @@ class MarkdownStore:
         """
         with self.guard, self.file.locked():
             self._catch_up()
-            draft = Draft(MemoryBook(self._document))
+            draft = Draft(MemoryBook(self._document), episode=None if turn_stamp is None else turn_stamp.episode)
             yield draft
             for _ in range(_ATTEMPTS):
                 if not draft.is_changed:

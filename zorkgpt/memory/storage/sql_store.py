@@ -154,7 +154,8 @@ class SqlStore:
                     revision, read_anew_at = self._state()
                     if revision != self._revision:
                         self._pull(revision, read_anew_at)
-                    draft = Draft(MemoryBook(self._document))
+                    episode = None if turn_stamp is None else turn_stamp.episode
+                    draft = Draft(MemoryBook(self._document), episode=episode)
                     yield draft
                     is_written = draft.document is not self._document
                     positions = self._write(draft.document, revision + 1) if is_written else self._positions

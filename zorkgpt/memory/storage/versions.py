@@ -112,12 +112,13 @@ def seen_between(memory: Memory, first: Sighting, last: Sighting) -> Memory:
     return replace(memory, turns=turns, episode=last.episode, first_episode=first.episode)
 
 
-def proven_wrong(memory: Memory, reason: str, turn: int | None) -> Memory:
+def proven_wrong(memory: Memory, reason: str, turn: int | None, episode: int | str | None = None) -> Memory:
     return replace(
         memory,
         status=MemoryStatus.SUPERSEDED,
         superseded_by=INVALIDATION_MARKER,
         superseded_at_turn=turn,
+        superseded_in_episode=episode,
         invalidation_reason=one_line(reason),
     )
 
