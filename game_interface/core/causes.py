@@ -138,6 +138,8 @@ class CauseFinder:
     """The creature that the response names, or that holds what was lost."""
     holds_it: bool
     """The creature holds what was lost."""
+    is_ahead: bool
+    """The creature was not where the player was: the command has led to it, or it has come."""
     command: str
     trail: RecentStates
     branches: Branches
@@ -171,7 +173,8 @@ class CauseFinder:
             came = [sentence for sentence in came if self._is_same(sentence)]
         if not came:
             # With a creature there and chance in play it is likely a fight.
-            return LossCause.CREATURE if self.creature and not always else LossCause.ACTION
+            by_creature = self.creature is not None and (self.is_ahead or not always)
+            return LossCause.CREATURE if by_creature else LossCause.ACTION
         if len(came) == len(waited):
             return self._cause_without_action()
         if always and len(came) <= len(waited) // 2:

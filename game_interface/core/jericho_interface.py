@@ -15,7 +15,7 @@ from game_interface.core.causes import BranchState, CauseFinder, RecentStates, t
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short, learn_bookkeeping
 from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.light import Light
-from game_interface.core.names import Names
+from game_interface.core.names import Names, heading_in
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, printed_question, reads_key
@@ -266,12 +266,14 @@ class JerichoInterface:
         loss = Loss(kind, sentence=last_words(step.response), points=points, things=names)
         numbers = frozenset(item.num for item in lost)
         holder = self._living_holder(after.view, numbers) if kind is LossKind.THINGS else None
+        creature = holder or self._creature_named(step, after.view)
         finder = CauseFinder(
             step,
             loss,
             numbers,
-            holder or self._creature_named(step),
+            creature,
             holder is not None,
+            creature is not None and creature.num not in {item.num for item in step.before.creatures or ()},
             self._spelled(command),
             self._trail,
             _GameBranches(self),
@@ -317,15 +319,31 @@ class JerichoInterface:
                 return self._reader.item(view, holder)
         return None
 
-    def _creature_named(self, step: Transition) -> Item | None:
-        """Return the creature at the player's place that the response names, the last one if there are several."""
+    def _creature_named(self, step: Transition, after: View) -> Item | None:
+        """Return the creature that the response names, the last one if there are several.
+
+        It is at the player's place, or at the one whose heading the response begins with: the player has walked there,
+        and a death may have moved it on.
+        """
         there = {item.num: item for item in step.before.creatures or ()}
         if step.before.location == step.after.location:
             there |= {item.num: item for item in step.after.creatures or ()}
+        heading = heading_in(step.response.strip().partition("\n")[0])
         for word in reversed(_WORD.findall(last_words(step.response))):
-            for number in sorted(self._objects_named(word) & there.keys()):
-                return there[number]
+            named = sorted(self._objects_named(word))
+            for number in named:
+                if number in there:
+                    return there[number]
+            for number in named:
+                if heading and self._is_creature_at(after, number, heading):
+                    return self._reader.item(after, number)
         return None
+
+    def _is_creature_at(self, view: View, number: int, heading: str) -> bool:
+        """Return whether an object is a creature, and at the place of this name."""
+        if number == self._reader.profile.player or not self._reader.profile.has(view, number, "animate"):
+            return False
+        return any(self._reader.names.shown(view, holder) == heading for holder in view.ancestors(number))
 
     def _idle_command(self) -> str:
         """Return a command that lets one move pass and does nothing else; `wait` if none is known to."""

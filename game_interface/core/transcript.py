@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from game_interface.core.names import heading_in
+
 # Jericho keeps the status line in the text of stories that it does not know: before the text up to version 3, after it
 # (behind the prompt) from version 4 on.
 _STATUS_BEFORE = re.compile(
@@ -82,8 +84,12 @@ def last_words(text: str) -> str:
     """Return the last sentences of a response that tell what happened, in one line of a few hundred characters.
 
     That is the last paragraph before the lines that stories print after a death, or the last two if it is very short.
+    The heading of a place is no part of it.
     """
-    story = _STARRED.split(text, maxsplit=1)[0]
+    story = _STARRED.split(text, maxsplit=1)[0].strip()
+    first, _, rest = story.partition("\n")
+    if heading_in(first) and rest.strip():
+        story = rest
     for ending in (_FINAL_SCORE, _FINAL_QUESTION):
         if found := ending.search(story):
             story = story[: story.rfind("\n", 0, found.start()) + 1]

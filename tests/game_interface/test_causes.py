@@ -2,6 +2,7 @@
 
 import pytest
 
+from game_interface.core import causes
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.transcript import last_words
 from game_interface.core.worker import WorkerFailure
@@ -51,6 +52,15 @@ def test_a_creature_that_kills_by_chance_is_the_cause(action, seed):
     loss = step.loss
     assert (loss.kind, loss.cause, loss.creature_name) == (LossKind.DEATH, LossCause.CREATURE, "grey wolf")
     assert loss.sentence.endswith("The wolf goes for your throat.")
+
+
+@pytest.mark.parametrize("advances", [causes._RNG_ADVANCES, (0,)], ids=["by chance", "on every try"])
+def test_a_creature_that_kills_whoever_comes_to_it_is_the_cause_and_not_the_walk(monkeypatch, advances):
+    monkeypatch.setattr(causes, "_RNG_ADVANCES", advances)
+    with JerichoInterface(own_stories.compiled("perils"), seed=5) as game:
+        loss = played(game, "east").loss
+    assert (loss.kind, loss.cause, loss.creature_name) == (LossKind.DEATH, LossCause.CREATURE, "grey wolf")
+    assert loss.sentence == "The wolf goes for your throat."
 
 
 @pytest.mark.parametrize(
@@ -135,13 +145,17 @@ def test_no_loss_where_nothing_was_lost(zork):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Hall\nA room.\n\nA grue eats you.\n\n  *** You have died ***\n\nScore 0.", "Hall A room. A grue eats you."),
+        ("Hall\nA room.\n\nA grue eats you.\n\n  *** You have died ***\n\nScore 0.", "A room. A grue eats you."),
         (
             "Hall\n\nThe grue that was waiting eats you.\n\n****  You have died  ****\n",
             "The grue that was waiting eats you.",
         ),
         ("You lose the game, and the ring.\n[Your score has gone down.]", "You lose the game, and the ring."),
         (f"{'Much is said. ' * 40}You fall.", f"{'Much is said. ' * 20}You fall."),
+        (
+            "Hall\nThe grue, tired of waiting, eats you.\n\n*** You have died ***",
+            "The grue, tired of waiting, eats you.",
+        ),
         ("You fall into a pit.\n\nOh dear, you are dead. Shall I help you?", "You fall into a pit."),
         ("Who goes there?", "Who goes there?"),
         ("", ""),
