@@ -193,6 +193,20 @@ def test_a_danger_of_a_creature_is_shown_where_it_is_and_where_it_starts(tmp_pat
     assert "[DANGER] troll: kills you: " in played.manager.get_location_memory(6)
 
 
+def test_a_death_by_a_creature_counts_as_a_failure_of_the_action_that_worked_against_it(tmp_path):
+    played = Played(tmp_path / "Memories.md", title="troll: kills you", action="")
+    works = memory("attack troll: works", category="SUCCESS", action="attack troll", outcome="changed")
+    played.manager.add_memory(5, "Hall", replace(works, text="It staggers.", tried=3, worked=3))
+    played.manager.get_location_memory(5)
+    played.number = 8
+    played.turn("attack troll", died=True, loss=DIED[LossCause.CREATURE], state=(TROLL,), **HERE)
+    played.manager.reset_episode()
+    played.manager.record_arrival(5, "Hall", "A troll is here.", ZMachineContext(location_after=5, **HERE))
+    lines = played.manager.get_location_memory(5).splitlines()
+    assert "[SUCCESS] attack troll: works: It staggers. (worked 3/4)" in lines
+    assert [line.partition(":")[0] for line in lines if line.startswith("[DANGER]")] == ["[DANGER] troll"]
+
+
 def test_a_danger_of_a_clock_is_shown_everywhere(tmp_path):
     played = Played(tmp_path / "Memories.md", title="time runs out at turn 41", action="")
     played.turn("wait", died=True, loss=DIED[LossCause.CLOCK])
