@@ -2,6 +2,7 @@
 
 from itertools import permutations
 from pathlib import Path
+from types import SimpleNamespace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +67,16 @@ def test_what_was_there_before_is_counted_once(tmp_path):
     found = [file_of(tmp_path / str(number), told("Lamp", LAMP, number, 4), base=base) for number in (2, 3)]
     [lamp] = merged(tmp_path, *found, base=base)
     assert (lamp.observation_count, lamp.first_episode, lamp.episode) == (3, 1, 3)
+
+
+def test_the_episode_of_an_invalidation_is_kept(tmp_path):
+    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1))
+    again = file_of(tmp_path / "2", told("Lamp", LAMP, 2, 4), base=base)
+    wrong = file_of(tmp_path / "3", base=base)
+    with SimpleMemoryManager(path=wrong, game_state=SimpleNamespace(episode_id=3, turn_count=7)) as memory:
+        assert memory.invalidate_memory(ATTIC, "Lamp", "It has burnt out.", turn=7)
+    [lamp] = merged(tmp_path, again, wrong, base=base)
+    assert (lamp.episode, lamp.superseded_in_episode, lamp.superseded_at_turn) == (2, 3, 7)
 
 
 def test_what_an_episode_has_marked_as_wrong_is_wrong(tmp_path):
