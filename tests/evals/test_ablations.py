@@ -42,7 +42,7 @@ def test_what_a_restart_undid_is_shown_only_without_the_persistence_classes(tmp_
         run.play()
         _, second = figures_of(run).episodes
         before = shown_in(run, 2).splitlines()
-        undone[ablation] = (second.undone, second.undone_shown, any("drop pear" in line for line in before[:4]))
+        undone[ablation] = (second.undone, second.undone_shown, any("Now here: Pear" in line for line in before[:4]))
     assert undone == {Ablation.ON: (1, 0, False), Ablation.NO_CLASSES: (1, 1, True)}
 
 

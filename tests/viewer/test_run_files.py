@@ -6,6 +6,7 @@ import pytest
 
 from tests.fixtures.viewer import client, played, started, turn, write_history, write_log
 from zorkgpt.errors import RunLogError
+from zorkgpt.memory.places import parse_place
 from zorkgpt.viewer.answers import Answers
 from zorkgpt.viewer.run_files import open_run
 
@@ -137,7 +138,8 @@ def test_the_memories_of_a_real_run_are_told_with_the_turn_that_they_came_of(tmp
                 if event["persistence"] == "ephemeral" or event["kind"] == "ignored":
                     continue
                 at = number * 1_000_000 + row["turn"]
-                versions = [version for thread in answers.place(event["location_id"])["threads"] for version in thread]
+                subject = parse_place(event["subject"]) if event["subject"] else event["location_id"]
+                versions = [version for thread in answers.place(subject)["threads"] for version in thread]
                 assert any(version["at"] == at and version["kind"] == event["kind"] for version in versions), event
 
 
