@@ -249,6 +249,13 @@ def test_what_is_there_and_does_not_start_there_is_named_with_its_state():
     assert HALL not in ledger_after(look(troll)).now_here(lambda place: ())
 
 
+def test_a_thing_without_a_name_is_not_told_and_a_long_name_is_shortened():
+    things = ledger_after(look(ThingState(14, ""), ThingState(15, "long " * 100)))
+    (told,) = things.now_here(lambda place: ()).values()
+    assert things.described(told).startswith("Long long")
+    assert len(things.described(told)) <= 81
+
+
 def test_what_lies_in_something_that_is_carried_away_is_left_nowhere():
     box = ObjectMove(BOX, "box", HALL, "", YOU, "you")
     things = ledger_after(

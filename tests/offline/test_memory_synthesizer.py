@@ -264,3 +264,4 @@ def test_a_short_reply_or_another_verb_shows_no_text(action, response):
 def test_a_text_that_scores_is_kept_beside_the_points():
     answer = taught("read lamp", LETTER, replace(TRUTH, score_delta=2))
     assert (answer.memory_title, [also.kind for also in answer.also]) == ("read lamp: +2 points", ["text"])
+    assert answer.memory_text == "Shows a text, kept with what it stands on."

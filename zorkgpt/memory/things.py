@@ -4,6 +4,7 @@ The only source for whereabouts and states. It follows what the player has seen:
 was last seen until the player looks there again.
 """
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,6 +27,7 @@ _ATTRIBUTE_OF = {
 """State → the attribute that shows it, and its value."""
 _FOUND_AT = (Relation.HERE, Relation.IN, Relation.ON)
 _WHEREABOUTS = (*_FOUND_AT, Relation.CARRIED)
+_LONGEST_NAME = 80
 _MAX_NAMED = 20
 """The most things in one entry."""
 
@@ -250,7 +252,7 @@ class ThingsLedger:
         """
         found: dict[PlaceKey, tuple[Claim, ...]] = {}
         for record in self._records.values():
-            if record.where is None or record.is_carried or not (record.moved or record.tells):
+            if record.where is None or record.is_carried or not record.name or not (record.moved or record.tells):
                 continue
             place = self._place_of(record)
             if place is None or record.is_back_at(place):
@@ -284,7 +286,7 @@ class ThingsLedger:
                 things.setdefault(claim.number, (claim, []))[1].append(claim.relation.value)
         groups: dict[str, list[str]] = {"": []}
         for where, states in things.values():
-            name = " ".join(where.name.split())
+            name = textwrap.shorten(where.name, _LONGEST_NAME, placeholder="…")
             groups.setdefault(self._holder_in_words(where), []).append(
                 f"{name} ({', '.join(states)})" if states else name
             )

@@ -141,8 +141,9 @@ def _memory_of_points(request: SynthesisRequest) -> MemorySynthesisResponse:
     truth = request.context
     way = [f"leads to {_destination(request)}"] if truth.location_changed else []
     effects = [f"+{number_of(truth.score_delta, 'point', 'points')}", *way, *_effects(request)]
-    carried = [*_taken(_gained(request)), *_left(request, _lost(request))]
-    return _fact(request, Category.SUCCESS, ActionOutcome.SCORES, effects, otherwise=_listed(carried))
+    done = [*_taken(_gained(request)), *_left(request, _lost(request))]
+    done += ["shows a text, kept with what it stands on"] * (_text_read(request) is not None)
+    return _fact(request, Category.SUCCESS, ActionOutcome.SCORES, effects, otherwise=_listed(done))
 
 
 def _destination(request: SynthesisRequest) -> str:
