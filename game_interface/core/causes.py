@@ -72,19 +72,19 @@ class RecentStates:
 
     @classmethod
     def unpacked(cls, packed: bytes, present: bytes) -> "RecentStates":
-        """Read what `packed` returned; a trail without states from b""."""
-        trail = cls()
+        """Read what `packed` returned; no states from b""."""
+        recent = cls()
         if not packed:
-            return trail
+            return recent
         content = zlib.decompress(packed)
         at = 4 + int.from_bytes(content[:4], "big")
-        trail.turn, has_elsewhere, numbers = json.loads(content[4:at])
+        recent.turn, has_elsewhere, numbers = json.loads(content[4:at])
         for room, moves, turn, size in numbers:
-            trail.here.append(KeptState(_difference(content[at : at + size], present), room, moves, turn))
+            recent.here.append(KeptState(_difference(content[at : at + size], present), room, moves, turn))
             at += size
-            if has_elsewhere and trail.elsewhere is None:
-                trail.elsewhere = trail.here.pop()
-        return trail
+            if has_elsewhere and recent.elsewhere is None:
+                recent.elsewhere = recent.here.pop()
+        return recent
 
 
 def _difference(state: bytes, present: bytes) -> bytes:
@@ -141,7 +141,7 @@ class CauseFinder:
     is_ahead: bool
     """The creature was not where the player was: the command has led to it, or it has come."""
     command: str
-    trail: RecentStates
+    recent: RecentStates
     branches: Branches
     idle: str
     """A command that lets one turn pass."""
@@ -163,7 +163,7 @@ class CauseFinder:
         return replace(loss, cause=cause)
 
     def _cause(self) -> LossCause | None:
-        before = self.trail.here[-1]
+        before = self.recent.here[-1]
         acted = [self._loss_in_branch(before, self.command, advance) for advance in _RNG_ADVANCES]
         waited = [self._loss_in_branch(before, self.idle, advance) for advance in (0, *_RNG_ADVANCES)]
         always = None not in acted
@@ -211,7 +211,7 @@ class CauseFinder:
 
     def _sentence_without_answer(self) -> str:
         """Return the sentence without the answer to the command, which another command is not answered with."""
-        self._load(self.trail.here[-1])
+        self._load(self.recent.here[-1])
         other = self._play(_OTHER_IDLE if self.command == self.idle else self.idle)
         return common_end(self.loss.sentence, other.sentence) or self.loss.sentence
 
@@ -220,17 +220,17 @@ class CauseFinder:
         return 1 if before is None or after is None else min(max(1, after - before), _MOST_WAITS)
 
     def _is_harmless_elsewhere(self) -> bool | None:
-        start = self.trail.elsewhere
+        start = self.recent.elsewhere
         return None if start is None else self._loss_in_branch(start, self.command) is None
 
     def _comes_elsewhere(self) -> bool | None:
         """Return whether the loss comes at the same time if the player waits elsewhere; None if something else does."""
-        start = self.trail.elsewhere
+        start = self.recent.elsewhere
         return None if start is None else self._comes_in_time(start, self._load(start))
 
     def _walks_away(self) -> Iterator[bool]:
         """Yield for each way out whether the loss comes at the same time, from the latest state to earlier ones."""
-        for start in reversed(self.trail.here):
+        for start in reversed(self.recent.here):
             for direction in DIRECTIONS:
                 was = self._load(start)
                 now = self._play(direction)
@@ -252,7 +252,7 @@ class CauseFinder:
         Args:
             now: The state after the first turn; None if that is waited too.
         """
-        turns = self.trail.turn - start.turn
+        turns = self.recent.turn - start.turn
         known = start.moves is not None and self.step.after.moves is not None
         until = self.step.after.moves if known else None
         if turns > _MOST_WAITS:
@@ -287,7 +287,7 @@ class CauseFinder:
         return self.branches.play(command)
 
 
-def trail_in(saved: bytes) -> tuple[bytes, RecentStates]:
-    """Return the interpreter's state and the trail that follows it."""
+def split_saved(saved: bytes) -> tuple[bytes, RecentStates]:
+    """Return the interpreter's state and the recent states that follow it."""
     size = state_size(saved)
     return saved[:size], RecentStates.unpacked(saved[size:], saved[:size])

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from game_interface.core import discovery, grammar
-from game_interface.core.causes import BranchState, CauseFinder, RecentStates, trail_in
+from game_interface.core.causes import BranchState, CauseFinder, RecentStates, split_saved
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short, learn_bookkeeping
 from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.light import Light
@@ -104,7 +104,7 @@ class JerichoInterface:
         self._opening: str = ""
         self._knows_bookkeeping = False
         self._prompts = _prompts[self.story.sha256]
-        self._trail = RecentStates()
+        self._recent = RecentStates()
         self._actions_unexplored = 0
         """Actions played since the opening while the player's place was not fully known."""
         self._closed = False
@@ -157,9 +157,9 @@ class JerichoInterface:
             return self._without_effect(before, action, refused=str(refusal))
         self._learn_bookkeeping(before)
         if before.observation.question is None:
-            self._trail.add(before.snapshot.state, before.observation.location_id, before.observation.moves)
+            self._recent.add(before.snapshot.state, before.observation.location_id, before.observation.moves)
         else:
-            self._trail.skip()
+            self._recent.skip()
         try:
             snapshot = self._step(before, self._typed(before, command))
         except WorkerFailure as failure:
@@ -275,7 +275,7 @@ class JerichoInterface:
             holder is not None,
             creature is not None and creature.num not in {item.num for item in step.before.creatures or ()},
             self._spelled(command),
-            self._trail,
+            self._recent,
             _GameBranches(self),
             self._idle_command(),
         )
@@ -501,7 +501,7 @@ class JerichoInterface:
     def save_state(self) -> bytes:
         """Return the state, random generator included, for `restore_state` in this or any other process."""
         state, sha256 = self._current().snapshot.state, bytes.fromhex(self.story.sha256)
-        content = state + self._trail.packed(state)
+        content = state + self._recent.packed(state)
         return _SAVE_HEADER.pack(_SAVE_MAGIC, sha256, zlib.crc32(content), self.finished) + content
 
     def restore_state(self, saved: bytes) -> None:
@@ -512,9 +512,9 @@ class JerichoInterface:
         """
         self._current()
         content, finished = _unpacked(saved, self.story.sha256)
-        state, trail = trail_in(content)
+        state, recent = split_saved(content)
         self._state = self._read(self._load(state))
-        self._trail = trail
+        self._recent = recent
         self.died = self.victory = False
         self.finished = finished
 
@@ -534,7 +534,7 @@ class JerichoInterface:
             self._learn_profile(self._past_questions(snapshot))
             snapshot = self._restart_story()
         self.died = self.finished = self.victory = False
-        self._trail = RecentStates()
+        self._recent = RecentStates()
         state = self._state = self._read(snapshot)
         self._opening = state.text
         return state
@@ -672,7 +672,7 @@ def _check_seed(seed: int) -> None:
 
 
 def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, bool]:
-    """Return the interpreter's state with the trail behind it, and whether the game had ended.
+    """Return the interpreter's state followed by the recent states, and whether the game had ended.
 
     Raises:
         StateError: If it is damaged or of another story, which would hang the interpreter.
