@@ -32,7 +32,7 @@ class Watcher(Protocol):
         """Follow an interrupted episode that is resumed; `episode_started` is not called again."""
 
     def turn_played(self, record: TurnRecord) -> None:
-        """Follow a turn."""
+        """Follow a turn, which is told again if it is played again after an interruption."""
 
     def episode_ended(self, event: EpisodeEnded) -> None:
         """Follow the end of the episode."""
@@ -138,11 +138,13 @@ class ZorkOrchestratorV2:
         record = self._cycle.play(action)
         self._episodes.process_turn(record)
         self._watch.lap(Part.LOGGING)
+        # Before the checkpoint, after which the turn isn't played again: a watcher misses none.
+        for watcher in self._watchers:
+            watcher.turn_played(record)
+        self._watch.lap(Part.REST)
         for manager in self.managers.in_order:
             manager.process_periodic_update()
         self._watch.lap(Part.MANAGERS)
-        for watcher in self._watchers:
-            watcher.turn_played(record)
         return record
 
     def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:

@@ -56,7 +56,7 @@ def test_any_moment_is_a_good_one_to_stop(tmp_path, number, after_s):
 @pytest.mark.parametrize("how", [interrupt, interrupt_unheard, interrupt_kept])
 def test_a_stop_comes_wherever_the_interrupt_goes(tmp_path, how):
     options = ("--episodes", "2", "--max-turns", "30", "--seed", "2")
-    assert played(tmp_path, *options, kill_at=80, how=how).code == ExitCode.INTERRUPTED
+    assert played(tmp_path, *options, kill_at=60, how=how).code == ExitCode.INTERRUPTED
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["1"]
     assert last_end(read_episode(tmp_path, 1)).reason == "interrupted"
     assert played(tmp_path, "--resume").code == ExitCode.OK
