@@ -7,7 +7,8 @@ The rules play (no language model), without embeddings. Without --games these ar
 Zork I if ZORKGPT_ZORK1 names it.
 
 - Covered: the places that were visited so far with a believed memory at the place itself, or one of a thing that was
-  visible there, or that claims something of it.
+  visible there, or that claims something of it. Only by a count: if the only one says how many commands changed
+  nothing there.
 - KB: the size of Memories.md after each episode, which is what the next one reads; the mean over the episodes.
 - Deaths: by the cause that counterfactuals found, as the log says.
 - Dangers in vain: listed dangers that name no state (as the dark is one), whose action was survived at its place
@@ -42,6 +43,7 @@ from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import Thing
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.memory.things import is_of_attempts
 from zorkgpt.runlog.episodes import read_episode, turns_in
 from zorkgpt.text import normalized_action
 
@@ -112,6 +114,8 @@ class Run:
     """The number of places visited so far, after each episode."""
     covered: list[int] = field(default_factory=list)
     """Of these, those with a memory."""
+    only_counted: list[int] = field(default_factory=list)
+    """Of these, those whose only memory is the count of what was tried without effect."""
     kb: list[float] = field(default_factory=list)
     """The size of the file after each episode."""
     scores: list[int] = field(default_factory=list)
@@ -154,6 +158,8 @@ def play(game: str, seed: int, episodes: int, turns: int) -> Run:
                 lacking = uncovered(places.values(), believed)
                 run.visited.append(len(places))
                 run.covered.append(len(places) - len(lacking))
+                telling = [one for one in believed if not is_of_attempts(one.memory)]
+                run.only_counted.append(len(uncovered(places.values(), telling)) - len(lacking))
                 file = Path(folder) / "Memories.md"
                 run.kb.append(file.stat().st_size / 1024 if file.exists() else 0.0)
                 run.scores.append(end.score or 0)
@@ -229,6 +235,7 @@ def table(runs: Sequence[Run], episodes: int) -> Table:
     columns = [
         "story",
         f"covered after {early}",
+        "only by a count",
         f"after {episodes}",
         "KB",
         "last KB",
@@ -250,6 +257,7 @@ def _row(name: str, runs: Sequence[Run], early: int) -> list[str]:
     return [
         name,
         _share(sum(run.covered[early - 1] for run in runs), sum(run.visited[early - 1] for run in runs)),
+        _share(sum(run.only_counted[early - 1] for run in runs), sum(run.visited[early - 1] for run in runs)),
         _share(sum(run.covered[-1] for run in runs), sum(run.visited[-1] for run in runs)),
         f"{sum(sizes) / len(sizes):.1f}",
         f"{sum(run.kb[-1] for run in runs) / len(runs):.1f}",

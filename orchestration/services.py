@@ -28,6 +28,7 @@ from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.synthesis import MemorySynthesizer
+from zorkgpt.memory.things import is_of_attempts
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
@@ -78,8 +79,12 @@ class Services:
         return get_logger(name), self.config, self.state
 
     def recall(self, location_id: int) -> list[Memory]:
-        """Return the current memories of a location, and of the things that are there or start there."""
-        return [] if self.memory is None else self.memory.memories_at(location_id)
+        """Return the current memories of a location, and of the things that are there or start there.
+
+        Without the count of what was tried there, which nothing can be done about.
+        """
+        found = () if self.memory is None else self.memory.memories_at(location_id)
+        return [memory for memory in found if not is_of_attempts(memory)]
 
     @property
     def player_decides(self) -> bool:

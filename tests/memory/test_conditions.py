@@ -81,7 +81,7 @@ FAILS = remember("Up is too hard", category="FAILURE")
 
 def conditions(manager):
     kept = [*manager.memory_cache.get(5, ()), *manager.ephemeral_cache.get(5, ())]
-    return {one.title: [claim.short for claim in one.when] for one in kept if one.status == "ACTIVE"}
+    return {one.title: [claim.short for claim in one.when] for one in kept if one.status == "ACTIVE" and one.action}
 
 
 def test_each_further_observation_narrows_the_conditions(play):

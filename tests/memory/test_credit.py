@@ -213,7 +213,8 @@ DOWN = memory("Down", category="SUCCESS", text="Leads on.", action="down", outco
 
 
 def status(play):
-    return [(one.title, one.status, one.invalidation_reason) for one in play.manager.memory_cache[7]]
+    kept = [one for one in play.manager.memory_cache[7] if one.action]
+    return [(one.title, one.status, one.invalidation_reason) for one in kept]
 
 
 def test_what_came_out_otherwise_whenever_it_was_tried_is_marked_as_wrong(path):

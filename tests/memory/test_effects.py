@@ -1,5 +1,6 @@
 """What an action did (refused, answered, no effect, changed), and what is asked about it."""
 
+import json
 import logging
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,10 +12,12 @@ from session.ground_truth import ground_truth
 from tests.fixtures.memory import NOTHING, Answers, memory, remember
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, Effect, Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.synthesis import facts_in_words, signals
+from zorkgpt.memory.things import is_of_attempts
 
 NO_CHANGE = {"nothing_changed": True, "first_visit": False}
 STORIES = Path(__file__).parents[1] / "stories"
@@ -244,3 +247,54 @@ def test_the_model_says_by_number_what_a_fact_is_about(play, state, place, subje
     facts = {"things": (ThingState(9, "lamp"),), "nothing_changed": False, "unnamed_change": True}
     turn(manager, state, "rub lamp", "It glows.", **facts)
     assert "Fact" in [one.title for one in manager.store.document.all_memories()[subject]]
+
+
+def tried(manager, place=5):
+    return [one.observation_count for one in manager.memory_cache.get(place, ()) if is_of_attempts(one)]
+
+
+def leave(manager, state):
+    turn(manager, state, "north", "You walk.", nothing_changed=False, location_changed=True, location_after=6)
+
+
+def test_a_place_counts_each_command_that_changed_nothing_once_an_episode(play, state):
+    manager = play()
+    for action in ("push wall", "pull wall", "Push  wall"):
+        turn(manager, state, action, "No.")
+    turn(manager, state, "qzxvj", "I don't know the word.", refused_by_parser=True)
+    assert tried(manager) == []
+    leave(manager, state)
+    assert tried(manager) == [2]
+    manager.reset_episode()
+    state.episode_id += 1
+    turn(manager, state, "push wall", "No.")
+    manager.flush()
+    assert tried(manager) == [3]
+    shown = manager.get_location_memory(5).splitlines()
+    assert shown[-1] == "[NOTE] Tried without effect: 3 commands changed nothing here."
+    assert not any(is_of_attempts(memory) for request in requests(manager) for memory in request.memories)
+
+
+def test_what_was_not_counted_yet_is_counted_after_an_interruption(play, state):
+    manager = play()
+    turn(manager, state, "push wall", "No.")
+    saved = json.loads(json.dumps(manager.snapshot()))
+    manager.drop_episode()
+    manager.close()
+    later = play()
+    later.restore(saved)
+    turn(later, state, "push wall", "No.")
+    turn(later, state, "pull wall", "No.")
+    leave(later, state)
+    assert tried(later) == [2]
+
+
+def test_a_person_s_word_on_the_count_stands(play, state):
+    manager = play()
+    turn(manager, state, "push wall", "No.")
+    leave(manager, state)
+    manager.edit_memory(5, "Tried without effect", Edit(vetoed=True))
+    turn(manager, state, "pull wall", "No.")
+    leave(manager, state)
+    assert "Tried" not in manager.get_location_memory(5)
+    assert tried(manager) == [1]

@@ -14,14 +14,13 @@ from zorkgpt.memory.asking import (
     AnsweredQuestion,
     Judgments,
     Trigger,
-    attempt_key,
-    changes_anything,
     confirmed_memory,
     handled_numbers,
     should_ask,
     tells,
     turn_key,
 )
+from zorkgpt.memory.attempts import Attempts
 from zorkgpt.memory.claims import ABOUT_THINGS, Claim, Relation, State, separating
 from zorkgpt.memory.conditions import conditions, is_opposed
 from zorkgpt.memory.credit.adherence import things_met
@@ -51,7 +50,15 @@ from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
-from zorkgpt.memory.things import NOW_HERE, STARTS_HERE, ThingsLedger, is_ledger_entry, ledger_entry
+from zorkgpt.memory.things import (
+    NOW_HERE,
+    STARTS_HERE,
+    TRIED,
+    ThingsLedger,
+    is_ledger_entry,
+    is_of_attempts,
+    ledger_entry,
+)
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter
@@ -147,8 +154,7 @@ class Learner:
         self._last_action = (-1, "")
         """Turn and action: what led to an arrival of the same turn."""
         self._last_asked_turn = -1
-        self._in_vain: set[str] = set()
-        """The attempts that changed nothing, see `attempt_key`, since something was changed last."""
+        self._attempts = Attempts()
 
     def learn(
         self,
@@ -213,7 +219,7 @@ class Learner:
         self._ledger.reset()
         self._last_action = (-1, "")
         self._last_asked_turn = -1
-        self._in_vain.clear()
+        self._attempts.reset()
         self._visits.reset()
 
     def snapshot(self) -> dict[str, Any]:
@@ -224,7 +230,7 @@ class Learner:
             "counts": self.counts.snapshot(),
             "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
-            "in_vain": sorted(self._in_vain),
+            "attempts": self._attempts.snapshot(),
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -235,7 +241,7 @@ class Learner:
         turn, action = saved["last_action"]
         self._last_action = int(turn), str(action)
         self._last_asked_turn = int(saved["last_asked_turn"])
-        self._in_vain = set(map(str, saved["in_vain"]))
+        self._attempts.restore(saved["attempts"])
 
     # Taking a turn in
 
@@ -266,7 +272,12 @@ class Learner:
                 dangers = self._writer.dangers((location_id, *things_met(context), GAME))
                 self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
         self._keep_ledger(location_id, name, context)
-        return SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
+        turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
+        self._attempts.note(turn)
+        self._writer.note_name(location_id, name)
+        if context.location_changed:
+            self.count_attempts()
+        return turn
 
     def _keep_ledger(self, location_id: PlaceKey, name: str, turn: ZMachineContext) -> None:
         """Take the turn into the ledger of things, and renew the entries of the places that it concerns."""
@@ -278,7 +289,7 @@ class Learner:
         claims = self._ledger.start_claims(known.claims if known else ())
         if claims:
             entry = self._entry(STARTS_HERE, claims, Persistence.CORE, turn)
-            self._writer.keep_entry(place, name, entry, known, is_sighting=self._ledger.is_first_look)
+            self._writer.keep_entry(place, name, entry, known, seen=(turn.turn,) if self._ledger.is_first_look else ())
         found = self._ledger.now_here(self._starting)
         for other in dict.fromkeys((*found, *filter(is_place, self._writer.ephemeral))):
             known, claims = ledger_entry(self._writer.ephemeral.get(other, ()), NOW_HERE), found.get(other, ())
@@ -287,6 +298,23 @@ class Learner:
                 self._writer.keep_entry(other, self._writer.name_of(other), entry, known)
             elif known is not None:
                 self._writer.remove_ephemeral(other, known, "what was here is gone")
+
+    def count_attempts(self) -> None:
+        """Write how much was tried without effect at the places that the player has left."""
+        for place in self._attempts.places:
+            turns = self._attempts.take(place)
+            entry = Memory(
+                Category.NOTE,
+                TRIED,
+                self._state.episode,
+                str(turns[0]),
+                0,
+                "Commands that changed nothing here.",
+                Persistence.PERMANENT,
+                kind=MemoryKind.INSIGHT,
+            )
+            known = ledger_entry(self._writer.current(place), TRIED)
+            self._writer.keep_entry(place, self._writer.name_of(place), entry, known, seen=turns)
 
     def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
         entry = ledger_entry(self._writer.current(location_id), STARTS_HERE)
@@ -331,9 +359,10 @@ class Learner:
         self._writer.refresh()
         if not turn.arrival:
             self._observe(turn)
-            turn = self._compared(turn)
+            repeated = self._attempts.is_repeated(turn) or turn.context.repeated
+            turn = replace(turn, context=replace(turn.context, repeated=repeated))
         history = self._state.history(self._history_window)
-        memories = tuple(self._writer.current(turn.location_id))
+        memories = tuple(one for one in self._writer.current(turn.location_id) if not is_of_attempts(one))
         request = replace(
             turn,
             memories=memories,
@@ -375,17 +404,6 @@ class Learner:
             uncounted = self._visits.uncounted(location_id)
             times, episodes = (written.visits, written.episodes) if written else (0, ())
             return times + len(uncounted), len({episode_key(each) for each in (*episodes, *uncounted)})
-
-    def _compared(self, turn: SynthesisRequest) -> SynthesisRequest:
-        """Return the turn with whether the same was tried in the same state before and changed nothing either."""
-        if changes_anything(turn):
-            self._in_vain.clear()
-        if not turn.context.nothing_changed:
-            return turn
-        key = attempt_key(turn)
-        repeated = turn.context.repeated or key in self._in_vain
-        self._in_vain.add(key)
-        return replace(turn, context=replace(turn.context, repeated=repeated))
 
     def _responses(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> dict[str, str]:
         """Return the known responses with which memories about this action were learned, by title."""

@@ -351,6 +351,7 @@ class SimpleMemoryManager(AgentMemory):
     def flush(self) -> None:
         """Write every count of visits and results that no other change has included."""
         with self.store.guard:
+            self._learner.count_attempts()
             self._writer.count_all()
 
     def save_session(self, path: Path | str) -> bool:

@@ -15,10 +15,10 @@ from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Su
 from zorkgpt.memory.places import render_place
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
-from zorkgpt.memory.things import STARTS_HERE, is_ledger_entry
+from zorkgpt.memory.things import STARTS_HERE, is_ledger_entry, is_of_attempts
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.prompts.render import cut, fence, one_line
-from zorkgpt.text import indented, quoted, visible
+from zorkgpt.text import indented, number_of, quoted, visible
 
 _ID = re.compile("[0-9a-f]{8}")
 _MOST_NAMED, _LONGEST_PLACE = 10, 200
@@ -198,6 +198,8 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
 
 def _shortened(memory: Memory) -> str:
     """Return the text, or the beginning of what a book or sign says; the file and `get` have all of it."""
+    if is_of_attempts(memory):
+        return f"{number_of(memory.observation_count, 'command', 'commands')} changed nothing here."
     if memory.kind is not MemoryKind.TEXT or len(memory.text) <= _SHOWN_OF_A_TEXT:
         return memory.text
     return f"{cut(memory.text, _SHOWN_OF_A_TEXT)} ({len(memory.text)} characters in all)"
@@ -206,6 +208,7 @@ def _shortened(memory: Memory) -> str:
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
     last = TurnSpan.parse(memory.turns).last_number
     return (
+        is_of_attempts(memory),
         not is_ledger_entry(memory),
         not memory.pinned,
         not is_danger(memory),
@@ -261,7 +264,12 @@ def _fitting(allowed: list[Memory], of: int, tokens: int, write: Callable[[Memor
 def _text(chosen: list[Memory], hidden: int, write: Callable[[Memory], str]) -> str:
     active = [memory for memory in chosen if memory.status != _TENTATIVE]
     active.sort(
-        key=lambda memory: (memory.title != STARTS_HERE, not memory.pinned, not memory.persistence.outlives_episode)
+        key=lambda memory: (
+            memory.title != STARTS_HERE,
+            is_of_attempts(memory),
+            not memory.pinned,
+            not memory.persistence.outlives_episode,
+        )
     )
     tentative = [memory for memory in chosen if memory.status == _TENTATIVE]
     tentative.sort(key=lambda memory: not memory.persistence.outlives_episode)

@@ -17,7 +17,10 @@ from zorkgpt.text import sentence_case, with_article
 
 STARTS_HERE = "Starts here"
 NOW_HERE = "Now here"
+TRIED = "Tried without effect"
 """The titles of a place's entries."""
+
+_KIND_OF = {STARTS_HERE: MemoryKind.LOCATION, NOW_HERE: MemoryKind.LOCATION, TRIED: MemoryKind.INSIGHT}
 
 _ATTRIBUTE_OF = {
     relation: (attribute, value)
@@ -441,8 +444,13 @@ class ThingsLedger:
 
 
 def is_ledger_entry(memory: Memory) -> bool:
-    """Return whether the ledger has written a memory, or an earlier episode's ledger."""
-    return memory.kind is MemoryKind.LOCATION and memory.title in (STARTS_HERE, NOW_HERE)
+    """Return whether a memory is an entry that the game's state decides, of this episode or of an earlier one."""
+    return memory.kind is not None and memory.kind is _KIND_OF.get(memory.title)
+
+
+def is_of_attempts(memory: Memory) -> bool:
+    """Return whether a memory is the entry that counts what was tried without effect at a place."""
+    return memory.title == TRIED and is_ledger_entry(memory)
 
 
 def ledger_entry(memories: Iterable[Memory], title: str) -> Memory | None:

@@ -241,32 +241,30 @@ class MemoryWriter:
             draft.replace(location_id, old, new, "edited")
 
     def keep_entry(
-        self, location_id: PlaceKey, name: str, entry: Memory, known: Memory | None, *, is_sighting: bool = False
+        self, location_id: PlaceKey, name: str, entry: Memory, known: Memory | None, *, seen: Sequence[int] = ()
     ) -> None:
-        """Write an entry of the ledger of things. The one that is known is renewed under its id.
+        """Write an entry that the game's state decides. The one that is known is renewed under its id.
 
         Args:
-            is_sighting: Count one more observation of an entry that is known.
+            seen: The turns that count as observations of the entry, in their order.
         """
-        if known is not None and not is_sighting and known.claims == entry.claims:
+        if known is not None and not seen and known.claims == entry.claims:
             return
         with self._failures_reported(), self._changing(lasting=entry.persistence.outlives_episode) as draft:
             self.note_name(location_id, name)
             memories = draft.book.memories(location_id)
             if any(one.vetoed and one.title == entry.title for one in memories):
                 return
+            kept = known_again(memories, known) if known is not None else None
             if known is None:
-                draft.add(location_id, name, entry, visits=self._visits.uncounted(location_id))
-                return
-            kept = known_again(memories, known)
+                kept = draft.add(location_id, name, entry, visits=self._visits.uncounted(location_id))
             if kept is None or kept.is_settled_by_person:
                 return
             if kept.claims != entry.claims or kept.text != entry.text:
                 kept = draft.replace(
                     location_id, kept, replace(kept, text=entry.text, claims=entry.claims), "edited", "seen in the game"
                 )
-            if is_sighting:
-                draft.see_again(location_id, kept, entry.turns, entry.episode)
+            draft.see_again(location_id, kept, seen, entry.episode)
 
     def remove_ephemeral(self, location_id: SubjectKey, memory: Memory, reason: str) -> None:
         """Remove an ephemeral memory."""

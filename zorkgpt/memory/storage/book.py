@@ -277,16 +277,21 @@ class Draft:
         self,
         place: SubjectKey,
         known: Memory,
-        turn: int | str,
+        turns: int | str | Sequence[int],
         episode: int | str,
         *,
         kind: ChangeKind = "seen again",
         reason: str | None = None,
         other: Memory | None = None,
     ) -> Memory:
-        """Count one more observation of a memory. The same turn of the same episode counts once."""
-        episodes = self.episodes(place) if known.persistence.outlives_episode else (episode,)
-        new = observed(known, turn, episode, episodes)
+        """Count more observations of a memory. The same turn of the same episode counts once.
+
+        Args:
+            turns: One, as it stands in an entry, or several in their order.
+        """
+        episodes, new = self.episodes(place) if known.persistence.outlives_episode else (episode,), known
+        for turn in (turns,) if isinstance(turns, int | str) else turns:
+            new = observed(new, turn, episode, episodes)
         return known if new is known else self.replace(place, known, new, kind, reason, other=other)
 
     def supersede(

@@ -1,0 +1,68 @@
+"""What was tried without effect in an episode: which attempts repeat an earlier one, and how many a place has seen."""
+
+from typing import Any
+
+from zorkgpt.memory.asking import attempt_key, changes_anything
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.synthesis import SynthesisRequest
+
+
+class Attempts:
+    """Follows the actions that changed nothing."""
+
+    def __init__(self) -> None:
+        self._in_vain: set[str] = set()
+        """The attempts that changed nothing, see `attempt_key`, since something was changed last."""
+        self._noted: set[tuple[PlaceKey, str]] = set()
+        """Each place and action of the episode that was noted."""
+        self._waiting: dict[PlaceKey, list[int]] = {}
+        """The turns of these actions that no entry counts yet."""
+
+    def is_repeated(self, turn: SynthesisRequest) -> bool:
+        """Return whether the same was tried in the same state before and changed nothing either, and note the turn."""
+        if changes_anything(turn):
+            self._in_vain.clear()
+        if not turn.context.nothing_changed:
+            return False
+        key = attempt_key(turn)
+        repeated = key in self._in_vain
+        self._in_vain.add(key)
+        return repeated
+
+    def note(self, turn: SynthesisRequest) -> None:
+        """Note an action without effect, once an episode for each place. What the parser refused was no attempt."""
+        attempt = turn.location_id, folded(turn.action)
+        tried = turn.context.nothing_changed and not turn.context.refused_by_parser
+        if tried and not turn.arrival and attempt not in self._noted:
+            self._noted.add(attempt)
+            self._waiting.setdefault(turn.location_id, []).append(turn.context.turn)
+
+    def take(self, location_id: PlaceKey) -> tuple[int, ...]:
+        """Return the turns that are to be counted at a place, in their order, and drop them."""
+        return tuple(self._waiting.pop(location_id, ()))
+
+    @property
+    def places(self) -> tuple[PlaceKey, ...]:
+        """The places with turns to be counted."""
+        return tuple(self._waiting)
+
+    def reset(self) -> None:
+        """Begin a new episode."""
+        self._in_vain.clear()
+        self._noted.clear()
+        self._waiting.clear()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the attempts of the episode as plain values."""
+        return {
+            "in_vain": sorted(self._in_vain),
+            "noted": [list(attempt) for attempt in sorted(self._noted, key=str)],
+            "waiting": [[place, list(turns)] for place, turns in self._waiting.items()],
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue an interrupted episode from what `snapshot` returned."""
+        self._in_vain = set(map(str, saved["in_vain"]))
+        self._noted = {(place, str(action)) for place, action in saved["noted"]}
+        self._waiting = {place: list(turns) for place, turns in saved["waiting"]}
