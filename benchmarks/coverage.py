@@ -217,7 +217,7 @@ def dangers(believed: Iterable[LocatedMemory], records: Sequence[TurnRecord]) ->
     deadly: Counter[tuple[int | None, str]] = Counter()
     for record in records:
         way = record.before.location_id, normalized_action(record.action)
-        (deadly if record.transition.died else safe)[way] += 1
+        (deadly if record.transition.died or record.transition.loss else safe)[way] += 1
     listed = [one for one in believed if is_danger(one.memory) and one.memory.action]
     in_vain = []
     for one in listed:
