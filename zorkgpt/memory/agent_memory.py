@@ -309,6 +309,8 @@ class AgentMemory:
         self._writer.refresh()
         places = None if place is None else [checked_place(place)]
         with self.store.guard:
+            if places is None and (having := self._writer.book.subjects_with(memory)):
+                places = sorted(having, key=place_order)
             return find_memory(self._located(places), memory)
 
     def all_memories(self) -> list[LocatedMemory]:

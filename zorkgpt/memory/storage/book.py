@@ -110,6 +110,11 @@ class MemoryBook:
                 found[place] = [*found.get(place, ()), *memories]
         return found
 
+    def subjects_with(self, memory: str) -> set[SubjectKey]:
+        """Return the places that have a memory with this id."""
+        brief = {place for place, its in self.ephemeral.items() if any(memory_id(place, one) == memory for one in its)}
+        return brief | self.document.subjects_with(memory)
+
     def apply(self, steps: Iterable[Step]) -> "MemoryBook":
         """Return the book after these steps.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import is_place, place_order
 from zorkgpt.memory.storage.escaping import encode
@@ -40,6 +41,17 @@ class Chunk:
     def last(self) -> tuple[int, int, str] | None:
         """The last of its locations by their order; None if there is none."""
         return max((place_order(s.location_id) for s in self.sections if s.location_id is not None), default=None)
+
+    @cached_property
+    def subjects_by_id(self) -> Mapping[str, tuple[SubjectKey, ...]]:
+        """The locations that have a memory with an id, by id; two locations may have the same."""
+        found: dict[str, tuple[SubjectKey, ...]] = {}
+        for section in self.sections:
+            if (place := section.location_id) is not None:
+                for memory in section.memories:
+                    key = memory_id(place, memory)
+                    found[key] = (*found.get(key, ()), place)
+        return found
 
     def replaced(self, index: int, section: LocationSection) -> "Chunk":
         return replace(self, sections=(*self.sections[:index], section, *self.sections[index + 1 :]))
@@ -89,6 +101,10 @@ class Document:
             for chunk, at in self.section_indexes.get(location_id, ())
             for memory in self.chunks[chunk].sections[at].memories
         ]
+
+    def subjects_with(self, memory: str) -> set[SubjectKey]:
+        """Return the locations that have a memory with this id."""
+        return {place for chunk in self.chunks for place in chunk.subjects_by_id.get(memory, ())}
 
     def episodes(self, location_id: SubjectKey) -> tuple[int | str, ...]:
         """Return the episodes in which a place was visited, in order; those of the memories of another subject."""
