@@ -3,6 +3,7 @@
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import Item, Language
 from zorkgpt.offline.candidates import Nouns
 
 
@@ -45,3 +46,9 @@ def test_every_name_in_sight_is_one_that_the_bundled_storys_parser_takes(play, b
         name = nouns_of(game).name(item)
         assert name
         assert "can't see" not in game.act(f"examine {name}").response
+
+
+def test_the_of_within_a_name_describes_nothing():
+    words = frozenset({"set", "of", "keys"})
+    language = Language(9, words, {}, {word: frozenset({40}) for word in words})
+    assert Nouns(words, language).name(Item(40, "set of keys")) == "keys"

@@ -82,6 +82,9 @@ class Nouns:
         return self._language.names.get(self._language.truncate(word), frozenset()) if self._language else frozenset()
 
     def _describes(self, word: str, item: Item) -> bool:
+        # The "of" of a set of keys refers to it too.
+        if word == "of":
+            return False
         if self._language is not None and self._language.truncate(word) in self._language.adjectives:
             return True
         return item.num in self._numbers(word)

@@ -151,14 +151,15 @@ def _destination(request: SynthesisRequest) -> str:
 
 
 def _conditional_exit(request: SynthesisRequest) -> MemorySynthesisResponse:
-    """Remember an exit that led nowhere before."""
+    """Remember an exit that led nowhere before, and what at the place is open now."""
     truth = request.context
+    carried = {claim.number for claim in truth.state if claim.relation is Relation.CARRIED}
     states: dict[str, list[str]] = {}
     for claim in truth.state:
-        if claim.relation in (Relation.OPEN, Relation.UNLOCKED):
+        if claim.relation in (Relation.OPEN, Relation.UNLOCKED) and claim.number not in carried:
             states.setdefault(claim.name, []).append(claim.relation.value)
     opened = [f"{with_article(name)} {_listed(values)}" for name, values in states.items()]
-    detail = f"only with {_listed(opened)}" if opened else "led nowhere on an earlier try"
+    detail = "led nowhere on an earlier try" + (f", worked with {_listed(opened)}" if opened else "")
     place, number = _destination(request), truth.location_after
     claims = (Claim(Relation.LEADS, None, request.action, number, place),) if isinstance(number, int) else ()
     title = f"{normalized_action(request.action)} → {place}"
