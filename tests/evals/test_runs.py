@@ -167,5 +167,6 @@ def test_rules_play_without_embeddings_and_the_run_says_so(tmp_path):
         "clues": False,
         "walkthrough": False,
         "object_tree": True,
+        "counterfactuals": True,
         "returns_to_earlier_states": False,
     }

@@ -140,6 +140,7 @@ class EvaluationRun:
                 "clues": False,
                 "walkthrough": self.walkthrough is not None,
                 "object_tree": True,
+                "counterfactuals": True,
                 "returns_to_earlier_states": self.config.explore == "return",
             },
             "settings": self._changed_settings(),
