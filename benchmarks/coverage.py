@@ -1,7 +1,7 @@
 """How much of what the rules player visits its memory covers, what that costs, and how it dies.
 
     uv run python -m benchmarks.coverage [--games FILE ...] [--seeds 1 2 3] [--episodes 8] [--turns 150]
-        [--show] [--json FILE] [--processes 2]
+        [--show] [--json FILE] [--processes 2] [--publish]
 
 The rules play (no language model), without embeddings. Without --games these are the stories of tests/stories, and
 Zork I if ZORKGPT_ZORK1 names it.
@@ -30,7 +30,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks.publish import Table, markdown
+from benchmarks.publish import Table, markdown, publish
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
@@ -305,6 +305,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="list the places without a memory, and the deaths")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--publish", action="store_true")
     given = parser.parse_args()
     with ProcessPoolExecutor(given.processes, initializer=logging.disable, initargs=(logging.WARNING,)) as pool:
         pending = [
@@ -312,6 +313,11 @@ def main() -> None:
         ]
         runs = [one.result() for one in pending]
     print(markdown(table(runs, given.episodes)))
+    if given.publish:
+        names = " ".join(Path(game).name for game in given.games)
+        publish(
+            "coverage", f"uv run python -m benchmarks.coverage --games {names}", {"rows": table(runs, given.episodes)}
+        )
     if given.show:
         print("\n" + "\n".join(listing(runs)))
     if given.json:
