@@ -104,7 +104,7 @@ def test_search_tells_places_and_ids(memory):
         call("search", query="coupon"),
     )
     (only,) = found.structured_content["result"]
-    assert (only["place"], only["id"]) == (f'"{CART}"', text_of(kept))
+    assert (only["place"], only["id"]) == (CART, text_of(kept))
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 class MemoryBaseStore(BaseStore):
     """A `BaseStore` whose items are the lasting memories of a manager, in its file.
 
-    The namespace `("users", "7")` is the place `users.7`, and `("5",)` is the place with the number 5. An item's key is
-    the memory's title. A value `{"text": "..."}` is the memory's text; any other is its text as JSON. So every lasting
-    memory is an item, whoever wrote it, and every item is told with the other memories of its place.
+    The namespace `("users", "7")` is the place `users.7`, and `("5",)` is the place with the number 5. A place that
+    such labels can't name, such as the text "5", is one label in quotation marks. An item's key is the memory's title.
+    A value `{"text": "..."}` is the memory's text; any other is its text as JSON. So every lasting memory is an item,
+    whoever wrote it, and every item is told with the other memories of its place.
 
     As with every store of LangGraph, an item is what was put last: what else says the same or the opposite is not
     looked for. Search is that of the manager, by meaning or by words, and `index=` is ignored.
@@ -203,28 +204,50 @@ def _place(namespace: Namespace) -> PlaceKey:
     if not namespace or not all(label and "." not in label for label in namespace):
         raise InvalidNamespaceError(f"The namespace is {namespace!r}; it needs labels without a full stop.")
     joined = ".".join(namespace)
-    return checked_place(int(joined) if _NUMBER.fullmatch(joined) else joined)
+    if _NUMBER.fullmatch(joined):
+        return checked_place(int(joined))
+    return checked_place(_quoted_in(joined, _is_plain_place, _label) or joined)
 
 
 def _namespace(place: PlaceKey) -> Namespace:
-    return tuple(str(place).split("."))
+    """Return the labels of a place; one label, in quotation marks, where the labels would mean another place."""
+    if isinstance(place, int) or _is_plain_place(place):
+        return tuple(str(place).split("."))
+    return (_label(place),)
+
+
+def _is_plain_place(place: str) -> bool:
+    if not all(place.split(".")) or _NUMBER.fullmatch(place):
+        return False
+    return _quoted_in(place, _is_plain_place, _label) is None
+
+
+def _label(place: str) -> str:
+    return _as_json(place).replace(".", "\\u002e")
 
 
 def _title(key: str) -> str:
     """Return the title for a key: the key itself, or in quotation marks if the file would not keep it as it is."""
-    if key and key == one_line(key) and not key.startswith('"'):
-        return key
-    return _as_json(key)
+    return key if _is_plain_title(key) else _as_json(key)
 
 
 def _key(title: str) -> str:
-    if title.startswith('"'):
-        try:
-            key = json.loads(title)
-        except ValueError:
-            return title
-        return key if isinstance(key, str) else title
-    return title
+    return title if (key := _quoted_in(title, _is_plain_title, _as_json)) is None else key
+
+
+def _is_plain_title(key: str) -> bool:
+    return bool(key) and key == one_line(key) and _quoted_in(key, _is_plain_title, _as_json) is None
+
+
+def _quoted_in(text: str, is_plain: Callable[[str], bool], quoted: Callable[[str], str]) -> str | None:
+    """Return the text that was put in quotation marks because it is not plain; None if this is another text."""
+    if not text.startswith('"'):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, str) and not is_plain(found) and quoted(found) == text else None
 
 
 def _text(value: Mapping[str, Any]) -> str:

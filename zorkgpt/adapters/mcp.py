@@ -1,17 +1,21 @@
 """The memory as a server of the Model Context Protocol: tools for agents, and a resource for each place."""
 
 import functools
+import inspect
 import secrets
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 from urllib.parse import quote
+
+from pydantic import PlainValidator, TypeAdapter, WithJsonSchema
 
 from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
 from zorkgpt.errors import ConfigurationError, ZorkGPTError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import SubjectKey
-from zorkgpt.memory.places import parse_place, render_place
+from zorkgpt.memory.places import parse_place, place_to_json, render_place
+from zorkgpt.memory.storage.versions import is_current
 
 with importing("mcp"):
     import uvicorn
@@ -47,10 +51,11 @@ def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[An
         server.tool(annotations=_WRITES)(_refusing(tool))
 
     @server.resource("memory://places", mime_type="application/json")
-    def places() -> list[dict[str, str]]:
+    def places() -> list[dict[str, object]]:
         """Return the places of which something is known, each with its name and the address of its memories."""
-        known = {located.location_id: located.location_name for located in memory.all_memories()}
-        return [{"place": render_place(key), "name": name, "uri": address_of(key)} for key, name in known.items()]
+        located = [each for each in memory.all_memories() if is_current(each.memory)]
+        known = {each.location_id: each.location_name for each in located}
+        return [{"place": place_to_json(key), "name": name, "uri": address_of(key)} for key, name in known.items()]
 
     @server.resource("memory://place/{key}", mime_type="text/plain")
     def place(key: str) -> str:
@@ -145,4 +150,19 @@ def _refusing(tool: Callable[Parameters, Result]) -> Callable[Parameters, Result
         except (ZorkGPTError, TypeError, ValueError) as error:
             raise ToolError(str(error)) from error
 
+    signature = inspect.signature(tool)
+    parameters = [_taken_as_given(each) if each.name == "place" else each for each in signature.parameters.values()]
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return call
+
+
+def _taken_as_given(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter whose texts are not read as JSON, as the SDK does unless the type is `str`.
+
+    A place may be such a text, for example `["File", "Open"]`.
+    """
+    adapter: TypeAdapter[object] = TypeAdapter(parameter.annotation)
+    schema = adapter.json_schema()
+    kinds = [schema["$defs"][each["$ref"].rpartition("/")[2]] if "$ref" in each else each for each in schema["anyOf"]]
+    valid = PlainValidator(adapter.validate_python)
+    return parameter.replace(annotation=Annotated[str, valid, WithJsonSchema({"anyOf": kinds})])

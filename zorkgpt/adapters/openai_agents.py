@@ -1,5 +1,7 @@
 """The memory as function tools of OpenAI's Agents SDK, and instructions that hold what is known of a place."""
 
+import functools
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -21,9 +23,20 @@ def memory_tools(memory: AgentMemory, *, read_only: bool = False) -> list[Tool]:
     """
     tools = MemoryTools(memory, read_only=read_only)
     made: list[FunctionTool] = [
-        function_tool(tool, failure_error_function=_why) for tool in (*tools.reading, *tools.changing)
+        function_tool(_in_json(tool), failure_error_function=_why) for tool in (*tools.reading, *tools.changing)
     ]
     return [*made]
+
+
+def _in_json(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a tool answer in JSON what is no text. The SDK would show the model Python's notation."""
+
+    @functools.wraps(tool)
+    def call(*args: Any, **kwargs: Any) -> str:
+        answer = tool(*args, **kwargs)
+        return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+    return call
 
 
 def _why(context: RunContextWrapper[Any], error: Exception) -> str:

@@ -302,16 +302,21 @@ class AgentMemory:
 
         Of several memories with one title, the one that is not superseded is meant.
 
+        Args:
+            place: Where it is recalled: at this place, or else of the things there or of the game.
+
         Raises:
             MemoryEditError: If several memories have this title. The message lists their ids.
         """
         check_wanted("id or title", memory)
         self._writer.refresh()
-        places = None if place is None else [checked_place(place)]
+        place = None if place is None else checked_place(place)
         with self.store.guard:
-            if places is None and (having := self._writer.book.subjects_with(memory)):
-                places = sorted(having, key=place_order)
-            return find_memory(self._located(places), memory)
+            if place is None:
+                having = self._writer.book.subjects_with(memory)
+                return find_memory(self._located(sorted(having, key=place_order) if having else None), memory)
+            found = find_memory(self._located([place]), memory)
+            return found or find_memory(self._located(self._recalled_with(place)), memory)
 
     def all_memories(self) -> list[LocatedMemory]:
         """Return all memories, including superseded ones, ordered by place."""
@@ -577,7 +582,7 @@ class AgentMemory:
         self._writer.refresh()
         with self.store.guard:
             own = self.store.document.memories(place)
-            others: tuple[SubjectKey, ...] = (*self._learner.things_at(place), GAME) if is_place(place) else ()
+            others = self._recalled_with(place)
             found = shown(
                 [*own, *(memory for other in others for memory in self.store.document.memories(other))],
                 [memory for each in (place, *others) for memory in self._writer.ephemeral.get(each, ())],
@@ -588,6 +593,10 @@ class AgentMemory:
             if is_place(place):
                 self._learner.show(place, [memory for memory in found.memories if memory in own])
             return Recalled(place, self._writer.name_of(place), found.text, found.memories)
+
+    def _recalled_with(self, place: SubjectKey) -> tuple[SubjectKey, ...]:
+        """Return the other subjects whose memories are recalled at a place."""
+        return (*self._learner.things_at(place), GAME) if is_place(place) else ()
 
     def _located(self, places: Iterable[SubjectKey] | None = None) -> list[LocatedMemory]:
         book = self._writer.book

@@ -130,8 +130,6 @@ def place_from_json(value: object) -> SubjectKey:
         TypeError, ValueError: it is none.
     """
     if not isinstance(value, Mapping):
-        if not isinstance(value, (int, str)):
-            raise TypeError(f"The place is {quoted(value)}; it must be a whole number or a text.")
         return checked_place(value)
     written = value.get(_IN_JSON)
     key = parse_place(written) if isinstance(written, str) else None

@@ -1,0 +1,149 @@
+"""What one tool returns, another one takes: the same place and the same memory."""
+
+import asyncio
+import json
+
+import pytest
+from agents.tool_context import ToolContext
+from mcp import Client
+from pydantic_ai import RunContext
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.usage import RunUsage
+
+from zorkgpt.adapters.langgraph import MemoryBaseStore
+from zorkgpt.adapters.mcp import make_server
+from zorkgpt.adapters.openai_agents import memory_tools
+from zorkgpt.adapters.pydantic_ai import MemoryToolset
+from zorkgpt.adapters.tools import MemoryTools
+from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.models import GAME, Thing
+
+TEXTS = ["https://s/cart", "5", "game", "thing 181", "null", "true", '["File", "Open"]', '{"subject": "game"}', '"x"']
+TEXTS += [".a..b.", "a b", "it's \\ here", "\u202ex", '"\\"5\\""']
+SUBJECTS = [*TEXTS, 5, -3, Thing(181), GAME]
+
+
+@pytest.fixture
+def memory(home):
+    with AgentMemory.open(home.address) as opened:
+        yield opened
+
+
+class Plain:
+    """The tools as functions; what goes in and out is JSON, as with a model."""
+
+    def __init__(self, memory):
+        tools = MemoryTools(memory)
+        self._tools = {tool.__name__: tool for tool in (*tools.reading, *tools.changing)}
+
+    def call(self, name, **given):
+        return json.loads(json.dumps(self._tools[name](**json.loads(json.dumps(given)))))
+
+
+class Mcp:
+    def __init__(self, memory):
+        self._server = make_server(memory)
+
+    def call(self, name, **given):
+        async def talk():
+            async with Client(self._server) as client:
+                return await client.call_tool(name, given)
+
+        answer = asyncio.run(talk())
+        assert not answer.is_error, answer.content
+        return answer.structured_content["result"]
+
+
+class AgentsSdk:
+    def __init__(self, memory):
+        self._tools = {tool.name: tool for tool in memory_tools(memory)}
+
+    def call(self, name, **given):
+        properties = self._tools[name].params_json_schema["properties"]
+        text = json.dumps({key: given.get(key, spec.get("default")) for key, spec in properties.items()})
+        context = ToolContext(context=None, tool_name=name, tool_call_id="1", tool_arguments=text)
+        answer = asyncio.run(self._tools[name].on_invoke_tool(context, text))
+        return json.loads(answer) if name == "search" else answer
+
+
+class PydanticAi:
+    def __init__(self, memory):
+        self._tools = MemoryToolset(memory)
+
+    def call(self, name, **given):
+        async def talk():
+            context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
+            tool = (await self._tools.get_tools(context))[name]
+            arguments = tool.args_validator.validate_json(json.dumps(given))
+            return await self._tools.call_tool(name, arguments, context, tool)
+
+        return json.loads(json.dumps(asyncio.run(talk())))
+
+
+@pytest.mark.parametrize("toolset", [Plain, Mcp, AgentsSdk, PydanticAi])
+def test_what_is_found_can_be_recalled_replaced_and_disproved(memory, toolset):
+    tools = toolset(memory)
+    for number, subject in enumerate(SUBJECTS):
+        memory.remember(subject, f"Lever number{number} is stuck.", title="Lever")
+    for number, subject in enumerate(SUBJECTS):
+        [found] = tools.call("search", query=f"number{number}", limit=1)
+        assert memory.get(found["id"]).location_id == subject
+        assert f"Lever number{number} is stuck." in tools.call("recall", place=found["place"])
+        again = tools.call("remember", place=found["place"], text=found["text"], title=found["title"])
+        assert again == found["id"]
+        by_title = tools.call("supersede", memory_id=found["title"], place=found["place"], text=f"Thing{number} moves.")
+        assert memory.get(by_title).location_id == subject
+        tools.call("invalidate", memory_id=by_title, reason="It broke.")
+    assert len(memory.all_memories()) == 2 * len(SUBJECTS)
+    assert tools.call("search", query="lever moves") == []
+
+
+def test_what_is_recalled_at_a_place_is_disproved_there_by_its_title(memory):
+    memory.remember(GAME, "The lamp runs out after 200 turns.", title="Lamp")
+    tools = MemoryTools(memory)
+    assert "[NOTE] Lamp: " in tools.recall(5)
+    tools.invalidate("Lamp", "It is refilled.", 5)
+    assert tools.recall(5) == ""
+
+
+def test_the_places_and_addresses_of_the_server_lead_to_their_memories(memory):
+    for number, subject in enumerate(SUBJECTS):
+        memory.remember(subject, f"Fact {number}.")
+    memory.invalidate(memory.remember("nowhere", "Wrong."), "It is not.")
+
+    async def talk():
+        async with Client(make_server(memory)) as client:
+            listed = json.loads((await client.read_resource("memory://places")).contents[0].text)
+            texts = [(await client.read_resource(each["uri"])).contents[0].text for each in listed]
+            recalled = [await client.call_tool("recall", {"place": each["place"]}) for each in listed]
+            return texts, ["".join(part.text for part in each.content) for each in recalled]
+
+    texts, recalled = asyncio.run(talk())
+    assert texts == recalled
+    assert len(texts) == len(SUBJECTS)
+    for number in range(len(SUBJECTS)):
+        assert any(f"Fact {number}." in text for text in texts)
+
+
+def test_the_items_of_langgraph_are_found_by_namespace_and_key(memory):
+    store = MemoryBaseStore(memory)
+    titles = ["Lever", '"Press" me', '"x"', '"\\"x\\""', "[1]"]
+    for place in [*TEXTS, 5, -3]:
+        for title in titles:
+            memory.remember(place, f"{title} at {place!r}.", title=title)
+    items = store.search((), limit=1000)
+    assert len(items) == (len(TEXTS) + 2) * len(titles)
+    for item in items:
+        assert store.get(item.namespace, item.key).value == item.value
+        assert item.namespace in store.list_namespaces(limit=1000)
+        store.delete(item.namespace, item.key)
+    assert memory.all_memories() == []
+
+
+@pytest.mark.parametrize("namespace", [("a", "b"), ('"a"',), ('"5"',), ("5",), ('"a\\u002eb"',), ('"a', 'b"')])
+@pytest.mark.parametrize("key", ["a", '"a"', '"\\"a\\""', " ", ""])
+def test_an_item_of_langgraph_keeps_its_namespace_and_key(memory, namespace, key):
+    store = MemoryBaseStore(memory)
+    store.put(namespace, key, {"n": 1})
+    [item] = store.search(())
+    assert (item.namespace, item.key) == (namespace, key)
