@@ -7,7 +7,7 @@ import pytest
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.credit.adherence import outcome_matches, recurred
-from zorkgpt.memory.credit.assignment import is_danger
+from zorkgpt.memory.credit.assignment import is_danger, results_in_words
 from zorkgpt.memory.losses import Loss, LossCause, LossKind, loss_in
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, SubjectKey, Thing, ZMachineContext
@@ -103,10 +103,10 @@ def test_the_file_keeps_what_a_danger_needs_to_be_counted(tmp_path, danger):
     ("tried", "worked", "seen", "line"),
     [
         (0, 0, 1, "[DANGER] being here kills you: It bites."),
-        (2, 0, 1, "[DANGER] being here kills you: It bites. (died 1, safe 2)"),
-        (3, 0, 1, "[NOTE] being here kills you: It bites. (died 1, safe 3)"),
-        (22, 0, 1, "[NOTE] being here kills you: It bites. (died 1, safe 22)"),
-        (23, 1, 2, "[DANGER] being here kills you: It bites. (died 2, safe 22)"),
+        (2, 0, 1, "[DANGER] being here kills you: It bites. (survived 2, died 1)"),
+        (3, 0, 1, "[NOTE] being here kills you: It bites. (survived 3, died 1)"),
+        (22, 0, 1, "[NOTE] being here kills you: It bites. (survived 22, died 1)"),
+        (23, 1, 2, "[DANGER] being here kills you: It bites. (survived 22, died 2)"),
     ],
 )
 def test_one_death_with_three_safe_occasions_is_a_note(tried, worked, seen, line):
@@ -121,13 +121,38 @@ def test_a_danger_that_is_only_a_note_gives_way_to_one_that_is_not():
     assert [one.title for one in shown([refuted, ACTION], []).memories] == [ACTION.title, PLACE.title]
 
 
-def test_a_success_and_a_danger_of_one_action_are_counted_together():
-    works = memory("attack troll: works", text="x", category="SUCCESS", action="attack troll", tried=9, worked=6)
+@pytest.mark.parametrize(
+    ("category", "counts", "seen", "words"),
+    [
+        ("SUCCESS", (0, 1, 0), 1, ""),
+        ("SUCCESS", (6, 8, 0), 1, "worked 6/8"),
+        ("SUCCESS", (6, 8, 2), 1, "worked 6, died 2"),
+        ("SUCCESS", (6, 9, 2), 1, "worked 6/9, died 2"),
+        ("SUCCESS", (0, 1, 1), 1, "worked 1, died 1"),
+        ("DISCOVERY", (1, 3, 1), 3, "worked 3/5, died 1"),
+        ("FAILURE", (4, 5, 0), 1, "failed 4/5"),
+        ("FAILURE", (4, 5, 1), 1, "failed 4, died 1"),
+    ],
+)
+def test_deaths_are_told_apart_from_other_failures(category, counts, seen, words):
+    worked, tried, died = counts
+    known = replace(ACTION, category=category, outcome="changed", observation_count=seen)
+    assert results_in_words(replace(known, worked=worked, tried=tried, died=died)) == words
+
+
+def test_a_loss_that_is_no_death_was_safe_otherwise():
+    thief = replace(CREATURE, outcome="lost things", tried=5, worked=1)
+    assert results_in_words(thief) == "safe 4, lost 2"
+
+
+def test_a_success_counts_the_deaths_of_a_danger_of_the_same_action():
+    works = memory("attack troll: works", text="x", category="SUCCESS", action="attack troll", tried=6, worked=6)
     kills = memory("attack troll: kills you", text="x", category="DANGER", action="attack troll", outcome="died")
     kills = replace(kills, observation_count=2, tried=7, worked=1)
-    lines = shown([works, kills], []).text.splitlines()
+    lines = shown([works, kills, replace(works, title="Other", action="attack thief")], []).text.splitlines()
     assert lines == [
-        "[DANGER] attack troll: kills you: x (worked 6, died 2)",
+        "[DANGER] attack troll: kills you: x (survived 6, died 2)",
+        "[SUCCESS] Other: x (worked 6/6)",
         "[SUCCESS] attack troll: works: x (worked 6, died 2)",
     ]
 
@@ -203,7 +228,8 @@ def test_a_death_by_a_creature_counts_as_a_failure_of_the_action_that_worked_aga
     played.manager.reset_episode()
     played.manager.record_arrival(5, "Hall", "A troll is here.", ZMachineContext(location_after=5, **HERE))
     lines = played.manager.get_location_memory(5).splitlines()
-    assert "[SUCCESS] attack troll: works: It staggers. (worked 3/4)" in lines
+    assert "[SUCCESS] attack troll: works: It staggers. (worked 3, died 1)" in lines
+    assert "worked 3/4, died 1" in played.manager.store.file.path.read_text()
     assert [line.partition(":")[0] for line in lines if line.startswith("[DANGER]")] == ["[DANGER] troll"]
 
 

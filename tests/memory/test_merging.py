@@ -105,13 +105,13 @@ def test_failures_in_several_episodes_mark_a_memory_as_wrong_together(tmp_path):
         path = file_of(tmp_path / str(episode), base=base)
         path.write_text(path.read_text().replace("(Ep1, T1, +0", "(Ep1, T1, +0, tried 1x"))
         found.append(path)
-        trial = Trial(episode, 4, ATTIC, "Lever", "pull lever", "nothing changed", False, (0, 1))
+        trial = Trial(episode, 4, ATTIC, "Lever", "pull lever", "died", False, (0, 1))
         Trials(sidecar(path)).append([trial])
     for path in found:
-        text = path.read_text().replace("tried 1x", "worked 0/1")
+        text = path.read_text().replace("tried 1x", "worked 0/1, died 1")
         path.write_text(text)
     [lever] = merged(tmp_path, *found, base=base)
-    assert (lever.tried, lever.worked, lever.status) == (2, 0, "SUPERSEDED")
+    assert (lever.tried, lever.worked, lever.died, lever.status) == (2, 0, 2, "SUPERSEDED")
     trials = list(Trials(sidecar(tmp_path / "merged" / "Memories.md")).trials())
     assert [(one.episode, one.after) for one in trials] == [(2, (0, 1)), (3, (0, 2))]
 

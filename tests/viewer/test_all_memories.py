@@ -45,7 +45,7 @@ def test_every_memory_has_its_row(address, open_page):
         row.locator("summary").inner_text(): row.locator("td").all_inner_texts()[1:11]
         for row in page.locator("#everything tbody tr").all()
     }
-    assert rows["Lamp: it burns"] == ["NOTE", "", "core", "active", "1", "2", "4", "3 of 4", "1", "0"]
+    assert rows["Lamp: it burns"] == ["NOTE", "", "core", "active", "1", "2", "4", "worked 3/4", "1", "0"]
     assert rows["Hole"] == ["DANGER", "danger", "permanent", "active", "1", "2", "unused", "–", "–", "0"]
     assert rows["Rats"] == ["NOTE", "", "permanent", "active", "1", "never", "–", "–", "–", "0"]
 

@@ -377,13 +377,16 @@ def _comparison(provider: str | None, world: "World") -> dict[str, Any]:
 
 def described(place: "SubjectKey", memory: "Memory") -> str:
     """Return a memory in one line, with its id."""
+    from zorkgpt.memory.credit.assignment import results_in_words
+
     state = "" if memory.status == "ACTIVE" else f", {memory.status.lower()}"
     if memory.superseded_by and memory.superseded_by != "INVALIDATED":
         state += f" by {memory.superseded_by!r}"
     if memory.invalidation_reason:
         state += f": {memory.invalidation_reason}"
     seen = f", seen {memory.observation_count}x" if memory.observation_count > 1 else ""
-    seen += f", worked {memory.worked}/{memory.tried}" if memory.tried else ""
+    if results := results_in_words(memory):
+        seen += f", {results}"
     marks = ", pinned" * memory.pinned + ", hidden" * memory.vetoed
     kind = "" if memory.kind is None else f" {memory.kind}"
     head = f"{memory_id(place, memory)}  [{memory.category}{kind} {memory.persistence}{state}{marks}] {memory.title}"

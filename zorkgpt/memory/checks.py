@@ -27,6 +27,7 @@ _KINDS: dict[str, type | UnionType] = {
     "observation_count": int,
     "tried": int,
     "worked": int,
+    "died": int,
     "pinned": bool,
     "vetoed": bool,
     "action": str,

@@ -318,6 +318,7 @@ class _Merger:
             observation_count=max(0, new.observation_count - old.observation_count),
             tried=max(0, new.tried - old.tried),
             worked=max(0, new.worked - old.worked),
+            died=max(0, new.died - old.died),
             id="",
         )
         was_seen = bool(news.observation_count or news.tried)

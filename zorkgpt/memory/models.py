@@ -157,6 +157,8 @@ class Memory:
     """How often the player did what it speaks of, having been shown it."""
     worked: int = 0
     """How many of these times came out as it says."""
+    died: int = 0
+    """How many of the other times killed the player."""
     pinned: bool = False
     """A person wants it kept: no model and no rule replaces it, marks it as wrong or merges it away."""
     vetoed: bool = False

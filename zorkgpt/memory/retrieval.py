@@ -9,7 +9,7 @@ from itertools import islice
 from math import log
 
 from zorkgpt.errors import MemoryEditError
-from zorkgpt.memory.credit.assignment import is_danger, reliability, success_rate
+from zorkgpt.memory.credit.assignment import is_danger, reliability, results_in_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, episode_key
 from zorkgpt.memory.places import render_place
@@ -184,10 +184,10 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
     Further lines of the text are indented.
 
     Args:
-        others: The memories of the same place, see `success_rate`.
+        others: The memories of the same place, see `results_in_words`.
     """
     marker = memory.persistence.prompt_marker if markers else ""
-    result = success_rate(memory, others)
+    result = results_in_words(memory, others)
     when = f" (when {', '.join(claim.in_words() for claim in memory.when)})" if memory.when else ""
     notes = [result] * bool(result) + [f"now: {now}"] * bool(now)
     noted = "".join(f" ({note})" for note in notes)

@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from zorkgpt.memory.credit.assignment import results_in_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import place_order
@@ -188,7 +189,7 @@ class _PlaceMemories:
                 return
             known = _Current([], {})
             self.threads.append(known.thread)
-        version = _version(row, turn_key(*stamp), known.fields)
+        version = _version(row, after, turn_key(*stamp), known.fields)
         known.thread.append(version)
         if after is not None:
             self._current[memory_id(place, after)] = _Current(known.thread, known.fields | version["set"])
@@ -211,9 +212,11 @@ def _first_seen(memory: Memory | None) -> tuple[int, int] | None:
     return (key, turn) if isinstance(key, int) and 0 <= key < _END and turn is not None and turn < _END else None
 
 
-def _version(row: dict[str, Any], at: int, known: dict[str, Any]) -> dict[str, Any]:
+def _version(row: dict[str, Any], memory: Memory | None, at: int, known: dict[str, Any]) -> dict[str, Any]:
     after, other = row.get("after"), row.get("other")
     now = json_safe(after, _WHOLE_CHARACTERS) if isinstance(after, dict) else {}
+    if memory is not None and (results := results_in_words(memory)):
+        now["results"] = results
     version: dict[str, Any] = {"at": at, "kind": cut(row.get("kind"), 40), "time": cut(row.get("at"), 40)}
     if row.get("source") not in (None, "agent"):
         version["source"] = cut(row.get("source"), 40)

@@ -113,7 +113,7 @@ _SHOWN_TURNS = 40
 """The most turns that are named on which a memory was shown."""
 _FIELDS = (
     *("title", "category", "kind", "persistence", "status", "observation_count"),
-    *("tried", "worked", "pinned", "vetoed"),
+    *("tried", "worked", "results", "pinned", "vetoed"),
 )
 
 

@@ -211,7 +211,8 @@ class CreditLedger:
                 continue
             trials = [trial for trial in draft.trials if (trial.location_id, trial.title) == (place, title)]
             worked = memory.worked + sum(trial.worked for trial in trials)
-            after = replace(memory, tried=memory.tried + len(trials), worked=worked)
+            died = memory.died + sum(trial.killed for trial in trials)
+            after = replace(memory, tried=memory.tried + len(trials), worked=worked, died=died)
             after = draft.replace(place, memory, after, "credited", _described(trials))
             if has_always_failed(after) and not memory.is_settled_by_person:
                 draft.invalidate(place, after, failure_reason(after), trials[-1].turn)
@@ -267,23 +268,6 @@ def _described(trials: Sequence[Trial]) -> str:
     return "; ".join([*([f"{more} more"] if more else []), *said])
 
 
-def _lost(memory: Memory) -> str:
-    known = loss_in(memory.outcome)
-    return f"{'died' if known is None or known[0] is LossKind.DEATH else 'lost'} {times_lost(memory)}"
-
-
-def _opposite_of(memory: Memory, others: Sequence[Memory]) -> tuple[Memory, Memory] | None:
-    """Return the success and the danger of the same action, one of which is this memory; None if there is no other."""
-    if not memory.action or memory.category not in (Category.SUCCESS, _DANGER):
-        return None
-    for other in others:
-        success, danger = (memory, other) if memory.category == Category.SUCCESS else (other, memory)
-        is_pair = success.category == Category.SUCCESS and tells_of_loss(danger)
-        if is_pair and is_same_action(success.action, danger.action):
-            return success, danger
-    return None
-
-
 class Reliability(IntEnum):
     """How a memory has stood the test, in the order in which memories are shown."""
 
@@ -331,16 +315,32 @@ def is_danger(memory: Memory) -> bool:
     return memory.is_settled_by_person or not refuted
 
 
-def success_rate(memory: Memory, others: Sequence[Memory] = ()) -> str:
-    """Return `worked 5/9`, or for a loss `died 1, safe 22`; "" for a memory that was not tried often enough.
+def results_in_words(memory: Memory, others: Sequence[Memory] = ()) -> str:
+    """Return how often a memory's action worked, or how often its danger was escaped; "" if it was tried too rarely.
+
+    This is `worked 5/9`; with deaths `worked 5/9, died 2`, or `worked 6, died 2` if it never failed otherwise. For a
+    FAILURE it is `failed 5/9`. For a loss it is `survived 22, died 1`, or `safe 22, lost 1`.
 
     Args:
-        others: The memories of the same place. A success and a danger of the same action are counted together.
+        others: The memories of the same place. Deaths by the same action that a danger tells of are counted too.
     """
-    pair = _opposite_of(memory, others)
-    if pair is not None:
-        success, danger = pair
-        return f"worked {max(success.worked, success.observation_count, times_safe(danger))}, {_lost(danger)}"
     if tells_of_loss(memory):
-        return f"{_lost(memory)}, safe {times_safe(memory)}" if memory.tried else ""
-    return f"worked {memory.worked}/{memory.tried}" if memory.tried >= _ENOUGH_TRIALS else ""
+        safe, lost = ("survived", "died") if _kills(memory) else ("safe", "lost")
+        return f"{safe} {times_safe(memory)}, {lost} {times_lost(memory)}" if memory.tried else ""
+    verb = "failed" if memory.category == Category.FAILURE else "worked"
+    died = max([memory.died, *(times_lost(danger) for danger in others if _kills_by_same_action(danger, memory))])
+    if not died:
+        return f"{verb} {memory.worked}/{memory.tried}" if memory.tried >= _ENOUGH_TRIALS else ""
+    otherwise = max(0, memory.tried - memory.worked - memory.died)
+    worked = max(memory.worked, memory.observation_count)
+    return f"{verb} {worked}{f'/{worked + otherwise + died}' if otherwise else ''}, died {died}"
+
+
+def _kills(memory: Memory) -> bool:
+    known = loss_in(memory.outcome)
+    return tells_of_loss(memory) and known is not None and known[0] is LossKind.DEATH
+
+
+def _kills_by_same_action(danger: Memory, memory: Memory) -> bool:
+    promises = bool(memory.action) and memory.category in PROMISING
+    return promises and _kills(danger) and is_same_action(danger.action, memory.action)

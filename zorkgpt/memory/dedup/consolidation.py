@@ -182,6 +182,7 @@ def _return_observations(draft: Draft, change: Change) -> None:
         observation_count=max(1, now.observation_count - refined.observation_count),
         tried=max(0, now.tried - refined.tried),
         worked=max(0, now.worked - refined.worked),
+        died=max(0, now.died - refined.died),
     )
     draft.replace(change.location_id, now, after, "undone", change.reason)
 

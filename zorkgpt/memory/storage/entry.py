@@ -52,6 +52,7 @@ _FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
 _SCORE = re.compile(r"[+-][0-9]{1,18}")
 _SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
 _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
+_DIED = re.compile(r"died ([0-9]{1,18})")
 _ID = re.compile(r"id ([0-9a-f]{8})")
 _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
@@ -116,6 +117,8 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
         meta.append(f"seen {memory.observation_count}x")
     if memory.tried or memory.worked:
         meta.append(f"worked {memory.worked}/{memory.tried}")
+    if memory.died:
+        meta.append(f"died {memory.died}")
     meta += [mark for mark in _MARKS if getattr(memory, mark)]
     if memory.id:
         meta.append(f"id {memory.id}")
@@ -283,6 +286,8 @@ def _told(part: str) -> dict[str, Any] | None:
         return {"observation_count": int(found[1])}
     if found := _WORKED.fullmatch(part):
         return {"worked": int(found[1]), "tried": int(found[2])}
+    if found := _DIED.fullmatch(part):
+        return {"died": int(found[1])}
     if part in _MARKS:
         return {part: True}
     if found := _ID.fullmatch(part):

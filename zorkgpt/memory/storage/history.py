@@ -22,7 +22,7 @@ from zorkgpt.memory.storage.escaping import one_line
 
 PERSON_SOURCES = ("hand", "person")
 """Sources of the changes that a person made: in the file, or by a command."""
-_LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "pinned": False, "vetoed": False}
+_LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "died": 0, "pinned": False, "vetoed": False}
 _LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "kind": None}
 _LATER_FIELDS |= {"superseded_in_episode": None, "id": ""}
 """Fields that are left out of a record where they have their default."""

@@ -77,8 +77,8 @@ _KINDS = "|".join(MemoryKind)
 _PLAIN = re.compile(
     r"^\*\*\[([A-Z]+) - (" + _LASTING + r")(?: - (TENTATIVE))?\] ([^\n\\*]+)\*\* "
     r"\*\(Ep(?:(0|[1-9][0-9]{0,17})→Ep)?(0|[1-9][0-9]{0,17}), T([0-9]+)(?:→T([0-9]+))?"
-    r"(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?(?:, (pinned))?"
-    r"(?:, kind: (" + _KINDS + r"))?\)\*\n"
+    r"(?:, ([+-][0-9]{1,18}))?(?:, seen ([0-9]{1,18})x)?(?:, worked ([0-9]{1,18})/([0-9]{1,18}))?"
+    r"(?:, died ([0-9]{1,18}))?(?:, (pinned))?(?:, kind: (" + _KINDS + r"))?\)\*\n"
     r"([^\s\\#*_~\[\-][^\n\\]*)\n(?=\n|\Z)",
     re.MULTILINE,
 )
@@ -248,7 +248,7 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
         if found.start() > at:
             yield from _gap(text, at, found.start(), problems)
         category, persistence, status, title, begun, episode, turns, last, score, *marks, body = found.groups()
-        seen, worked, tried, pin, kind = marks
+        seen, worked, tried, died, pin, kind = marks
         memory = Memory(
             category,
             title.strip(),
@@ -264,6 +264,7 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
             int(seen) if seen else 1,
             int(tried) if tried else 0,
             int(worked) if worked else 0,
+            int(died) if died else 0,
             pin is not None,
             first_episode=int(begun) if begun else None,
             kind=MemoryKind(kind) if kind else None,

@@ -24,6 +24,11 @@ class Trial:
     after: tuple[int, int] = (0, 0)
     """The memory's counts including this one: worked, tried."""
 
+    @property
+    def killed(self) -> bool:
+        """Whether the player died of it, against what the memory promises."""
+        return not self.worked and self.result.split("; ")[0] == "died"
+
 
 _FIELDS = tuple(field.name for field in fields(Trial))
 

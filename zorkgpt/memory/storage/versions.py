@@ -83,6 +83,7 @@ def taking_over(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) 
         observation_count=memory.observation_count + other.observation_count,
         tried=memory.tried + other.tried,
         worked=memory.worked + other.worked,
+        died=memory.died + other.died,
     )
 
 

@@ -63,7 +63,7 @@ function chips(memory) {
     memory.status !== "ACTIVE" && el("span", { class: "chip status" }, shorten(memory.status, 16).toLowerCase()),
     memory.pinned && el("span", { class: "chip pinned" }, "pinned"),
     memory.vetoed && el("span", { class: "chip vetoed" }, "hidden"),
-    Number.isFinite(memory.tried) && memory.tried > 0 && el("span", { class: "chip" }, `worked ${shorten(memory.worked ?? 0, 12)} of ${memory.tried}`),
+    memory.results && el("span", { class: "chip" }, shorten(memory.results, 60)),
     el("span", { class: "chip quiet" }, seen > 1 ? `seen ${seen}×` : "seen once"),
     el("span", { class: "chip quiet" }, seenWhen(memory)),
   );
