@@ -158,7 +158,9 @@ class AtomicFile:
         self._folder = os.path.dirname(self._path)
         self._folder_existed = os.path.isdir(self._folder)
         """A folder that is deleted later is not created again."""
-        self._lock = FileLock(f"{self._path}.lock", timeout=lock_timeout_s)
+        self._lock_timeout_s = lock_timeout_s
+        self._locks: dict[int, FileLock] = {}
+        """The lock of each process, because a child can't use the one that its parent process has opened."""
         self._observer: ReplacementObserver | None = None
 
     def notify(self, observer: ReplacementObserver) -> None:
@@ -185,10 +187,11 @@ class AtomicFile:
             if not self._folder_existed:
                 self._disk.make_folder(self._folder, exist_ok=True)
                 self._folder_existed = True
-            self._lock.acquire(poll_interval=_LOCK_POLL_S)
+            lock = self._own_lock()
+            lock.acquire(poll_interval=_LOCK_POLL_S)
         except Timeout:
             raise self._error(
-                f"{self._path}.lock has been held by another process for {self._lock.timeout:g} s. "
+                f"{self._path}.lock has been held by another process for {self._lock_timeout_s:g} s. "
                 "If that process hangs, end it; the lock goes with it."
             ) from None
         except OSError as error:
@@ -196,7 +199,7 @@ class AtomicFile:
         try:
             yield
         finally:
-            self._lock.release()
+            lock.release()
 
     def write(self, data: bytes, over: Stamp | None = None) -> Stamp | None:
         """Replace the content durably and keep the previous one as the backup. Call it under the lock.
@@ -292,6 +295,12 @@ class AtomicFile:
             with suppress(OSError):
                 self._disk.remove(beside)
             raise
+
+    def _own_lock(self) -> FileLock:
+        process = os.getpid()
+        return self._locks.get(process) or self._locks.setdefault(
+            process, FileLock(f"{self._path}.lock", timeout=self._lock_timeout_s)
+        )
 
     def _check_folder(self) -> None:
         if self._folder_existed and not os.path.isdir(self._folder):

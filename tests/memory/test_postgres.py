@@ -1,6 +1,5 @@
 """The memory on PostgreSQL, beyond what it promises like a file: servers that go, writers that are killed."""
 
-import os
 import time
 
 import psycopg
@@ -176,17 +175,6 @@ def test_writers_that_are_killed_lose_nothing_that_they_were_told_is_kept(postgr
         assert {*acknowledged, "After"} <= set(found)
         assert len(found) <= len(acknowledged) + len(writers) + 1
         assert manager.store.journal.lasting() == manager.memory_cache
-
-
-def test_a_forked_process_has_a_connection_of_its_own(postgres):
-    with postgres.open() as manager:
-        manager.add_memory(5, "Hall", memory("Parent"))
-        if (child := os.fork()) == 0:
-            kept = manager.add_memory(5, "Hall", memory("Child"))
-            os._exit(0 if kept else 1)
-        assert os.waitpid(child, 0)[1] == 0
-        assert manager.add_memory(5, "Hall", memory("Parent again"))
-        assert titles(manager) == ["Parent", "Child", "Parent again"]
 
 
 @pytest.mark.slow

@@ -39,14 +39,10 @@ def test_a_change_writes_the_row_of_its_place_and_no_other(path):
     assert sum(after[position] != before.get(position) for position in after) == 1
 
 
-def test_another_process_sees_it_and_a_forked_one_goes_on(path):
+def test_another_connection_sees_it(path):
     with SimpleMemoryManager.open(path) as manager, SimpleMemoryManager.open(path) as other:
         manager.add_memory(5, "Hall", memory("First"))
         assert titles(other) == ["First"]
-        if (child := os.fork()) == 0:
-            os._exit(0 if manager.add_memory(5, "Hall", memory("By the child")) else 1)
-        assert os.waitpid(child, 0)[1] == 0
-        assert titles(manager) == titles(other) == ["First", "By the child"]
 
 
 def test_a_damaged_file_is_an_error_and_stays_as_it_is(path):

@@ -1,6 +1,7 @@
 """The memory for asyncio: each call runs in a thread, so the event loop is not blocked."""
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -26,7 +27,7 @@ def _in_a_thread(
     async def call(self: "AsyncMemory", /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
         # Like `asyncio.to_thread`, copy the context, so that telemetry spans have their parents.
         work = partial(copy_context().run, method, self.memory, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await asyncio.get_running_loop().run_in_executor(self._own_threads(), work)
 
     update_wrapper(call, method)
     return call
@@ -40,8 +41,15 @@ class AsyncMemory:
 
     def __init__(self, memory: AgentMemory) -> None:
         self.memory = memory
+        self._threads: dict[int, ThreadPoolExecutor] = {}
+        """The threads of each process: a child has none of those of its parent."""
+
+    def _own_threads(self) -> ThreadPoolExecutor:
         # A pool of its own: calls that wait for a lock must not block the program's other threads.
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="zorkgpt-memory")
+        process = os.getpid()
+        return self._threads.get(process) or self._threads.setdefault(
+            process, ThreadPoolExecutor(_THREADS, thread_name_prefix="zorkgpt-memory")
+        )
 
     @classmethod
     async def open(

@@ -1,6 +1,7 @@
 """The vectors of the memories' texts, from whatever provider there is, or none: how near memories are in meaning."""
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
@@ -63,6 +64,7 @@ class EmbeddingIndex:
         self._stop = threading.Event()
         self._cache: VectorCache | None = None
         self._creating = threading.Lock()
+        self._process = os.getpid()
         self._places: dict[SubjectKey, tuple[tuple[str, ...], int, Vectors]] = {}
         self._dirty = False
 
@@ -75,6 +77,9 @@ class EmbeddingIndex:
         """
         if self.provider is None:
             raise ValueError("There is no embedding provider, so no vectors are kept.")
+        if self._process != os.getpid():
+            # A thread of the parent process may have been using the cache, whose lock it never releases here.
+            self._process, self._creating, self._cache, self._places = os.getpid(), threading.Lock(), None, {}
         with self._creating:
             if self._cache is None:
                 from zorkgpt.embeddings.cache import VectorCache

@@ -5,7 +5,6 @@ interrupts, the digest of the file tells whether the last journal entries happen
 hand.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.storage.guards import new_guard
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, differences
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.restore_point import Restorer
@@ -102,6 +102,8 @@ class MarkdownStore:
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
         self.path, self.name = self.file.path, str(self.file.path)
+        # Before the database, whose own guard is acquired after it.
+        self.guard = new_guard()
         self.database = sidecar(self.path, timeout_s=lock_timeout_s)
         self.journal = Journal(self.database)
         self.trials = Trials(self.database)
@@ -109,7 +111,6 @@ class MarkdownStore:
         self.index = WordIndex(self.database)
         self.recovered: Recovery | None = None
         """The last recovery of a missing or damaged file, None if there was none."""
-        self.guard = threading.RLock()
         self._document = Document()
         self._digest = ""
         """The digest of the file as it was read or written last; "" for no file."""

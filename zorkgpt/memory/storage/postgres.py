@@ -2,13 +2,13 @@
 
 import os
 import re
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
 from zorkgpt.extras import importing
+from zorkgpt.memory.storage.guards import new_guard
 from zorkgpt.memory.storage.tables import FORMAT, STORE_SCHEMA
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class PostgresDatabase:
                 "postgresql://user@host:5432/database, with %40 for an @ in a name or a password."
             ) from None
         self.address = _address(self._given)
-        self.guard = threading.RLock()
+        self.guard = new_guard()
         self._lock_timeout_s = lock_timeout_s
         self._connection: _Connection | None = None
         self._opened_by = 0

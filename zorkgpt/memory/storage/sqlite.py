@@ -2,7 +2,6 @@
 
 import os
 import stat
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import check_is_file
 from zorkgpt.log import get_logger
+from zorkgpt.memory.storage.guards import new_guard
 
 if TYPE_CHECKING:
     # Loaded when a file is opened first: a memory that nothing was written to needs none.
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 _KEY = "INTEGER PRIMARY KEY"
+
+_inherited: "list[Connection]" = []
+"""Connections that the parent process opened: a child must not even close them, as dropping them would."""
 
 
 def is_sqlite(path: object) -> bool:
@@ -49,7 +52,7 @@ class SqliteDatabase:
         self, path: Path, *, schema: str, kind: int, is_truth: bool = False, version: int = 1, timeout_s: float = 10.0
     ) -> None:
         self.path = path
-        self.guard = threading.RLock()
+        self.guard = new_guard()
         self._schema = schema.format(key=_KEY, blob="blob")
         self._is_truth = is_truth
         self._kind = kind
@@ -172,9 +175,7 @@ class SqliteDatabase:
     def close(self) -> None:
         """Close the connection; the next call opens it again."""
         with self.guard:
-            if self._connection is not None and self._opened[0] == os.getpid():
-                self._connection.close()
-            self._connection = None
+            self._drop()
 
     def _reading(self) -> "Connection":
         """Return a connection to the file, or to an empty database in this process if there is none to be read."""
@@ -256,10 +257,11 @@ class SqliteDatabase:
         log.warning("journal damaged: what it said of the past is lost", extra=extra)
 
     def _drop(self) -> None:
-        # SQLite must not go on with what the parent process opened, not even close it.
-        if self._connection is not None and self._opened[0] == os.getpid():
-            self._connection.close()
-        self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None and self._opened[0] == os.getpid():
+            connection.close()
+        elif connection is not None:
+            _inherited.append(connection)
 
     def _inode(self) -> int:
         """Return the inode of the file, 0 if there is none that can be opened."""

@@ -1,6 +1,5 @@
 """The vectors of the memories' texts in a SQLite file, searched in memory."""
 
-import threading
 from collections.abc import Collection, Mapping, Sequence
 
 from zorkgpt.embeddings.arrays import np
@@ -22,7 +21,6 @@ class SqliteVectors:
         self._matrix = VectorMatrix()
         self._seen = (0, 0)
         """The number of rows and the last id when they were read last."""
-        self._guard = threading.RLock()
 
     def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
         """Return the vectors of these keys, as far as they are known."""
@@ -65,7 +63,7 @@ class SqliteVectors:
 
     def _followed(self) -> VectorMatrix:
         """Return the vectors, with those that other processes have added."""
-        with self._guard:
+        with self._database.guard:
             seen = self._database.rows("SELECT count(*), coalesce(max(id), 0) FROM zorkgpt_vectors")[0]
             if seen != self._seen:
                 if seen[0] < self._seen[0]:
