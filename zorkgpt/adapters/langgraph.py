@@ -14,7 +14,7 @@ from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, is_place, place_order
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import json_in_a_line, one_line
 from zorkgpt.memory.storage.person_edits import JournalFollower
 from zorkgpt.memory.storage.versions import is_current, titled
 
@@ -35,8 +35,6 @@ with importing("langgraph"):
 Namespace = tuple[str, ...]
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-_FOLDED = re.compile(r"[^\S ]| (?= )")
-"""White space that the memory file would make one space of."""
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, wanted: bool(value == wanted),
     "$ne": lambda value, wanted: bool(value != wanted),
@@ -223,20 +221,20 @@ def _is_plain_place(place: str) -> bool:
 
 
 def _label(place: str) -> str:
-    return _as_json(place).replace(".", "\\u002e")
+    return json_in_a_line(place).replace(".", "\\u002e")
 
 
 def _title(key: str) -> str:
     """Return the title for a key: the key itself, or in quotation marks if the file would not keep it as it is."""
-    return key if _is_plain_title(key) else _as_json(key)
+    return key if _is_plain_title(key) else json_in_a_line(key)
 
 
 def _key(title: str) -> str:
-    return title if (key := _quoted_in(title, _is_plain_title, _as_json)) is None else key
+    return title if (key := _quoted_in(title, _is_plain_title, json_in_a_line)) is None else key
 
 
 def _is_plain_title(key: str) -> bool:
-    return bool(key) and key == one_line(key) and _quoted_in(key, _is_plain_title, _as_json) is None
+    return bool(key) and key == one_line(key) and _quoted_in(key, _is_plain_title, json_in_a_line) is None
 
 
 def _quoted_in(text: str, is_plain: Callable[[str], bool], quoted: Callable[[str], str]) -> str | None:
@@ -254,7 +252,7 @@ def _text(value: Mapping[str, Any]) -> str:
     plain = value.get("text")
     if len(value) == 1 and isinstance(plain, str) and plain and plain == one_line(plain) and _value(plain) == value:
         return plain
-    return _as_json(dict(value))
+    return json_in_a_line(dict(value))
 
 
 def _value(text: str) -> dict[str, Any]:
@@ -265,11 +263,6 @@ def _value(text: str) -> dict[str, Any]:
             return {"text": text}
         return value if isinstance(value, dict) else {"text": text}
     return {"text": text}
-
-
-def _as_json(value: object) -> str:
-    plain = json.dumps(value, ensure_ascii=False)
-    return _FOLDED.sub(lambda found: f"\\u{ord(found[0]):04x}", plain)
 
 
 def _matches(value: object, wanted: object) -> bool:

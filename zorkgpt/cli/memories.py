@@ -388,6 +388,7 @@ def described(place: "SubjectKey", memory: "Memory") -> str:
     if results := results_in_words(memory):
         seen += f", {results}"
     marks = ", pinned" * memory.pinned + ", hidden" * memory.vetoed
+    marks += f", expires {memory.expires_at[:16]} UTC" if memory.expires_at else ""
     kind = "" if memory.kind is None else f" {memory.kind}"
     head = f"{memory_id(place, memory)}  [{memory.category}{kind} {memory.persistence}{state}{marks}] {memory.title}"
     return f"{head} ({_seen(memory)}{seen}): {memory.text}"

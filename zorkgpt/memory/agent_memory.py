@@ -3,7 +3,9 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self, cast
 
@@ -29,6 +31,7 @@ from zorkgpt.memory.checks import (
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.learning import Learner
+from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import GAME, Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
 from zorkgpt.memory.places import checked_place, is_place, place_in_words, place_order
@@ -212,10 +215,13 @@ class AgentMemory:
         action: str = "",
         episode: int | str | None = None,
         turn: int | None = None,
+        metadata: Mapping[str, object] | None = None,
+        expires_at: datetime | timedelta | str | None = None,
     ) -> str:
         """Store a fact about a place and return its id.
 
-        A fact that is already known is counted as seen again. The id is then that of the known memory.
+        A fact that is already known is counted as seen again. The id is then that of the known memory, which takes the
+        given metadata and time.
 
         Args:
             title: Defaults to the first words of the text.
@@ -225,6 +231,8 @@ class AgentMemory:
             kind: "rule", "procedure", "danger", "insight", "text" or "location". None if unknown.
             episode: Defaults to the current episode.
             turn: Defaults to the current turn.
+            metadata: Values of your own, such as `{"user": 7}`, of at most 10,000 characters as JSON.
+            expires_at: When it is forgotten: a moment with a time zone, or the time from now. Defaults to never.
 
         Raises:
             TypeError, ValueError: If a value is invalid. Nothing was stored.
@@ -249,11 +257,19 @@ class AgentMemory:
                 status=cast("MemoryStatus", status),
                 action=action,
                 kind=cast("MemoryKind | None", kind),
+                metadata=checked_metadata(metadata or {}),
+                expires_at=checked_time(expires_at),
             )
         )
         kept = self._writer.keep(place, place_name, memory)
         if not kept:
             raise self._refusal(f"{memory.title!r} was not kept: a person has hidden it at this place.")
+        known = self.get(kept, place) if metadata is not None or expires_at is not None else None
+        if known is not None and not known.memory.is_settled_by_person:
+            # It may have been known without them.
+            is_new = metadata is not None and known.memory.metadata != memory.metadata
+            if is_new or memory.expires_at not in (None, known.memory.expires_at):
+                self.update(kept, place, metadata=metadata, expires_at=memory.expires_at)
         return kept
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
@@ -280,6 +296,7 @@ class AgentMemory:
         category: str | None = None,
         kind: str | None = None,
         episode: int | str | None = None,
+        metadata: Mapping[str, object] | None = None,
     ) -> list[SearchResult]:
         """Return the memories that match a query best, best first, by words and, with embeddings, by meaning.
 
@@ -287,13 +304,15 @@ class AgentMemory:
             k: Maximum number of results.
             status: Defaults to every status except SUPERSEDED.
             episode: The first or last episode in which a memory was seen.
+            metadata: Values that are to be equal.
 
         Raises:
             TypeError, ValueError: If the query or a filter is invalid.
         """
         check_query(query, k)
         self._writer.refresh()
-        wanted = Filters(None if place is None else checked_place(place), persistence, status, category, episode, kind)
+        at = None if place is None else checked_place(place)
+        wanted = Filters(at, persistence, status, category, episode, kind, metadata or {})
         with self.store.guard:
             return self._searcher.search(query, k, wanted)
 
@@ -318,6 +337,51 @@ class AgentMemory:
             found = find_memory(self._located([place]), memory)
             return found or find_memory(self._located(self._recalled_with(place)), memory)
 
+    def find(
+        self,
+        place: SubjectKey | None = None,
+        *,
+        prefix: str | None = None,
+        persistence: str | None = None,
+        status: str | None = None,
+        category: str | None = None,
+        kind: str | None = None,
+        episode: int | str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[LocatedMemory]:
+        """Return the memories that fit all filters, ordered by place.
+
+        Args:
+            prefix: What the place, a text, begins with.
+            status: Defaults to every status except SUPERSEDED.
+            episode: The first or last episode in which a memory was seen.
+            metadata: Values that are to be equal.
+            limit: Maximum number of memories.
+            offset: How many of the first ones are left out.
+
+        Raises:
+            TypeError, ValueError: If a filter is invalid.
+        """
+        wanted = Filters(None, persistence, status, category, episode, kind, metadata or {})
+        for name, number in (("limit", limit), ("offset", offset)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                raise ValueError(f"The {name} is {quoted(number)}; it must be a whole number from 0 on.")
+        self._writer.refresh()
+        with self.store.guard:
+            book = self._writer.book
+            places: Iterable[SubjectKey] = [checked_place(place)] if place is not None else book.places()
+            if prefix is not None:
+                places = [each for each in places if isinstance(each, str) and each.startswith(prefix)]
+            found = (
+                LocatedMemory(each, self._writer.name_of(each), memory)
+                for each in sorted(places, key=place_order)
+                for memory in book.memories(each)
+                if wanted.allow(memory)
+            )
+            return list(islice(found, offset, offset + limit))
+
     def all_memories(self) -> list[LocatedMemory]:
         """Return all memories, including superseded ones, ordered by place."""
         self._writer.refresh()
@@ -339,6 +403,8 @@ class AgentMemory:
         pinned: bool | None = None,
         vetoed: bool | None = None,
         reason: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        expires_at: datetime | timedelta | str | None = None,
     ) -> LocatedMemory:
         """Change the given fields of a memory and return it. Its id stays the same.
 
@@ -346,8 +412,11 @@ class AgentMemory:
             memory: Id or title.
             kind: "" makes it unknown.
             reason: For the history.
+            metadata: Takes the place of all the memory's metadata.
+            expires_at: "" if it is never to expire.
 
         Raises:
+            TypeError, ValueError: If the metadata or the time is invalid.
             MemoryEditError: If no memory or several have this id or title, or the change is not allowed.
             MemoryStoreError: If the change can't be written.
         """
@@ -357,7 +426,19 @@ class AgentMemory:
             if given is not None:
                 check_text(name, given)
         found = self._found(memory, place)
-        wanted = Edit(text, title, category, persistence, status, pinned, vetoed, kind, reason)
+        wanted = Edit(
+            text,
+            title,
+            category,
+            persistence,
+            status,
+            pinned,
+            vetoed,
+            kind,
+            metadata=None if metadata is None else checked_metadata(metadata),
+            expires_at="" if expires_at == "" else checked_time(expires_at),
+            reason=reason,
+        )
         if found.memory.persistence.outlives_episode:
             new = edit(self.store, found.location_id, MemoryId(found.id), wanted, source="agent")
         else:
@@ -382,6 +463,8 @@ class AgentMemory:
         turn: int | None = None,
     ) -> str:
         """Replace a memory by a new text and return the new id. The old memory stays on file as superseded.
+
+        The new one keeps the metadata and the time when it expires.
 
         Args:
             memory: Id or title.
@@ -414,6 +497,8 @@ class AgentMemory:
                 text=text,
                 persistence=cast("Persistence", persistence or old.persistence),
                 kind=cast("MemoryKind | None", old.kind if kind is None else kind),
+                metadata=old.metadata,
+                expires_at=old.expires_at,
             )
         )
         if not self._writer.supersede(found.location_id, found.location_name, [MemoryId(found.id)], new, turn):

@@ -71,6 +71,7 @@ class AsyncMemory:
     recall = _in_a_thread(AgentMemory.recall)
     search = _in_a_thread(AgentMemory.search)
     get = _in_a_thread(AgentMemory.get)
+    find = _in_a_thread(AgentMemory.find)
     all_memories = _in_a_thread(AgentMemory.all_memories)
     update = _in_a_thread(AgentMemory.update)
     supersede = _in_a_thread(AgentMemory.supersede)

@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Any
 
 from zorkgpt.errors import ConfigurationError
+from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import Category, Memory, MemoryStatus
 from zorkgpt.memory.world import World
 from zorkgpt.text import quoted
@@ -36,6 +37,8 @@ _KINDS: dict[str, type | UnionType] = {
     "when": tuple,
     "first_episode": int | str | None,
     "kind": str | None,
+    "metadata": dict,
+    "expires_at": str | None,
     "id": str,
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|[\ud800-\udfff]")
@@ -73,6 +76,8 @@ def checked_memory(memory: object) -> Memory:
     if not memory.title.strip():
         raise ValueError(f"The title is {quoted(memory.title)}; it must not be blank.")
     check_category(memory.category)
+    memory.metadata = checked_metadata(memory.metadata)
+    memory.expires_at = checked_time(memory.expires_at)
     return memory
 
 

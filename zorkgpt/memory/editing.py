@@ -1,11 +1,13 @@
 """Edits by a person: of a memory's text, kind, category, persistence and status, and pinning and vetoing it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.checks import check_category
 from zorkgpt.memory.ids import MemoryId, memory_id
+from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft
@@ -17,7 +19,7 @@ from zorkgpt.memory.storage.versions import is_current, proven_wrong
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
 BY_A_PERSON = "by a person"
 
-_EDITABLE = ("kind", "category", "title", "text", "persistence", "status", "pinned", "vetoed")
+_EDITABLE = ("kind", "category", "title", "text", "persistence", "status", "pinned", "vetoed", "metadata")
 """The fields that a person sees and changes; counts go on while one looks."""
 
 
@@ -35,6 +37,9 @@ class Edit:
     vetoed: bool | None = None
     kind: str | None = None
     """One of `MemoryKind`; "" makes it unknown."""
+    metadata: Mapping[str, object] | None = None
+    expires_at: str | None = None
+    """As `Memory.expires_at`; "" if never."""
     reason: str | None = None
     """The reason, for the history; for a memory that is marked as wrong, in the file too."""
 
@@ -63,6 +68,11 @@ class Edit:
                 raise MemoryEditError(str(error)) from None
         if self.title is not None and not one_line(self.title):
             raise MemoryEditError("The title is blank.")
+        try:
+            checked_metadata(self.metadata or {})
+            checked_time(self.expires_at or None)
+        except (TypeError, ValueError) as error:
+            raise MemoryEditError(str(error)) from None
         if self.pinned and self.vetoed:
             raise MemoryEditError("A memory is either pinned or hidden.")
 
@@ -154,6 +164,8 @@ def edited(old: Memory, wanted: Edit) -> Memory:
         persistence=Persistence(wanted.persistence or old.persistence),
         pinned=pinned and not wanted.vetoed,
         vetoed=vetoed and not wanted.pinned,
+        metadata=old.metadata if wanted.metadata is None else dict(wanted.metadata),
+        expires_at=old.expires_at if wanted.expires_at is None else wanted.expires_at or None,
     )
     if wanted.status is not None and wanted.status != old.status:
         new = _with_status(new, wanted.status, wanted.reason)

@@ -177,6 +177,13 @@ class Memory:
     """May be given as the string that it is. None if unknown, as for most memories that a person wrote by hand."""
     superseded_in_episode: int | str | None = None
     """The episode of `superseded_at_turn`, if it is not `episode`."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """Values of the caller's own, as JSON has them."""
+    expires_at: str | None = None
+    """When it is forgotten, in UTC, as ISO 8601 with microseconds; None if never.
+
+    What a person has edited or pinned doesn't expire.
+    """
     id: str = field(default="", compare=False)
     """The id, where it is not the one that follows from place and title: see `zorkgpt.memory.ids`."""
     edited_by_person: bool = field(default=False, compare=False, repr=False)

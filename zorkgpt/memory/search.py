@@ -1,10 +1,11 @@
 """Search over all places: by words and by meaning, and the two together."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning, Wanted
+from zorkgpt.memory.metadata import checked_metadata
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
 from zorkgpt.memory.storage.versions import is_current
@@ -13,6 +14,7 @@ from zorkgpt.memory.storage.word_index import (
     IndexUnavailable,
     WordCounts,
     mark,
+    metadata_mark,
     words,
     words_of,
 )
@@ -37,6 +39,8 @@ class Filters:
     episode: int | str | None = None
     """In which it was seen first or last."""
     kind: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    """Values that are to be equal."""
 
     def __post_init__(self) -> None:
         """
@@ -51,6 +55,7 @@ class Filters:
             raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
         if isinstance(self.episode, bool) or not isinstance(self.episode, int | str | None):
             raise TypeError(f"The episode is {quoted(self.episode)}; it must be a whole number or a text.")
+        checked_metadata(self.metadata)
 
     def marks(self) -> list[str]:
         """Return the words that stand in the index for what is wanted, but for the place."""
@@ -61,6 +66,7 @@ class Filters:
             "kind": self.kind,
         }
         marks = [mark(name, value) for name, value in named.items() if value is not None]
+        marks += [metadata_mark(name, value) for name, value in self.metadata.items()]
         if self.episode is not None:
             marks.append(mark("episode", episode_key(self.episode)))
         return marks if self.status is not None else [CURRENT, *marks]
@@ -76,6 +82,8 @@ class Filters:
         if self.category is not None and memory.category.casefold() != self.category.casefold():
             return False
         if self.kind is not None and (memory.kind or "").casefold() != self.kind.casefold():
+            return False
+        if any(name not in memory.metadata or memory.metadata[name] != self.metadata[name] for name in self.metadata):
             return False
         wanted = None if self.episode is None else episode_key(self.episode)
         seen = (memory.episode, memory.episode if memory.first_episode is None else memory.first_episode)

@@ -15,6 +15,7 @@ from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.ids import MemoryId, memory_id
+from zorkgpt.memory.metadata import utc_now
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, is_place, place_from_json, place_in_words, place_to_json, render_place
 from zorkgpt.memory.storage.book import Change, ChangeKind, Draft, MemoryBook
@@ -105,7 +106,12 @@ class MemoryWriter:
         except MemoryStoreError as error:
             self._log.warning("memories not read again", extra={"error": str(error)})
             return False
+        self._forget_expired()
         return True
+
+    def _forget_expired(self) -> None:
+        for place, memory in self.book.expired(utc_now()):
+            self.remove(place, MemoryId(memory_id(place, memory)), "it has expired")
 
     def keep(self, location_id: SubjectKey, name: str, memory: Memory, *, is_judged: bool = False) -> str:
         """Keep a memory, or count it as one more observation of one that says the same. Return the id of that one.

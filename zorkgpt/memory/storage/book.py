@@ -5,7 +5,7 @@ Applying a change is a pure function from one book to the next. A `Draft` collec
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Literal
 
 from zorkgpt.errors import MemoryStoreError
@@ -102,6 +102,10 @@ class MemoryBook:
         """Return the memories of a place, lasting ones first, including superseded ones."""
         return [*self.document.memories(place), *self.ephemeral.get(place, ())]
 
+    def places(self) -> set[SubjectKey]:
+        """Return the places that may have memories."""
+        return {*self.document.section_indexes, *self.ephemeral}
+
     def all_memories(self) -> dict[SubjectKey, list[Memory]]:
         """Return the memories of each place that has any."""
         found = self.document.all_memories()
@@ -114,6 +118,19 @@ class MemoryBook:
         """Return the places that have a memory with this id."""
         brief = {place for place, its in self.ephemeral.items() if any(memory_id(place, one) == memory for one in its)}
         return brief | self.document.subjects_with(memory)
+
+    def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
+        """Return what has expired, with its place; not what a person has pinned or edited.
+
+        Args:
+            now: As `Memory.expires_at`.
+        """
+        brief = ((place, memory) for place, its in self.ephemeral.items() for memory in its)
+        return [
+            (place, memory)
+            for place, memory in chain(self.document.expiring, brief)
+            if memory.expires_at is not None and memory.expires_at <= now and not memory.is_settled_by_person
+        ]
 
     def apply(self, steps: Iterable[Step]) -> "MemoryBook":
         """Return the book after these steps.

@@ -53,6 +53,17 @@ class Chunk:
                     found[key] = (*found.get(key, ()), place)
         return found
 
+    @cached_property
+    def expiring(self) -> tuple[tuple[SubjectKey, Memory], ...]:
+        """The memories that expire some time, with their locations."""
+        return tuple(
+            (section.location_id, memory)
+            for section in self.sections
+            if section.location_id is not None
+            for memory in section.memories
+            if memory.expires_at is not None
+        )
+
     def replaced(self, index: int, section: LocationSection) -> "Chunk":
         return replace(self, sections=(*self.sections[:index], section, *self.sections[index + 1 :]))
 
@@ -101,6 +112,11 @@ class Document:
             for chunk, at in self.section_indexes.get(location_id, ())
             for memory in self.chunks[chunk].sections[at].memories
         ]
+
+    @cached_property
+    def expiring(self) -> tuple[tuple[SubjectKey, Memory], ...]:
+        """The memories that expire some time, with their locations."""
+        return tuple(chain.from_iterable(chunk.expiring for chunk in self.chunks))
 
     def subjects_with(self, memory: str) -> set[SubjectKey]:
         """Return the locations that have a memory with this id."""

@@ -1,11 +1,13 @@
 """One memory in the file: a header, perhaps a note on what became of it, and its text."""
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, parse_claim
+from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
     Memory,
@@ -24,6 +26,7 @@ from zorkgpt.memory.storage.escaping import (
     escape,
     escape_text,
     joined_lines,
+    json_in_a_line,
     one_line,
     unescape,
 )
@@ -58,6 +61,7 @@ _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
 _KIND, _ACTION, _CAME_TO, _OUTCOME, _CLAIMS, _WHEN = "kind: ", "action: ", " → ", "outcome: ", "claims: ", "when: "
+_EXPIRES, _METADATA = "expires: ", "metadata: "
 _KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
 _EPISODE_FIELDS = ("episode", "first_episode", "superseded_in_episode")
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
@@ -170,6 +174,10 @@ def _fields_told(memory: Memory) -> list[str]:
         told.append(_CLAIMS + "; ".join(map(str, memory.claims)))
     if memory.when:
         told.append(_WHEN + "; ".join(map(str, memory.when)))
+    if memory.expires_at is not None:
+        told.append(_EXPIRES + memory.expires_at)
+    if memory.metadata:
+        told.append(_METADATA + json_in_a_line(memory.metadata))
     return told
 
 
@@ -187,6 +195,13 @@ def _field_read(part: str) -> dict[str, Any] | None:
         if part.startswith(sign):
             claims = _claims(part.removeprefix(sign).split(";"))
             return None if claims is None else {name: claims}
+    try:
+        if part.startswith(_EXPIRES):
+            return {"expires_at": checked_time(part.removeprefix(_EXPIRES).strip())}
+        if part.startswith(_METADATA):
+            return {"metadata": checked_metadata(json.loads(part.removeprefix(_METADATA)))}
+    except (TypeError, ValueError, RecursionError):
+        return None
     return None
 
 

@@ -1,5 +1,6 @@
 """Escaping: texts in the file, with nothing in them that could pass for structure."""
 
+import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -20,6 +21,8 @@ QUOTED = re.compile(rf'[\\"{HIDDEN}]')
 BODY = re.compile(rf"[\\*~{HIDDEN}]|^[#\-\[+_=>`<|]")
 """The characters to escape in a title, a location's name, a header's tags, its parentheses, a quotation, a text."""
 
+_FOLDED = re.compile(r"[^\S ]| (?= )")
+"""White space of which a line would keep one space."""
 _LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """What ends a line for one program or another."""
 _UNSAFE_IN_LINE = re.compile(rf"[\\*~{HIDDEN}]|^[#\-\[+_=>`<|]".replace(r"\x00-\x1f", r"\x00-\x08\x0a-\x1f"))
@@ -90,6 +93,11 @@ def joined_lines(lines: Sequence[str]) -> str:
 def _escaped_line(line: str) -> str:
     rest = line.lstrip(" \t")
     return line[: len(line) - len(rest)] + _UNSAFE_IN_LINE.sub(_escaped, rest)
+
+
+def json_in_a_line(value: object) -> str:
+    """Return a value as JSON that is still the same if its white space becomes one space."""
+    return _FOLDED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def unescape(text: str) -> str:

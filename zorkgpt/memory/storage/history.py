@@ -24,7 +24,7 @@ PERSON_SOURCES = ("hand", "person")
 """Sources of the changes that a person made: in the file, or by a command."""
 _LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "died": 0, "pinned": False, "vetoed": False}
 _LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "kind": None}
-_LATER_FIELDS |= {"superseded_in_episode": None, "id": ""}
+_LATER_FIELDS |= {"superseded_in_episode": None, "id": "", "metadata": {}, "expires_at": None}
 """Fields that are left out of a record where they have their default."""
 _COUNTED = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""

@@ -1,5 +1,6 @@
 """The index of words: SQLite's full-text search, disposable, in step with the document."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -106,7 +107,13 @@ def marks_of(memory: Memory) -> list[str]:
         mark("category", memory.category),
         *([] if memory.kind is None else [mark("kind", memory.kind)]),
         *(mark("episode", episode_key(episode)) for episode in episodes),
+        *(metadata_mark(name, value) for name, value in memory.metadata.items()),
     ]
+
+
+def metadata_mark(name: str, value: object) -> str:
+    """Return the word that stands in the index for one value of the metadata."""
+    return mark("metadata", json.dumps([name, value], sort_keys=True))
 
 
 class IndexUnavailable(Exception):

@@ -1,0 +1,124 @@
+"""Values of the caller's own and the time when a memory expires, in each store."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+ODD = {"user": 7, "note": 'a *(b)*, "c"  d\n\\e|', "tags": ["x", None, 1.5], "deep": {"a": {"b": True}}, "": "→"}
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def memory(home):
+    return home.open()
+
+
+def test_metadata_comes_back_as_it_was_given(home, memory):
+    memory.remember(5, "A lever.", title="Lever", metadata=ODD)
+    assert memory.get("Lever").memory.metadata == ODD
+    memory.close()
+    assert home.open().get("Lever").memory.metadata == ODD
+
+
+def test_memories_are_found_by_metadata_place_and_kind(memory):
+    first = memory.remember("shop/cart", "Pay by card.", metadata={"user": 7, "paid": True}, kind="rule")
+    second = memory.remember("shop/list", "Pay by cash.", metadata={"user": 8})
+    memory.remember(5, "Pay at once.", metadata={"user": "7"}, persistence="ephemeral")
+    found = {
+        "user 7": memory.find(metadata={"user": 7}),
+        "shop": memory.find(prefix="shop/"),
+        "place": memory.find("shop/list"),
+        "rule": memory.find(kind="rule", metadata={"user": 7}),
+        "nobody": memory.find(metadata={"user": 9}),
+        "no value": memory.find(metadata={"none": None}),
+        "page": memory.find(limit=1, offset=1),
+        "none": memory.find(limit=0),
+    }
+    ids = {name: [one.id for one in its] for name, its in found.items()}
+    assert ids.pop("page") == [first]
+    assert ids == {
+        "user 7": [first],
+        "shop": [first, second],
+        "place": [second],
+        "rule": [first],
+        "nobody": [],
+        "no value": [],
+        "none": [],
+    }
+    assert [one.located.id for one in memory.search("pay", metadata={"user": 8})] == [second]
+    assert [one.located.id for one in memory.search("pay", metadata={"user": 7, "paid": True})] == [first]
+
+
+def test_an_update_replaces_metadata_and_a_superseding_memory_keeps_it(memory):
+    memory.remember(5, "A lever.", title="Lever", metadata={"user": 7}, expires_at=timedelta(days=1))
+    until = memory.get("Lever").memory.expires_at
+    changed = memory.update("Lever", metadata={"user": 8}).memory
+    assert (changed.metadata, changed.expires_at) == ({"user": 8}, until)
+    assert memory.update("Lever", expires_at="").memory.expires_at is None
+    new = memory.supersede("Lever", "A long lever.")
+    assert memory.get(new).memory.metadata == {"user": 8}
+
+
+def test_a_fact_that_is_known_takes_the_metadata_with_which_it_is_told_again(memory):
+    first = memory.remember(5, "A lever.", title="Lever", metadata={"user": 7})
+    assert memory.remember(5, "A lever.", title="Lever", expires_at=timedelta(days=1)) == first
+    known = memory.get(first).memory
+    assert (known.metadata, known.observation_count) == ({"user": 7}, 1)
+    assert known.expires_at > datetime.now(UTC).isoformat()
+    memory.remember(5, "A lever.", title="Lever", metadata={})
+    assert memory.get(first).memory.metadata == {}
+
+
+@pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
+def test_what_has_expired_is_forgotten(home, memory, persistence):
+    shop = memory.remember(5, "The shop is open.", persistence=persistence, expires_at=timedelta(days=1))
+    memory.remember(5, "A lever.", title="Lever", expires_at=timedelta(days=1))
+    assert "shop" in memory.recall(5)
+    memory.update(shop, expires_at=PAST)
+    assert "shop" not in memory.recall(5)
+    assert [one.memory.text for one in memory.find()] == ["A lever."]
+    assert memory.search("shop") == []
+    assert [one.memory.text for one in home.open().find()] == ["A lever."]
+
+
+def test_what_a_person_has_edited_does_not_expire(memory):
+    memory.remember(5, "The shop is open.", title="Shop", expires_at=timedelta(days=1))
+    memory.edit_memory(5, "Shop", Edit(pinned=True, expires_at="2020-01-01T00:00:00+00:00"))
+    assert "shop" in memory.recall(5)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        ({"metadata": [1]}, TypeError, "it must be a dict"),
+        ({"metadata": {1: 2}}, TypeError, "it must be a dict"),
+        ({"metadata": {"a": {1, 2}}}, ValueError, "must be those of JSON"),
+        ({"metadata": {"a": float("nan")}}, ValueError, "must be those of JSON"),
+        ({"metadata": {"a": "b" * 10_000}}, ValueError, "the most are 10000"),
+        ({"expires_at": datetime(2030, 1, 1)}, ValueError, "say which time zone"),
+        ({"expires_at": "tomorrow"}, ValueError, "it must be such as"),
+        ({"expires_at": timedelta.max}, ValueError, "it must be such as"),
+        ({"expires_at": 3}, TypeError, "it must be a datetime"),
+    ],
+)
+def test_what_no_store_can_hold_is_refused_and_nothing_is_stored(memory, given, error, says):
+    with pytest.raises(error, match=says):
+        memory.remember(5, "A lever.", title="Lever", **given)
+    assert memory.find() == []
+    with pytest.raises(MemoryEditError):
+        memory.update("Lever", text="B")
+
+
+def test_metadata_that_a_person_broke_in_the_file_is_kept_as_it_stands(tmp_path):
+    path = tmp_path / "Memories.md"
+    with SimpleMemoryManager.open(path) as memory:
+        memory.remember(5, "A lever.", title="Lever", metadata={"user": 7})
+    path.write_text(path.read_text("utf-8").replace('\\"user\\": 7', "user 7"), "utf-8")
+    with SimpleMemoryManager.open(path) as memory:
+        assert memory.get("Lever").memory.metadata == {}
+        memory.update("Lever", text="A long lever.")
+    assert "metadata: {user 7}" in path.read_text("utf-8")
