@@ -64,7 +64,10 @@ class Game(Protocol):
         """Return which objects a command can refer to now; None if the story does not tell."""
 
     def things(self) -> tuple[ThingState, ...]:
-        """Return the visible, carried and otherwise reachable things, with what holds them and their states."""
+        """Return the visible, carried and otherwise reachable things, with what holds them and their states.
+
+        Left out is what the text has not named since `reset`.
+        """
 
     def all_objects(self) -> tuple[PlacedObject, ...]:
         """Return every named object of the whole world but the player and what it carries.

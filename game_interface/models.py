@@ -37,7 +37,8 @@ class Observation:
     carried: tuple[Item, ...] | None
     """What is held and everything inside it, except in closed containers."""
     visible: tuple[Item, ...] | None
-    """In the room, in open or transparent containers and on supporters there; never what the player holds."""
+    """In the room, in open or transparent containers and on supporters there, as far as the printed text has named it;
+    never what the player holds."""
     score: int | None
     moves: int | None
     vehicle: Location | None = None

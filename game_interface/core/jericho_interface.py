@@ -1,6 +1,5 @@
 """The Z-machine as a `Game`: one story, played by Jericho in a worker process."""
 
-import re
 import struct
 import weakref
 import zlib
@@ -19,6 +18,7 @@ from game_interface.core.names import Names, heading_in
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, printed_question, reads_key
+from game_interface.core.revealed import WORD, NamedThings, as_revealed
 from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key
 from game_interface.core.scene import SceneReader
 from game_interface.core.transcript import Ending, last_words, read_ending, without_status_line
@@ -40,11 +40,11 @@ _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
 """The numbers of actions after which moves are tried again in a story with unknown rooms."""
 LARGEST_SEED = 2**31 - 1
 _GOING = ("go", "walk", "run", "head")
-_SAVE_MAGIC = b"ZGPTSAV1"
-_SAVE_HEADER = struct.Struct(">8s32sI?")
-"""Magic number, the story's sha256, CRC-32 of the interpreter's state, whether the game had ended."""
+_SAVE_MAGIC = b"ZGPTSAV2"
+_SAVE_HEADER = struct.Struct(">8s32sI?H")
+"""Magic number, the story's sha256, CRC-32 of what follows, whether the game had ended, how many things are revealed.
 
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+Their numbers follow, of two bytes each, and then the interpreter's states."""
 
 _bookkeeping: dict[str, Bookkeeping] = {}
 """Story's sha256 → its bookkeeping, learned once for all games in this process."""
@@ -60,6 +60,10 @@ class _Present:
     view: View
     observation: Observation
     text: str
+    revealed: frozenset[int]
+    """The things that the text has named at the player's place, what was carried, and what held any of these."""
+    told: Observation
+    """The observation as far as the text has revealed it."""
 
 
 class JerichoInterface:
@@ -165,7 +169,7 @@ class JerichoInterface:
         except WorkerFailure as failure:
             return self._recover(before, action, failure)
         self._explore_again(snapshot)
-        after = self._state = self._read(snapshot)
+        after = self._state = self._read(snapshot, before.revealed)
         self._record_ending(after)
         seen = (items for now in (before.observation, after.observation) for items in (now.visible, now.carried))
         at_hand = {item.num for items in seen for item in items or ()}
@@ -183,11 +187,12 @@ class JerichoInterface:
         )
         # The effect of control commands is unknown while the story reads something else.
         if before.observation.question is not None:
-            return step
+            return replace(step, before=before.told, after=after.told)
         if not (step.finished or after.observation.question is not None):
             step = self._mark_independent_changes(step, before, after, command)
             step = replace(step, fell_short=fell_short(step, self._reader.profile))
-        return replace(step, loss=self._loss(step, before, after, command))
+        loss = self._loss(step, before, after, command)
+        return replace(step, before=before.told, after=after.told, loss=loss)
 
     def _typed(self, before: _Present, command: str) -> bytes:
         return (command if reads_key(before.snapshot) else self._spelled(command)).encode("ascii")
@@ -291,7 +296,7 @@ class JerichoInterface:
         """Return what the player held directly and neither holds nor finds here now, unless the command names it."""
         if not step.before.inventory or step.after.location is None or step.died or step.finished:
             return ()
-        named = self._objects_named(command)
+        named = self._named_things.in_text(command)
         return tuple(
             item for item in step.before.inventory if item.num not in named and self._is_out_of_reach(after, item.num)
         )
@@ -306,10 +311,12 @@ class JerichoInterface:
                 return True
         return True
 
-    def _objects_named(self, text: str) -> frozenset[int]:
-        names, truncate = self.language.names, self.language.truncate
-        found = (names.get(truncate(word), frozenset()) for word in _WORD.findall(text))
-        return frozenset[int]().union(*found)
+    @cached_property
+    def _named_things(self) -> NamedThings:
+        opening = self._machine.view(b"")
+        return NamedThings(
+            self.language, {number: opening.name(number) for number in range(1, self._machine.object_count + 1)}
+        )
 
     def _living_holder(self, view: View, numbers: frozenset[int]) -> Item | None:
         """Return the creature that holds one of these objects."""
@@ -329,8 +336,8 @@ class JerichoInterface:
         if step.before.location == step.after.location:
             there |= {item.num: item for item in step.after.creatures or ()}
         heading = heading_in(step.response.strip().partition("\n")[0])
-        for word in reversed(_WORD.findall(last_words(step.response))):
-            named = sorted(self._objects_named(word))
+        for word in reversed(WORD.findall(last_words(step.response))):
+            named = sorted(self._named_things.in_text(word))
             for number in named:
                 if number in there:
                     return there[number]
@@ -377,10 +384,10 @@ class JerichoInterface:
     ) -> Transition:
         """Return the transition of a command that left the game as it was."""
         return Transition(
-            before=now.observation,
+            before=now.told,
             action=action,
             response=refused or fault or "",
-            after=now.observation,
+            after=now.told,
             finished=self.finished,
             victory=self.victory,
             refused=refused,
@@ -417,8 +424,8 @@ class JerichoInterface:
     # Observing
 
     def observe(self) -> Observation:
-        """Return the room, things and score as they are now."""
-        return self._current().observation
+        """Return the room, the things that the text has revealed and the score as they are now."""
+        return self._current().told
 
     def get_object_attributes(self, obj: Item | Location | int) -> dict[str, bool]:
         """Return every attribute of known meaning by name; empty if none is known for this story."""
@@ -479,9 +486,10 @@ class JerichoInterface:
         return self._scene[1]
 
     def things(self) -> tuple[ThingState, ...]:
-        """Return the things that are visible, carried or otherwise at hand, with their holders and states."""
+        """Return the things at hand that the text has revealed, and what is carried, with their holders and states."""
         now = self._current()
-        return self._scenes.things(now.view, now.observation, self.scene())
+        found = self._scenes.things(now.view, now.observation, self.scene())
+        return tuple(thing for thing in found if thing.number in now.revealed)
 
     def thing(self, number: int) -> ThingState:
         """Return the current state of an object, wherever it is."""
@@ -500,9 +508,11 @@ class JerichoInterface:
 
     def save_state(self) -> bytes:
         """Return the state, random generator included, for `restore_state` in this or any other process."""
-        state, sha256 = self._current().snapshot.state, bytes.fromhex(self.story.sha256)
-        content = state + self._recent.packed(state)
-        return _SAVE_HEADER.pack(_SAVE_MAGIC, sha256, zlib.crc32(content), self.finished) + content
+        now, sha256 = self._current(), bytes.fromhex(self.story.sha256)
+        state, revealed = now.snapshot.state, sorted(now.revealed)
+        content = struct.pack(f">{len(revealed)}H", *revealed) + state + self._recent.packed(state)
+        header = _SAVE_HEADER.pack(_SAVE_MAGIC, sha256, zlib.crc32(content), self.finished, len(revealed))
+        return header + content
 
     def restore_state(self, saved: bytes) -> None:
         """Go to a saved state.
@@ -511,9 +521,9 @@ class JerichoInterface:
             StateError: If it is damaged or of another story; the game is where it was.
         """
         self._current()
-        content, finished = _unpacked(saved, self.story.sha256)
+        content, revealed, finished = _unpacked(saved, self.story.sha256)
         state, recent = split_saved(content)
-        self._state = self._read(self._load(state))
+        self._state = self._read(self._load(state), revealed)
         self._recent = recent
         self.died = self.victory = False
         self.finished = finished
@@ -535,11 +545,16 @@ class JerichoInterface:
             snapshot = self._restart_story()
         self.died = self.finished = self.victory = False
         self._recent = RecentStates()
-        state = self._state = self._read(snapshot)
+        state = self._state = self._read(snapshot, frozenset())
         self._opening = state.text
         return state
 
-    def _read(self, snapshot: InterpreterState) -> _Present:
+    def _read(self, snapshot: InterpreterState, revealed: frozenset[int]) -> _Present:
+        """Return the state with its text.
+
+        Args:
+            revealed: What was revealed before.
+        """
         view, text = self._machine.view(snapshot.memory), snapshot.text
         self._follow_player(view)
         self._look_around(snapshot, view)
@@ -551,7 +566,9 @@ class JerichoInterface:
         if self._prompts.is_question(snapshot):
             observation = replace(observation, question=printed_question(text))
         # Played from a loaded state, some commands are answered behind a second prompt.
-        return _Present(snapshot, view, observation, text.strip().removeprefix(">").lstrip())
+        text = text.strip().removeprefix(">").lstrip()
+        revealed |= self._reader.revealed(view, observation, revealed | self._named_things.in_text(text))
+        return _Present(snapshot, view, observation, text, revealed, as_revealed(observation, revealed))
 
     def _follow_player(self, view: View) -> None:
         """Update the player object, which changes in some stories."""
@@ -671,21 +688,21 @@ def _check_seed(seed: int) -> None:
         raise ConfigurationError(f"The seed is {seed!r}; it must be a whole number from 1 to {LARGEST_SEED}.")
 
 
-def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, bool]:
-    """Return the interpreter's state followed by the recent states, and whether the game had ended.
+def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, frozenset[int], bool]:
+    """Return the interpreter's state followed by the recent states, what was revealed, and whether the game had ended.
 
     Raises:
         StateError: If it is damaged or of another story, which would hang the interpreter.
     """
     if not isinstance(saved, bytes) or len(saved) < _SAVE_HEADER.size or not saved.startswith(_SAVE_MAGIC):
         raise StateError("This is not a saved state. Pass the value that save_state() returned, unchanged.")
-    _, stamp, checksum, finished = _SAVE_HEADER.unpack_from(saved)
+    _, stamp, checksum, finished, count = _SAVE_HEADER.unpack_from(saved)
     if stamp.hex() != story_sha256:
         raise StateError(
             f"The saved state is of another story (sha256 {stamp.hex()[:12]}…, not {story_sha256[:12]}…). "
             "Load the story that it was saved from."
         )
-    state = saved[_SAVE_HEADER.size :]
-    if zlib.crc32(state) != checksum:
+    content = saved[_SAVE_HEADER.size :]
+    if zlib.crc32(content) != checksum:
         raise StateError(f"The saved state of {len(saved)} bytes is damaged. Use an earlier one.")
-    return state, finished
+    return content[2 * count :], frozenset(struct.unpack_from(f">{count}H", content)), finished

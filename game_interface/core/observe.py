@@ -106,6 +106,24 @@ class ViewReader:
             circumstances=self._circumstances(view, room, carried, visible, (dark, held_by)),
         )
 
+    def revealed(self, view: View, now: Observation, named: Collection[int]) -> frozenset[int]:
+        """Return the named things that are not elsewhere, what is carried, and what holds any of these."""
+        player, room = self.profile.player, now.location_id
+        found = {number for number in named if room in view.ancestors(number) or self.is_shared(view, number)}
+        found |= {item.num for item in now.carried or ()}
+        if player:
+            found.update(view.ancestors(player))
+        # Holders come before what they hold.
+        for item in reversed(now.visible or ()):
+            if item.num in found:
+                found.add(item.parent)
+        return frozenset(found)
+
+    def is_shared(self, view: View, number: int) -> bool:
+        """Return whether it is in the world but in no room, as what several rooms share is."""
+        above = view.ancestors(number)
+        return bool(above) and bool(self.profile.rooms_parent) and self.profile.rooms_parent not in above
+
     def moves_between(self, before: View, after: View) -> int | None:
         """Return how many moves passed between two views; None if the story does not tell."""
         index = self.profile.moves_global

@@ -92,9 +92,7 @@ class SceneReader:
 
     def _is_shared_scenery(self, view: View, number: int) -> bool:
         """Return whether it is a child of no room, as what several rooms share is, and not concealed."""
-        profile, above = self._reader.profile, view.ancestors(number)
-        in_a_room = profile.rooms_parent in above if profile.rooms_parent else bool(above)
-        return bool(above) and not in_a_room and not profile.has(view, number, "concealed")
+        return self._reader.is_shared(view, number) and not self._reader.profile.has(view, number, "concealed")
 
     def thing(self, view: View, number: int, now: Observation) -> ThingState:
         """Return one object, wherever it is."""

@@ -154,9 +154,11 @@ def outcome_in_words(turn: ZMachineContext) -> str:
         found.append(f"came to {turn.destination_name or turn.location_after}")
     if turn.score_delta:
         found.append(f"score {turn.score_delta:+d}")
-    found += [f"{move.name}: {move.origin} → {move.destination}" for move in turn.moved[:3]]
-    found += [f"{one.name}: {'' if one.value else 'not '}{one.attribute}" for one in turn.changed[:3]]
-    if turn.inventory_changed and not turn.moved:
+    moved = [move for move in turn.moved if not move.by_itself][:3]
+    changed = [change for change in turn.changed if not change.by_itself][:3]
+    found += [f"{move.name}: {move.origin} → {move.destination}" for move in moved]
+    found += [f"{change.name}: {'' if change.value else 'not '}{change.attribute}" for change in changed]
+    if turn.inventory_changed and not moved:
         found.append("inventory changed")
     return "; ".join(found) or ("nothing changed" if turn.nothing_changed else "nothing to see")
 
