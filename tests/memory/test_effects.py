@@ -16,7 +16,7 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, Effect, Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
-from zorkgpt.memory.synthesis import facts_in_words, signals
+from zorkgpt.memory.synthesis import facts_in_words, prompt_for, signals
 from zorkgpt.memory.things import is_of_attempts
 
 NO_CHANGE = {"nothing_changed": True, "first_visit": False}
@@ -226,8 +226,66 @@ def test_an_unconfirmed_memory_of_another_place_can_be_confirmed_for_twenty_turn
     manager.add_memory(9, "Tower", memory("Bell", turns="3", status="TENTATIVE"))
     state.turn_count = 2 + turns
     turn(manager, state, "pull rope", "A bell rings far off.", nothing_changed=False, unnamed_change=True)
-    assert [one.memory.title for one in requests(manager)[0].unconfirmed] == (["Bell"] if listed else [])
+    assert [one.memory.title for one in requests(manager)[0].elsewhere] == (["Bell"] if listed else [])
     assert [one.status for one in manager.memory_cache[9]] == ["ACTIVE" if listed else "TENTATIVE"]
+
+
+@pytest.mark.parametrize(("turns", "listed"), [(20, True), (21, False)])
+def test_an_unconfirmed_memory_of_another_place_can_be_disproved_for_twenty_turns(play, state, turns, listed):
+    wrong = {"invalidate_memory_titles": {"Bell"}, "invalidation_reason": "It was an echo."}
+    manager = play(MemorySynthesisResponse(should_remember=False, **wrong))
+    manager.add_memory(9, "Tower", memory("Bell", turns="3", status="TENTATIVE"))
+    state.turn_count = 2 + turns
+    turn(manager, state, "pull rope", "It was an echo.", nothing_changed=False, unnamed_change=True)
+    [bell] = manager.memory_cache[9]
+    assert (bell.status, bell.invalidation_reason, bell.superseded_at_turn) == (
+        ("SUPERSEDED", "It was an echo.", 3 + turns) if listed else ("TENTATIVE", None, None)
+    )
+
+
+LAMP = {"things": (ThingState(9, "lamp", carried=True),), "nothing_changed": False, "unnamed_change": True}
+
+
+def test_the_question_lists_what_is_known_of_things_at_hand_and_of_the_game(play, state):
+    manager = play()
+    manager.add_memory(Thing(9), "lamp", memory("Lamp burns out", text="After 300 turns."))
+    manager.add_memory(Thing(8), "rug", memory("Rug is heavy"))
+    manager.add_memory(GAME, "", memory("Lamp may be refilled", text="With oil.", status="TENTATIVE"))
+    turn(manager, state, "rub lamp", "It glows.", **LAMP)
+    prompt = prompt_for(requests(manager)[0], history_window=3)[1].content
+    assert (
+        '{"about": "lamp (thing 9)", "title": "Lamp burns out", "text": "After 300 turns."}\n'
+        '{"about": "everywhere", "title": "Lamp may be refilled", "text": "With oil.", "status": "TENTATIVE"}\n'
+    ) in prompt
+    assert "Rug is heavy" not in prompt
+
+
+@pytest.mark.parametrize("place", [None, 9])
+def test_a_fact_replaces_the_memory_of_a_thing_at_hand(play, state, place):
+    answer = remember("Lamp burns out soon", supersedes_memory_titles={"Lamp burns out"}, place=place)
+    manager = play(answer)
+    manager.add_memory(Thing(9), "lamp", memory("Lamp burns out", text="After 300 turns."))
+    turn(manager, state, "rub lamp", "It flickers.", **LAMP)
+    kept = manager.store.document.all_memories()[Thing(9)]
+    assert [(one.title, one.status, one.superseded_by) for one in kept] == [
+        ("Lamp burns out", "SUPERSEDED", "Lamp burns out soon"),
+        ("Lamp burns out soon", "ACTIVE", None),
+    ]
+
+
+@pytest.mark.parametrize("subject", [Thing(9), GAME])
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        ({"confirm_memory_titles": {"Glow"}}, "ACTIVE"),
+        ({"invalidate_memory_titles": {"Glow"}, "invalidation_reason": "It is dark."}, "SUPERSEDED"),
+    ],
+)
+def test_what_is_known_of_things_and_of_the_game_is_confirmed_and_disproved(play, state, subject, answer, status):
+    manager = play(MemorySynthesisResponse(should_remember=False, **answer))
+    manager.add_memory(subject, "", memory("Glow", status="TENTATIVE"))
+    turn(manager, state, "rub lamp", "Now you see.", **LAMP)
+    assert [one.status for one in manager.store.document.all_memories()[subject]] == [status]
 
 
 def test_an_unconfirmed_memory_elsewhere_makes_no_question_of_a_known_way(play, state):

@@ -92,9 +92,9 @@ def test_what_is_unconfirmed_elsewhere_is_asked_about_when_its_thing_is_handled(
         kept.record_action_outcome(small_world.COTTAGE, "Cottage", "open door", "It swings open.", turn)
         (now,) = kept.memory_cache[small_world.LAMP_ROOM]
     prompt = prompt_for(answers.requests[0], history_window=3)[1].content
-    line = '"title": "Door", "text": "The door may be stuck for good."}'
-    assert (f'{{"unconfirmed_at": "Lamp Room ({small_world.LAMP_ROOM})", {line}' in prompt) is brought_up
-    assert ("# Unconfirmed memories of other places" in prompt) is brought_up
+    line = '"title": "Door", "text": "The door may be stuck for good.", "status": "TENTATIVE"}'
+    assert (f'{{"about": "Lamp Room ({small_world.LAMP_ROOM})", {line}' in prompt) is brought_up
+    assert ("unconfirmed ones of other places" in prompt) is brought_up
     assert (now.status == "SUPERSEDED") is disproved
 
 

@@ -179,7 +179,7 @@ def test_all_three_kinds_of_persistence_are_always_explained(request_):
 
 def test_the_model_sees_every_memory_of_the_place_as_it_stands():
     seen = [
-        {"title": 'The "old" ladder', "text": "It leans on the wall.", "persistence": "core", "status": "ACTIVE"},
+        {"title": 'The "old" ladder', "text": "It leans on the wall.", "persistence": "core"},
         {"title": "Hay may burn", "text": "It smells of oil.", "persistence": "ephemeral", "status": "TENTATIVE"},
     ]
     told = [json.loads(line) for line in prompt_of(REQUEST).splitlines() if line.startswith('{"title"')]

@@ -66,7 +66,7 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
             [
                 "The score did not change.",
                 'You stayed at "Barn" (location 5).',
-                "No object that can be named changed; that does not mean that nothing happened.",
+                "No named object changed, but something else may have happened.",
             ],
         ),
     ],

@@ -116,7 +116,9 @@ def may_settle(turn: SynthesisRequest) -> bool:
     """Return whether a memory of this place, or one about a thing that was handled, is unconfirmed."""
     handled = handled_numbers(turn.context)
     return any(memory.status == MemoryStatus.TENTATIVE for memory in turn.memories) or any(
-        not handled.isdisjoint(claim.number for claim in one.memory.claims) for one in turn.unconfirmed
+        one.memory.status == MemoryStatus.TENTATIVE
+        and not handled.isdisjoint(claim.number for claim in one.memory.claims)
+        for one in turn.elsewhere
     )
 
 

@@ -44,7 +44,7 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.places import is_place
-from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.retrieval import LocatedMemory, shown
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
@@ -370,26 +370,38 @@ class Learner:
             responses=self._responses(turn, memories),
             visits=self._visits_of(turn.location_id),
             first_stay=self._visits.stays(turn.location_id) == 1,
-            unconfirmed=self._unconfirmed_elsewhere(turn),
+            elsewhere=self._elsewhere(turn),
         )
         told = ((memory.title, self.contradicting_state(turn.location_id, memory)) for memory in memories)
         return replace(request, now={title: now for title, now in told if now})
 
-    def _unconfirmed_elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
-        """Return what is unconfirmed at other places: about a thing that the action handled, then the newest."""
-        handled = set() if turn.arrival else handled_numbers(turn.context)
-        with self._writer.store.guard:
-            found = [
-                LocatedMemory(place, self._writer.name_of(place), memory)
-                for place, memories in self._writer.book.all_memories().items()
-                if place != turn.location_id
+    def _elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
+        """Return the memories of other subjects that the model sees, see `SynthesisRequest.elsewhere`."""
+        writer = self._writer
+        subjects: tuple[SubjectKey, ...] = (*(Thing(thing.number) for thing in turn.context.things), GAME)
+        with writer.store.guard:
+            near = {
+                id(memory): LocatedMemory(subject, writer.name_of(subject), memory)
+                for subject in subjects
+                for memory in writer.current(subject)
+            }
+            seen = [near[id(memory)] for memory in shown([one.memory for one in near.values()], []).memories]
+            unconfirmed = [
+                LocatedMemory(subject, writer.name_of(subject), memory)
+                for subject, memories in writer.book.all_memories().items()
+                if subject != turn.location_id
                 for memory in memories
                 if memory.status == MemoryStatus.TENTATIVE and is_current(memory)
             ]
+        return (*seen, *self._open(turn, [one for one in unconfirmed if one not in seen]))
+
+    def _open(self, turn: SynthesisRequest, found: Sequence[LocatedMemory]) -> list[LocatedMemory]:
+        """Return the unconfirmed memories about a thing that the action handled, then the newest."""
+        handled = set() if turn.arrival else handled_numbers(turn.context)
         about = [one for one in found if not handled.isdisjoint(claim.number for claim in one.memory.claims)]
         recent = [one for one in found if one not in about and self._age(one.memory, turn.context.turn) <= _RECENT]
         recent.sort(key=lambda one: self._age(one.memory, turn.context.turn))
-        return tuple([*about, *recent][:_MOST_UNCONFIRMED])
+        return [*about, *recent][:_MOST_UNCONFIRMED]
 
     def _age(self, memory: Memory, turn: int) -> float:
         """Return how many turns ago a memory was observed. Infinite if in another episode."""
@@ -467,10 +479,13 @@ class Learner:
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
         if answer is None:
             return
-        self._confirm(request, answer.confirm_memory_titles)
-        titles = self._invalidate_elsewhere(request, answer)
-        for memory in self._existing(request.location_id, request.memories, titles):
-            self._invalidate(request, request.location_id, memory, answer.invalidation_reason or "")
+        here, elsewhere = _here(request), request.elsewhere
+        unconfirmed = [one for one in (*here, *elsewhere) if one.memory.status == MemoryStatus.TENTATIVE]
+        for title in sorted(answer.confirm_memory_titles):
+            if one := _titled(title, unconfirmed):
+                self._writer.confirm(one.location_id, one.memory, request.context.turn, self._state.episode)
+        for one in self._named(answer.invalidate_memory_titles, here, elsewhere):
+            self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
         all_kept = True
         for fact in answer.facts():
             all_kept = self._keep(request, fact) and all_kept
@@ -548,7 +563,8 @@ class Learner:
         memory = self._checked(request, _as_known(memory, known), location_id)
         if self._writer.is_forbidden(location_id, name, memory):
             return True
-        replaced = [old.title for old in self._existing(location_id, known, fact.supersedes_memory_titles)]
+        replaceable = [LocatedMemory(location_id, name, memory) for memory in known]
+        replaced = [one.memory.title for one in self._named(fact.supersedes_memory_titles, replaceable)]
         replaced = self._writer.replaceable(location_id, replaced, memory)
         memory = named_apart(memory, [one for one in known if one.title not in replaced])
         settlement = self._against_what_is_believed(request, location_id, memory, replaced)
@@ -583,28 +599,6 @@ class Learner:
         with telemetry.memory_operation("invalidate", location_id, memory.text):
             self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
 
-    def _confirm(self, request: SynthesisRequest, titles: set[str]) -> None:
-        """Believe the unconfirmed memories with these titles."""
-        here = [
-            LocatedMemory(request.location_id, request.location_name, memory)
-            for memory in request.memories
-            if memory.status == MemoryStatus.TENTATIVE
-        ]
-        for title in sorted(titles):
-            named = next((one for one in (*here, *request.unconfirmed) if one.memory.title == title), None)
-            if named is not None:
-                self._writer.confirm(named.location_id, named.memory, request.context.turn, self._state.episode)
-
-    def _invalidate_elsewhere(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> set[str]:
-        """Mark as wrong what was unconfirmed at other places and is disproved now; return the other titles."""
-        titles = answer.invalidate_memory_titles
-        for one in request.unconfirmed:
-            title = one.memory.title
-            if title in titles and resolve_title(title, request.memories) is None:
-                titles = titles - {title}
-                self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
-        return titles
-
     def _is_or_was_so(self, request: SynthesisRequest, location_id: SubjectKey, claim: Claim, *, lasting: bool) -> bool:
         if lasting and self._ledger.was_so_before(location_id, claim):
             return True
@@ -624,7 +618,7 @@ class Learner:
     def _place(self, request: SynthesisRequest, fact: "Fact") -> tuple[SubjectKey, str]:
         """Return what the fact is about: the place or thing that the model says, if the question names it.
 
-        A loss is about its cause.
+        A loss is about its cause. If the model doesn't say, a fact is about the same as the memory that it replaces.
         """
         turn = request.context
         here = request.location_id, request.location_name
@@ -635,6 +629,9 @@ class Learner:
             return GAME, ""
         if fact.place == "everywhere":
             return GAME, ""
+        if fact.place is None:
+            old = (_titled(title, _here(request), request.elsewhere) for title in sorted(fact.supersedes_memory_titles))
+            return next(((one.location_id, one.location_name) for one in old if one is not None), here)
         if isinstance(fact.place, int):
             return self._subjects(request).get(fact.place, here)
         if request.arrival and fact.place == "action" and turn.location_before is not None:
@@ -650,7 +647,7 @@ class Learner:
         found: dict[PlaceKey, tuple[SubjectKey, str]] = {}
         for one in turn.things:
             found[one.number] = Thing(one.number), one.name
-        for located in request.unconfirmed:
+        for located in request.elsewhere:
             key = located.location_id
             if key is not GAME:
                 found[key.number if isinstance(key, Thing) else key] = key, located.location_name
@@ -775,18 +772,16 @@ class Learner:
                 settle.append(partial(writer.resolve_conflict, location_id, rival, memory, reason, turn.turn))
         return replace(memory, when=conditions(writer, location_id, memory, separated, now=turn.state)), settle
 
-    def _existing(self, location_id: SubjectKey, memories: Sequence[Memory], titles: set[str]) -> list[Memory]:
-        """Return the memories with these titles. The ledger's entries are left to the ledger."""
-        found: list[Memory] = []
+    def _named(self, titles: set[str], *groups: Sequence[LocatedMemory]) -> list[LocatedMemory]:
+        """Return the memory with each title, from the first group that has it. The ledger's entries are left to it."""
+        found: list[LocatedMemory] = []
         for title in sorted(titles):
-            memory = resolve_title(title, memories)
-            if memory is not None and is_ledger_entry(memory):
-                continue
-            if memory is None:
+            match = _titled(title, *groups)
+            if match is None:
                 self.counts.unknown_titles += 1
-                self._log.warning("no memory of this title", extra={"location_id": location_id, "title": title})
-            elif memory not in found:
-                found.append(memory)
+                self._log.warning("no memory of this title", extra={"title": title})
+            elif not is_ledger_entry(match.memory) and match not in found:
+                found.append(match)
         return found
 
 
@@ -882,6 +877,19 @@ def resolve_title(title: str, memories: Sequence[Memory]) -> Memory | None:
     wanted = _bare_title(title)
     near = [memory for memory in memories if wanted and _bare_title(memory.title) == wanted]
     return near[0] if len({memory.title for memory in near}) == 1 else None
+
+
+def _titled(title: str, *groups: Sequence[LocatedMemory]) -> LocatedMemory | None:
+    """Return the memory that a model means by a title, from the first group that has it."""
+    for group in groups:
+        memory = resolve_title(title, [one.memory for one in group])
+        if memory is not None:
+            return next(one for one in group if one.memory is memory)
+    return None
+
+
+def _here(request: SynthesisRequest) -> list[LocatedMemory]:
+    return [LocatedMemory(request.location_id, request.location_name, memory) for memory in request.memories]
 
 
 def _bare_title(title: str) -> str:

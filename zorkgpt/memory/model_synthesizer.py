@@ -17,6 +17,7 @@ log = get_logger(__name__)
 
 _CONTENT = ("category", "memory_title", "memory_text", "persistence", "status", "also")
 _SUPERSEDES = "supersedes_memory_titles"
+_CONFIRMS = "confirm_memory_titles"
 _INVALIDATES = "invalidate_memory_titles"
 _LONGEST_TITLE = 120
 _LONGEST_TEXT = 600
@@ -56,7 +57,7 @@ class SynthesisAnswer(MemorySynthesisResponse):
 
 def _without_needless_titles(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the answer without blank titles, and without invalidating what it replaces anyway."""
-    for name in (_SUPERSEDES, _INVALIDATES):
+    for name in (_SUPERSEDES, _CONFIRMS, _INVALIDATES):
         if isinstance(answer.get(name), list):
             answer[name] = [title for title in answer[name] if not isinstance(title, str) or title.strip()]
     replaced = answer.get(_SUPERSEDES)

@@ -192,11 +192,11 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
     notes = [result] * bool(result) + [f"now: {now}"] * bool(now)
     noted = "".join(f" ({note})" for note in notes)
     category = Category.NOTE if memory.category == _DANGER and not is_danger(memory) else memory.category
-    said = f"{_shortened(memory)}{when}{marker}{noted}"
+    said = f"{shortened(memory)}{when}{marker}{noted}"
     return visible(f"[{category}] {memory.title}: ") + indented("\n".join(map(visible, said.split("\n"))))
 
 
-def _shortened(memory: Memory) -> str:
+def shortened(memory: Memory) -> str:
     """Return the text, or the beginning of what a book or sign says; the file and `get` have all of it."""
     if is_of_attempts(memory):
         return f"{number_of(memory.observation_count, 'command', 'commands')} changed nothing here."

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from zorkgpt.llm.messages import Message
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
-from zorkgpt.memory.models import Effect, Memory, PlaceKey, ZMachineContext
+from zorkgpt.memory.models import GAME, Effect, Memory, MemoryStatus, PlaceKey, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.places import place_label
-from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens
+from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens, shortened
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import cut, one_line, render
 from zorkgpt.text import number_of, sentence_case, with_article
@@ -67,8 +67,9 @@ class SynthesisRequest:
     """What is so after the turn instead of what some of them claim, by title."""
     responses: Mapping[str, str] = field(default_factory=dict)
     """The responses with which those about this action were learned, as the journal keeps them, by title."""
-    unconfirmed: tuple[LocatedMemory, ...] = ()
-    """What is unconfirmed at other places, of the last turns or about a thing that the action handled."""
+    elsewhere: tuple[LocatedMemory, ...] = ()
+    """The memories of things at hand and of the game that a player would see. Then the unconfirmed ones of any other
+    subject, of the last turns or about a thing that the action handled."""
     history: tuple[RecentTurn, ...] = ()
     """Oldest first."""
     triggers: tuple[str, ...] = ()
@@ -115,7 +116,7 @@ def prompt_for(request: SynthesisRequest, *, history_window: int, world: World =
         things=things_in_words(request),
         signals=signals(request),
         memories=_memories(request),
-        unconfirmed="\n".join(map(_unconfirmed, request.unconfirmed)),
+        elsewhere="\n".join(map(_elsewhere, request.elsewhere)),
         history="\n".join(_past(turn, world) for turn in past),
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
@@ -152,18 +153,21 @@ def _memory(memory: Memory, now: str) -> str:
         text=memory.text,
         category=memory.category,
         persistence=memory.persistence,
-        status=memory.status,
+        status=_status(memory),
         action=memory.action,
         holds_when="; ".join(claim.in_words() for claim in memory.when),
         now=now,
     )
 
 
-def _unconfirmed(located: LocatedMemory) -> str:
-    memory = located.memory
-    return _line(
-        unconfirmed_at=place_label(located.location_id, located.location_name), title=memory.title, text=memory.text
-    )
+def _elsewhere(located: LocatedMemory) -> str:
+    key, memory = located.location_id, located.memory
+    about = "everywhere" if key is GAME else place_label(key, located.location_name)
+    return _line(about=about, title=memory.title, text=shortened(memory), status=_status(memory))
+
+
+def _status(memory: Memory) -> str:
+    return memory.status if memory.status == MemoryStatus.TENTATIVE else ""
 
 
 def _past(turn: RecentTurn, world: World) -> str:
@@ -205,7 +209,7 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
     elif turn.nothing_changed:
         facts.append("Nothing in the world changed: not the place, the score, what you carry, nor anything else.")
     elif turn.unnamed_change and not (moved or changed):
-        facts.append("No object that can be named changed; that does not mean that nothing happened.")
+        facts.append("No named object changed, but something else may have happened.")
     elif turn.fell_short and not request.arrival:
         facts.append("What the command means was not done: nothing was opened, taken or the like.")
     if not request.arrival and turn.effect in _WITHOUT_EFFECT:
