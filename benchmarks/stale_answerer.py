@@ -167,7 +167,7 @@ def _facts_of_action(request: SynthesisRequest, handled: Set[int]) -> Iterator[F
 
 
 def _is_worth_saying(thing: ThingState) -> bool:
-    seen = not thing.carried and not thing.left_behind
+    seen = not thing.carried and not thing.out_of_sight
     return seen and (not thing.fixed or bool(thing.states) or thing.alive)
 
 

@@ -70,10 +70,9 @@ def _names(items: tuple[Item, ...] | None) -> tuple[str, ...]:
 
 
 def _things(step: Transition, before: Sequence[ThingState], after: Sequence[ThingState]) -> tuple[ThingState, ...]:
-    """Return the things at hand now, and those that stayed behind, in their current state."""
+    """Return the things at hand now, and those that went out of sight, in their current state."""
     was, now = ({thing.number: thing for thing in things} for things in (before, after))
     moved = {move.number for move in step.moved}
-    left_behind = step.before.location != step.after.location
 
     def is_elsewhere(thing: ThingState | None) -> bool:
         """Return whether the thing or one of its holders was moved."""
@@ -88,7 +87,7 @@ def _things(step: Transition, before: Sequence[ThingState], after: Sequence[Thin
         if number in now:
             found.append(thing)
         elif not is_elsewhere(thing):
-            found.append(replace(_as_changed(thing, step.changed), left_behind=left_behind))
+            found.append(replace(_as_changed(thing, step.changed), out_of_sight=True))
     return tuple(found)
 
 

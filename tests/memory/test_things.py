@@ -239,6 +239,16 @@ def test_what_the_player_has_brought_somewhere_is_there_now(turns, left):
         assert {place: one.described(claims) for place, claims in one.now_here(lambda place: ()).items()} == left
 
 
+def test_what_the_player_has_put_into_something_that_closes_on_it_is_in_there():
+    box, axe = ThingState(BOX, "box", states=("closed",)), ThingState(8, "axe", BOX, "box", out_of_sight=True)
+    closed = replace(put(BOX, HALL), things=(box, axe), all_in_sight=True)
+    left = (ledger_after(took(), *turns).now_here(lambda place: ()) for turns in ((closed,), (closed, look(box))))
+    for (claims,) in map(dict.values, left):
+        assert IN_BOX in [replace(claim, name="", other_name="") for claim in claims]
+    emptied = ledger_after(took(), closed, look(BOX_HERE)).now_here(lambda place: ())
+    assert not [claim for claim in emptied[HALL] if claim.number == 4]
+
+
 def test_what_is_there_and_does_not_start_there_is_named_with_its_state():
     door = ThingState(12, "trap door", fixed=True, states=("closed",))
     shown = AttributeChange(12, "trap door", "concealed", False)

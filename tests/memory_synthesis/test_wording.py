@@ -112,9 +112,9 @@ def test_what_changed_by_name_is_not_said_to_have_no_name():
 
 
 def test_what_stayed_behind_is_told_as_such():
-    chest = ThingState(3, "chest", states=("closed",), left_behind=True)
+    chest = ThingState(3, "chest", states=("closed",), out_of_sight=True)
     key = ThingState(4, "key", 3, "chest")
-    assert things_in_words(request(things=(chest, key))) == ['3 "chest": closed, left behind', '4 "key": in 3 "chest"']
+    assert things_in_words(request(things=(chest, key))) == ['3 "chest": closed, out of sight', '4 "key": in 3 "chest"']
 
 
 def test_what_happens_elsewhere_is_not_told():

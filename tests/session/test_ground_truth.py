@@ -35,16 +35,26 @@ def things(told, wanted: str) -> dict[str, ThingState]:
 @pytest.mark.slow
 def test_what_shuts_behind_the_player_is_told_as_it_is_then(told):
     trap_door = things(told, "D, at Living Room")["trap door"]
-    assert (trap_door.states, trap_door.left_behind) == (("closed",), True)
+    assert (trap_door.states, trap_door.out_of_sight) == (("closed",), True)
 
 
 def test_what_stayed_behind_is_told_apart_from_what_is_at_hand(told):
     found = things(told, "W, at Kitchen")
-    assert [found[name].left_behind for name in ("kitchen table", "trophy case", "clove of garlic")] == [
+    assert [found[name].out_of_sight for name in ("kitchen table", "trophy case", "clove of garlic")] == [
         True,
         False,
         False,
     ]
+
+
+def test_what_is_in_something_that_was_closed_is_told_as_out_of_sight(zork1):
+    with JerichoInterface(zork1, seed=ZORK1_SEED) as game:
+        game.act("open mailbox")
+        before = game.things()
+        step = game.act("close mailbox")
+        found = ground_truth(step, turn=2, first_visit=False, before=before, after=game.things()).things
+    out_of_sight = {thing.name: thing.out_of_sight for thing in found}
+    assert (out_of_sight["small mailbox"], out_of_sight["leaflet"]) == (False, True)
 
 
 def test_what_is_gone_is_not_told_as_at_hand(told):

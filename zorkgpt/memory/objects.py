@@ -24,8 +24,9 @@ class ThingState:
     alive: bool = False
     states: tuple[str, ...] = ()
     """Its known states: open or closed, locked or unlocked, lit or unlit."""
-    left_behind: bool = False
-    """It stayed at the place that the player left on this turn."""
+    out_of_sight: bool = False
+    """It was at hand before the turn and is where it was, but the player no longer sees it: the player left the place,
+    a container was closed, or it is dark."""
 
     def claims(self) -> tuple[Claim, ...]:
         """Return everything that can be claimed of it now."""

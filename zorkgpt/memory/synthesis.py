@@ -254,8 +254,8 @@ def _thing(thing: ThingState) -> str:
         f'{claim.relation.value} {claim.other} "{_name(claim.other_name)}"' if claim.other else claim.relation.value
         for claim in told
     ]
-    if thing.left_behind:
-        words.append("left behind")
+    if thing.out_of_sight:
+        words.append("out of sight")
     return f'{thing.number} "{_name(thing.name)}"' + (f": {', '.join(words)}" if words else "")
 
 

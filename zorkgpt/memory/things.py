@@ -133,7 +133,7 @@ class ThingsLedger:
             place: The location of the player after the turn.
         """
         known = frozenset(self._records)
-        here = [thing for thing in turn.things if not thing.left_behind]
+        here = [thing for thing in turn.things if not thing.out_of_sight]
         for move in turn.moved:
             self._note_move(move, turn)
         for change in turn.changed:
@@ -146,7 +146,7 @@ class ThingsLedger:
         self.is_first_look = turn.all_in_sight and place not in self._surveyed
         self._new = self._first_seen(here, turn, known)
         for thing in turn.things:
-            self._see(thing, turn.location_before if thing.left_behind else place)
+            self._see(thing, turn.location_before if thing.out_of_sight else place)
         self._miss(here)
         if turn.all_in_sight:
             self._surveyed.add(place)

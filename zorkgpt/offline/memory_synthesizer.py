@@ -66,7 +66,7 @@ def _text_read(request: SynthesisRequest) -> FurtherFact | None:
         return None
     if request.context.location_changed or len(text.split()) < _READ_WORDS:
         return None
-    things = (thing for thing in request.context.things if not thing.left_behind)
+    things = (thing for thing in request.context.things if not thing.out_of_sight)
     source = next((thing for thing in things if folded(thing.name).split()[-1] in words), None)
     return FurtherFact(
         category=Category.DISCOVERY,
