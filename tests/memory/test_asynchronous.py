@@ -35,7 +35,7 @@ def test_every_method_has_a_twin():
     def methods(owner):
         return {name for name in vars(owner) if not name.startswith("_")}
 
-    assert methods(AsyncMemory) == methods(AgentMemory) - {"parts"}
+    assert methods(AsyncMemory) == methods(AgentMemory) - {"parts", "store"}
 
 
 class Slow:

@@ -50,8 +50,6 @@ def test_a_connection_that_was_lost_is_made_anew(postgres):
         end_connections(postgres)
         assert manager.add_memory(5, "Hall", memory("Second"))
         assert titles(manager) == ["First", "Second"]
-        manager.close()
-        assert manager.add_memory(5, "Hall", memory("Third"))
 
 
 def test_a_server_that_is_gone_is_told_by_its_address_and_what_was_seen_stays(postgres, caplog):

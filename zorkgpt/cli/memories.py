@@ -347,10 +347,10 @@ def opened(
 
 def memory_path(workdir: Path | None, file: str | None, game: str | None, *, make: bool = False) -> Path | str:
     """Return the given memory file or address, or the file in the story's folder."""
-    from zorkgpt.memory.storage.postgres import is_postgres
+    from zorkgpt.memory.storage.addresses import is_address
 
     if file is not None:
-        return file if is_postgres(file) else Path(file)
+        return file if is_address(file) else Path(file)
     found = run_paths(workdir, game, make=make)
     return found.address or found.workdir / found.memory
 

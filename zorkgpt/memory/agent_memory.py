@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar, cast
 
 from zorkgpt import telemetry
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
@@ -16,6 +16,7 @@ from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
 from zorkgpt.memory.asking import Judgments
 from zorkgpt.memory.checks import (
+    check_episode,
     check_name,
     check_parts,
     check_query,
@@ -28,6 +29,7 @@ from zorkgpt.memory.checks import (
     checked_path,
     title_of,
 )
+from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.learning import Learner
@@ -38,7 +40,7 @@ from zorkgpt.memory.places import checked_place, is_place, place_in_words, place
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import setting, settings_of
-from zorkgpt.memory.storage.postgres import is_postgres
+from zorkgpt.memory.storage.addresses import is_address
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer
@@ -53,12 +55,29 @@ if TYPE_CHECKING:
     from zorkgpt.memory.dedup.judge import Judge
     from zorkgpt.memory.provenance import Provenance
 
+_Part = TypeVar("_Part")
+
+
+class _UntilClosed(Generic[_Part]):
+    """A part that a memory uses until it is closed. Then it raises a `MemoryStoreError`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __set__(self, memory: "AgentMemory", part: _Part) -> None:
+        vars(memory)[self._name] = part
+
+    def __get__(self, memory: "AgentMemory", owner: type) -> _Part:
+        memory._check_open()
+        return cast("_Part", vars(memory)[self._name])
+
 
 class AgentMemory:
     """A memory keyed by place. Usually made by `open`.
 
     Lasting memories are on disk when a call returns. Ephemeral ones live in this process until the next episode.
-    Several threads can share an object, and several processes a file.
+    Several threads can share an object, and several processes a file. An object that was opened before a fork can be
+    used in the parent and in the child. After `close`, every method raises a `MemoryStoreError`.
 
     Args:
         config: Any object with attributes named like the keys of `[tool.zorkgpt.memory]`, `simple_memory` and
@@ -79,6 +98,11 @@ class AgentMemory:
 
     _world: ClassVar[World] = NEUTRAL
 
+    store = _UntilClosed[Store]()
+    _writer = _UntilClosed[MemoryWriter]()
+    _learner = _UntilClosed[Learner]()
+    _deduplicator = _UntilClosed[Deduplicator | None]()
+
     def __init__(
         self,
         logger: logging.Logger | None = None,
@@ -97,7 +121,9 @@ class AgentMemory:
         self._settings = settings = settings_of(config)
         self._log = logger or get_logger(__name__)
         address = path or settings.path
-        self.store: Store = open_store(address) if isinstance(address, (str, Path)) else address
+        self._is_closed = False
+        self.store = open_store(address) if isinstance(address, (str, Path)) else address
+        self._name = self.store.name
         self._runs = self.store.path.parent / RUNS if path else settings.runs
         synthesizer, judge = with_model(llm_client, settings, self._world, synthesizer, judge)
         embeddings = embeddings or configured_embeddings(settings.deduplication, llm_client)
@@ -144,6 +170,10 @@ class AgentMemory:
     ) -> Self:
         """Open the memory in a file, in `Memories.md` in a folder, or at a PostgreSQL address.
 
+        ":memory:" opens an empty memory in this process. It is lost when it is closed, nothing is written to disk, and
+        only the threads that use this very object share it: another `open`, another process and a child after a fork
+        can't.
+
         Duplicates in other words are found by comparing words. With `embeddings` they are also found by meaning, and
         with an `llm` it judges unsure pairs. An address, `postgresql://user@host/database`, needs the extra `postgres`.
 
@@ -153,7 +183,8 @@ class AgentMemory:
 
         Raises:
             TypeError, ValueError: If `path` is not a path.
-            MemoryStoreError: If the file can't be read or the server can't be reached.
+            MemoryStoreError: If the file can't be read or belongs to another program, the server can't be reached, or
+                the address is of an unknown kind.
             ConfigurationError: If `llm` is not a supported client, or another part can't be used.
         """
         path = checked_path(path)
@@ -165,7 +196,7 @@ class AgentMemory:
             settings,
             game_state,
             llm,
-            path=Path(path) / "Memories.md" if not is_postgres(path) and Path(path).is_dir() else path,
+            path=Path(path) / "Memories.md" if not is_address(path) and Path(path).is_dir() else path,
             synthesizer=synthesizer,
             embeddings=embeddings,
             judge=judge,
@@ -174,16 +205,25 @@ class AgentMemory:
         return memory
 
     def __enter__(self) -> Self:
+        self._check_open()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """End the episode and release what is held open."""
+        """End the episode and release what is held open. Closing twice does nothing."""
+        if self._is_closed:
+            return
         self.new_episode()
         self._writer.close()
         self.store.close()
+        self._is_closed = True
+
+    def _check_open(self) -> None:
+        """Raise MemoryStoreError if the memory is closed."""
+        if self._is_closed:
+            raise MemoryStoreError(f"The memory at {self._name} is closed. Open it again.")
 
     @property
     def parts(self) -> Parts:
@@ -633,7 +673,13 @@ class AgentMemory:
             return explain(self.store, title, self._writer.book, location_id=location_id, runs=self._runs)
 
     def as_of(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
-        """Return the memories of each place at the end of a turn, including superseded ones."""
+        """Return the memories of each place at the end of a turn, including superseded ones.
+
+        Raises:
+            TypeError, ValueError: If the episode or the turn is invalid.
+        """
+        check_episode(episode)
+        check_turn(turn)
         from zorkgpt.memory.provenance import AsOf
 
         with self.store.guard:

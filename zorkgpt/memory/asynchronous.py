@@ -62,6 +62,7 @@ class AsyncMemory:
         return cls(await asyncio.to_thread(AgentMemory.open, path, llm, embeddings))
 
     async def __aenter__(self) -> "AsyncMemory":
+        self.memory.__enter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -76,6 +76,7 @@ def checked_memory(memory: object) -> Memory:
     if not memory.title.strip():
         raise ValueError(f"The title is {quoted(memory.title)}; it must not be blank.")
     check_category(memory.category)
+    check_episode(memory.episode)
     memory.metadata = checked_metadata(memory.metadata)
     memory.expires_at = checked_time(memory.expires_at)
     return memory
@@ -122,6 +123,16 @@ def check_turn(turn: object) -> None:
         raise TypeError(f"The turn is {quoted(turn)}, of the type {type(turn).__name__}; it must be a whole number.")
     if turn < 0:
         raise ValueError(f"The turn is {turn}; it must not be below zero.")
+
+
+def check_episode(episode: object) -> None:
+    """Raise TypeError or ValueError unless an episode is None, a string, or an integer of 0 or more."""
+    if episode is None:
+        return
+    if isinstance(episode, bool) or not isinstance(episode, (int, str)):
+        raise TypeError(f"The episode is {quoted(episode)}; it must be a whole number or a text.")
+    if isinstance(episode, int) and episode < 0:
+        raise ValueError(f"The episode is {episode}; it must not be below zero.")
 
 
 def checked_facts(facts: object) -> dict[str, object]:

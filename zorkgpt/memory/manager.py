@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from zorkgpt import telemetry
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.memory.checks import check_name, checked_memory
+from zorkgpt.memory.checks import check_episode, check_name, check_turn, checked_memory
 from zorkgpt.memory.episode import read_session, write_session
 from zorkgpt.memory.models import (
     Memory,
@@ -106,6 +106,7 @@ class SimpleMemoryManager(AgentMemory):
     ) -> bool:
         """Mark a memory as wrong. Return False if it was not found, not written, or the reason is blank."""
         location_id = checked_place(location_id)
+        check_turn(turn)
         return self._writer.invalidate(location_id, memory_title, reason, self._state.turn if turn is None else turn)
 
     def invalidate_memories(
@@ -119,6 +120,9 @@ class SimpleMemoryManager(AgentMemory):
     ) -> bool:
         """Count one more observation of a memory. A turn counts once."""
         location_id = checked_place(location_id)
+        check_episode(new_episode)
+        if isinstance(new_turn, int):
+            check_turn(new_turn)
         return self._writer.seen_again(location_id, memory, new_turn, new_episode)
 
     def edit_memory(
@@ -362,10 +366,11 @@ class SimpleMemoryManager(AgentMemory):
 
     def restore_session(self, path: Path | str) -> bool:
         """Restore the state that `save_session` wrote. Return False if there is none for this episode."""
-        saved = read_session(Path(path), self._state.episode)
-        if saved is not None:
-            self.restore(saved)
-        return saved is not None
+        with self.store.guard:
+            saved = read_session(Path(path), self._state.episode)
+            if saved is not None:
+                self.restore(saved)
+            return saved is not None
 
     def snapshot(self) -> dict[str, object]:
         """Return the state of this episode as plain values for JSON."""

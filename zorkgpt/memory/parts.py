@@ -9,10 +9,11 @@ from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.settings import DeduplicationSettings, MemorySettings
+from zorkgpt.memory.storage.addresses import check_address
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.postgres import is_postgres
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.sqlite import is_sqlite
+from zorkgpt.memory.storage.sqlite import IN_MEMORY, is_sqlite
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.world import World
 
@@ -63,9 +64,14 @@ class Parts:
 
 
 def open_store(path: Path | str) -> Store:
-    """Open the store that a path names: a `.sqlite` file, a PostgreSQL address, or else a Markdown file."""
+    """Open the store that a path names: a `.sqlite` file, ":memory:", a PostgreSQL address, or else a Markdown file.
+
+    Raises:
+        MemoryStoreError: If it can't be read, or is an address of another kind.
+    """
+    check_address(path)
     # SQL stores are imported only if used, so that a Markdown file needs no database driver.
-    if is_sqlite(path):
+    if path == IN_MEMORY or is_sqlite(path):
         from zorkgpt.memory.storage.sql_store import SqliteStore
 
         return SqliteStore(path)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from zorkgpt.memory.checks import check_episode
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning, Wanted
 from zorkgpt.memory.metadata import checked_metadata
@@ -53,8 +54,7 @@ class Filters:
                 raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
         if not isinstance(self.category, str | None):
             raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
-        if isinstance(self.episode, bool) or not isinstance(self.episode, int | str | None):
-            raise TypeError(f"The episode is {quoted(self.episode)}; it must be a whole number or a text.")
+        check_episode(self.episode)
         checked_metadata(self.metadata)
 
     def marks(self) -> list[str]:

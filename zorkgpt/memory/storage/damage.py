@@ -24,6 +24,7 @@ _FIRST_LINE = re.compile(rb"^[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECAS
 """The first line, however an editor or a formatter marks a title."""
 _MEMORY = re.compile(rb"^[ \t]*\*\*\[[^\n]+\*\([ \t]*ep", re.IGNORECASE | re.MULTILINE)
 _ZERO = b"\x00"
+_BLANK = b"\x00 \t\r\n"
 
 
 def is_sound(data: bytes) -> bool:
@@ -36,6 +37,11 @@ def is_memory_file(data: bytes) -> bool:
     return bool(_FIRST_LINE.search(data) or _MEMORY.search(data))
 
 
+def is_foreign(data: bytes) -> bool:
+    """Return whether it is no memory file and no text either, but another program's file."""
+    return bool(data.strip(_BLANK)) and not is_memory_file(data) and not (_ZERO not in data and _is_text(data))
+
+
 def is_damaged(data: bytes, before: bytes) -> bool:
     """Return whether the file is no longer a memory file.
 
@@ -44,7 +50,7 @@ def is_damaged(data: bytes, before: bytes) -> bool:
     """
     if is_sound(data):
         return False
-    if not data.strip(b"\x00 \t\r\n"):
+    if not data.strip(_BLANK):
         return True
     known = _memories(before)
     if _ZERO in data and _ZERO not in before and not _memories(data) >= known:

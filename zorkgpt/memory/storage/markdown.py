@@ -17,7 +17,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, AtomicFile, Disk, Recovery, Stamp, recover
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.book import Draft, MemoryBook
-from zorkgpt.memory.storage.damage import is_damaged, is_memory_file, is_sound
+from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.guards import new_guard
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, differences
@@ -246,6 +246,10 @@ class MarkdownStore:
         data, stamp = self.file.read()
         if self._replacement(data) is not None:
             return False
+        if data is not None and is_foreign(data):
+            raise MemoryStoreError(
+                f"{self.path} is not a memory: it is not text in UTF-8. Name another file, or move it away."
+            )
         if data is None and self._document.sections and str(self.path) not in self._reported:
             self._reported.add(str(self.path))
             log.warning("the file and its backup are gone, the memory begins anew", extra={"path": str(self.path)})

@@ -28,7 +28,7 @@ from zorkgpt.memory.storage.positions import positions_of, spread
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.section import LocationSection, parse_section
-from zorkgpt.memory.storage.sqlite import SqliteDatabase
+from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     STORE_SCHEMA,
     VECTORS_SCHEMA,
@@ -394,7 +394,7 @@ class PostgresStore(SqlStore):
 
 
 class SqliteStore(SqlStore):
-    """A memory in a SQLite file: for large memories that nobody has to read as Markdown.
+    """A memory in a SQLite file: for large memories that nobody has to read as Markdown. ":memory:" needs no file.
 
     Raises:
         MemoryStoreError: The file can't be read, or a later version wrote it.
@@ -409,10 +409,13 @@ class SqliteStore(SqlStore):
         lock_timeout_s: float = LOCK_TIMEOUT_S,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        file = Path(os.path.realpath(path))
+        is_in_memory = str(path) == IN_MEMORY
+        file = Path(path if is_in_memory else os.path.realpath(path))
         schema = STORE_SCHEMA + VECTORS_SCHEMA
         database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
-        super().__init__(database, database, name=str(file), path=file, now=now)
+        # Of a memory in this process there is nothing beside it, in whatever folder the process is.
+        beside = Path(os.devnull, IN_MEMORY) if is_in_memory else file
+        super().__init__(database, database, name=str(file), path=beside, now=now)
 
     def vectors(self) -> "VectorTable":
         """Return the table of vectors."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
+IN_MEMORY = ":memory:"
+"""The path of a database that is kept in this process only."""
 _KEY = "INTEGER PRIMARY KEY"
 
 _inherited: "list[Connection]" = []
@@ -53,6 +55,7 @@ class SqliteDatabase:
     ) -> None:
         self.path = path
         self.guard = new_guard()
+        self._is_in_memory = str(path) == IN_MEMORY
         self._schema = schema.format(key=_KEY, blob="blob")
         self._is_truth = is_truth
         self._kind = kind
@@ -73,7 +76,7 @@ class SqliteDatabase:
 
     def exists(self) -> bool:
         """Return whether there is a file."""
-        return os.path.exists(self.path)
+        return self._is_in_memory or os.path.exists(self.path)
 
     def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
         """Return the rows that a query finds; `%s` stands for a parameter.
@@ -205,11 +208,9 @@ class SqliteDatabase:
             self._is_changing or (not self._private and self._opened == (os.getpid(), self._inode()))
         ):
             return self._connection
-        if os.path.exists(self.path):
-            # Before anything opens it: whoever reads a pipe waits for somebody to write.
-            check_is_file(str(self.path), os.stat(self.path).st_mode, MemoryStoreError)
-            if self._damaged and self._damaged == self._inode():
-                self._set_aside(self.trouble)
+        self._check_is_file()
+        if self._damaged and self._damaged == self._inode():
+            self._set_aside(self.trouble)
         try:
             return self._connect(private=False)
         except Error as error:
@@ -221,9 +222,15 @@ class SqliteDatabase:
     def _connect(self, *, private: bool) -> "Connection":
         import sqlite3
 
+        if self._is_truth:
+            self._check_is_file()
+            if self._is_in_memory and self._connections:
+                raise MemoryStoreError(
+                    f"The memory at {self.path} is closed, or of another process. Use a file to keep or share it."
+                )
         self._drop()
         connection = sqlite3.connect(
-            ":memory:" if private else str(self.path),
+            IN_MEMORY if private else str(self.path),
             timeout=self._timeout_s,
             isolation_level=None,
             check_same_thread=False,
@@ -233,7 +240,9 @@ class SqliteDatabase:
             kind = connection.execute("PRAGMA application_id").fetchone()[0]
             is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
             if kind != self._kind and not is_empty:
-                raise MemoryStoreError(f"{self.path} is not a memory: it is another program's SQLite file.")
+                raise MemoryStoreError(
+                    f"{self.path} is not a memory: it is another program's SQLite file. Name another file."
+                )
             if found > self._version:
                 raise MemoryStoreError(f"{self.path} was written by a later version of zorkgpt. Update zorkgpt.")
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._is_truth else 'OFF'}")
@@ -247,6 +256,11 @@ class SqliteDatabase:
         self._connection, self._private, self._opened = connection, private, (os.getpid(), self._inode())
         self._connections += 1
         return connection
+
+    def _check_is_file(self) -> None:
+        # Before anything opens it: whoever reads a pipe waits for somebody to write.
+        if not self._is_in_memory and os.path.exists(self.path):
+            check_is_file(str(self.path), os.stat(self.path).st_mode, MemoryStoreError)
 
     def _set_aside(self, trouble: str) -> None:
         self._drop()
@@ -265,6 +279,8 @@ class SqliteDatabase:
 
     def _inode(self) -> int:
         """Return the inode of the file, 0 if there is none that can be opened."""
+        if self._is_in_memory:
+            return 1
         try:
             found = os.stat(self.path)
         except OSError:
@@ -275,7 +291,8 @@ class SqliteDatabase:
         if what == "write" and not self._is_truth and _is_damage(error):
             with suppress(OSError):
                 self._set_aside(str(error))
-        return MemoryStoreError(f"Can't {what} {self.path}: {error}")
+        way_out = " Restore a copy of it, or name another file." if self._is_truth and _is_damage(error) else ""
+        return MemoryStoreError(f"Can't {what} {self.path}: {error}.{way_out}")
 
 
 def _is_damage(error: Exception) -> bool:

@@ -16,7 +16,7 @@ from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import parse_place, render_place
 from zorkgpt.memory.storage.document import Chunk, Document
 from zorkgpt.memory.storage.section import LocationSection
-from zorkgpt.memory.storage.sqlite import SqliteDatabase
+from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.versions import is_current
 
 log = get_logger(__name__)
@@ -189,7 +189,7 @@ class WordIndex:
                 return work()
         except (MemoryStoreError, _Damaged) as error:
             log.info("the index is kept in this process", extra={"error": str(error)})
-        self._database, self._is_private = SqliteDatabase(Path(":memory:"), schema="", kind=0), True
+        self._database, self._is_private = SqliteDatabase(Path(IN_MEMORY), schema="", kind=0), True
         self._document, self._is_there = None, False
         try:
             return work()
@@ -200,7 +200,7 @@ class WordIndex:
         if not self._is_there and self._database.exists():
             query = "SELECT count(*) FROM sqlite_master WHERE name = 'zorkgpt_words'"
             self._is_there = bool(self._database.rows(query)[0][0])
-        return self._is_there or self._is_private
+        return self._is_there
 
     def _find(
         self, document: Document, wanted: Sequence[str], marks: Sequence[str], limit: int

@@ -1,0 +1,113 @@
+"""A memory that was closed says so, whatever is asked of it, and never opens itself again."""
+
+import asyncio
+import inspect
+
+import pytest
+
+from tests.fixtures.memory import memory
+from zorkgpt.adapters.langgraph import MemoryBaseStore
+from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.asynchronous import AsyncMemory
+from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+GIVEN = {
+    "place": 5,
+    "location_id": 5,
+    "location_name": "Hall",
+    "memory": "Lever",
+    "title": "Lever",
+    "memory_title": "Lever",
+    "memory_titles": ["Lever"],
+    "old_memory_title": "Lever",
+    "new_memory": memory("Rope"),
+    "wanted": Edit(text="It is stuck."),
+    "text": "It is stuck.",
+    "candidate_text": "It is stuck.",
+    "query": "lever",
+    "reason": "It broke.",
+    "action": "pull lever",
+    "result": "It moves.",
+    "response": "It moves.",
+    "description": "A lever is here.",
+    "episode": 1,
+    "turn": 1,
+    "new_turn": 1,
+    "new_episode": 1,
+    "path": "other.md",
+    "world": [],
+    "merges": [],
+    "saved": {},
+}
+NEEDS_A_MEMORY = ("add_memory", "update_memory_metadata", "contradicting_state")
+NEVER_CLOSED = {"open", "close", "cosine_similarity", "similarity_threshold"}
+"""What does not depend on what is stored."""
+
+
+def arguments(name, method):
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    given = {each.name: GIVEN[each.name] for each in parameters if each.default is each.empty}
+    if name == "forget":
+        return {"text": "It is stuck."}
+    return given | {"memory": memory("Rope")} if name in NEEDS_A_MEMORY else given
+
+
+def public(owner):
+    """The names of what an owner offers, and whether each is a property."""
+    names = {name for name in dir(owner) if not name.startswith("_")} - NEVER_CLOSED
+    return {name: not callable(inspect.getattr_static(owner, name)) for name in names}
+
+
+def used(manager, name, *, is_property):
+    found = getattr(manager, name)
+    if not is_property:
+        found(**arguments(name, found.__func__))
+
+
+def test_every_method_of_a_closed_memory_says_that_it_is_closed(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    manager = home.open(embeddings=HashingEmbeddings())
+    manager.add_memory(5, "Hall", memory("Lever"))
+    manager.close()
+    manager.close()
+    before = sorted(tmp_path.rglob("*"))
+    for name, is_property in public(SimpleMemoryManager).items():
+        with pytest.raises(MemoryStoreError) as told:
+            used(manager, name, is_property=is_property)
+        assert str(told.value) == f"The memory at {manager._name} is closed. Open it again.", name
+    with pytest.raises(MemoryStoreError, match="is closed"), manager:
+        pass
+    assert sorted(tmp_path.rglob("*")) == before
+    with home.open() as again:
+        assert again.get_persistent_count() == 1
+
+
+def test_every_method_of_a_closed_asynchronous_memory_says_that_it_is_closed(home):
+    async def use() -> None:
+        memories = AsyncMemory(AgentMemory.open(home.address))
+        await memories.remember(5, "A lever is here.")
+        await memories.close()
+        await memories.close()
+        for name in public(AsyncMemory):
+            if name != "memory":
+                method = getattr(memories, name)
+                with pytest.raises(MemoryStoreError, match="is closed"):
+                    await method(**arguments(name, getattr(AgentMemory, name)))
+        with pytest.raises(MemoryStoreError, match="is closed"):
+            await memories.__aenter__()
+
+    asyncio.run(use())
+
+
+def test_the_store_of_langgraph_is_closed_with_its_memory(home):
+    memories = AgentMemory.open(home.address)
+    store = MemoryBaseStore(memories)
+    store.put(("shop",), "Coupon", {"text": "It works once."})
+    memories.close()
+    with pytest.raises(MemoryStoreError, match="is closed"):
+        store.get(("shop",), "Coupon")
+    with pytest.raises(MemoryStoreError, match="is closed"):
+        store.put(("shop",), "Coupon", {"text": "It works twice."})
