@@ -3,10 +3,10 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
@@ -22,6 +22,7 @@ with importing("langgraph"):
     from langgraph.store.base import (
         BaseStore,
         GetOp,
+        IndexConfig,
         InvalidNamespaceError,
         ListNamespacesOp,
         MatchCondition,
@@ -30,9 +31,17 @@ with importing("langgraph"):
         Result,
         SearchItem,
         SearchOp,
+        validate_op_namespace,
     )
 
+if TYPE_CHECKING:
+    # Loaded only where items are searched by vectors.
+    from zorkgpt.adapters.langgraph_index import VectorIndex
+
 Namespace = tuple[str, ...]
+
+_INDEX = "index"
+"""In the metadata of an item: the fields that are searched, if it was put with others than those of the store."""
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -54,15 +63,17 @@ class MemoryBaseStore(BaseStore):
     whoever wrote it, and every item is told with the other memories of its place.
 
     As with every store of LangGraph, an item is what was put last: what else says the same or the opposite is not
-    looked for. Search is that of the manager, by meaning or by words, and `index=` is ignored.
+    looked for. Without an index, search is that of the manager, by meaning or by words.
 
     Args:
         memory: the manager; it is not closed with the store.
+        index: Search by the cosines of the vectors of these fields, as every store of LangGraph has it.
     """
 
-    def __init__(self, memory: AgentMemory) -> None:
+    def __init__(self, memory: AgentMemory, *, index: IndexConfig | None = None) -> None:
         self._memory = memory
         self._times = _Times(memory)
+        self._index = None if index is None else _vector_index(memory, index)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Read what is asked for, then write all that is put, or deleted with the value None, in one go.
@@ -74,6 +85,8 @@ class MemoryBaseStore(BaseStore):
             MemoryStoreError: the file can't be read or written.
         """
         wanted, puts = list(ops), list[PutOp]()
+        for op in wanted:
+            validate_op_namespace(op)
         with self._memory.store.guard:
             self._memory.store.refresh()
             results = [self._read(op, puts) for op in wanted]
@@ -81,6 +94,9 @@ class MemoryBaseStore(BaseStore):
                 with self._memory.store.transaction() as draft:
                     for put in puts:
                         _put(draft, put)
+        if self._index is not None:
+            fresh = [self._index.texts(put.value, put.index) for put in puts if put.value is not None]
+            self._index.add(text for texts in fresh for text in texts)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -101,49 +117,63 @@ class MemoryBaseStore(BaseStore):
         raise ValueError(f"{op!r} is no operation of a store.")
 
     def _found(self, op: SearchOp) -> list[SearchItem]:
-        within = len(op.namespace_prefix)
-        items = [
-            self._item(place, memory)
-            for place, memory in self._items()
-            if _namespace(place)[:within] == tuple(op.namespace_prefix)
+        within = tuple(op.namespace_prefix)
+        found = [
+            (self._item(place, memory), memory)
+            for place in self._places()
+            if _namespace(place)[: len(within)] == within
+            for memory in self._items(place)
         ]
         if op.filter:
-            items = [item for item in items if _matches(item.value, op.filter)]
+            found = [(item, memory) for item, memory in found if _fits_filter(item.value, op.filter)]
+        items = [item for item, _ in found]
         if op.query:
-            scores = self._scores(op.query)
-            items = [item for item in items if (item.namespace, item.key) in scores]
-            for item in items:
-                item.score = scores[item.namespace, item.key]
-            items.sort(key=lambda item: -(item.score or 0))
+            by = self._by_words if self._index is None else self._by_vectors
+            for item, score in zip(items, by(op.query, found), strict=True):
+                item.score = score
+            items = sorted((item for item in items if item.score is not None), key=lambda item: -(item.score or 0))
         return items[op.offset : op.offset + op.limit]
 
-    def _scores(self, query: str) -> dict[tuple[Namespace, str], float]:
-        found = self._memory.search(query, k=len(self._memory.all_memories()))
-        return {
-            (_namespace(place), _key(each.located.memory.title)): each.score
-            for each in found
-            if is_place(place := each.located.location_id)
+    def _by_vectors(self, query: str, found: Sequence[tuple[SearchItem, Memory]]) -> list[float | None]:
+        assert self._index is not None
+        texts = [self._index.texts(item.value, memory.metadata.get(_INDEX)) for item, memory in found]
+        return self._index.scores(query, texts)
+
+    def _by_words(self, query: str, found: Sequence[tuple[SearchItem, Memory]]) -> list[float | None]:
+        best = self._memory.search(query, k=len(self._memory.all_memories()))
+        scores = {
+            (_namespace(at), _key(one.located.memory.title)): one.score
+            for one in best
+            if is_place(at := one.located.location_id)
         }
+        return [scores.get((item.namespace, item.key)) for item, _ in found]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        found = {_namespace(place) for place, _ in self._items()}
+        found = {_namespace(place) for place in self._places() if self._items(place)}
         kept = [each for each in found if all(_fits(each, condition) for condition in op.match_conditions or ())]
         cut = kept if op.max_depth is None else {each[: op.max_depth] for each in kept}
         return sorted(cut)[op.offset : op.offset + op.limit]
 
-    def _items(self) -> Iterator[tuple[PlaceKey, Memory]]:
-        """Yield the memories that are items: of several with one title at a place, the first that is believed."""
-        places = filter(is_place, self._memory.store.document.section_indexes)
-        for place in sorted(places, key=place_order):
-            by_title: dict[str, Memory] = {}
-            for memory in self._memory.store.document.memories(place):
-                if is_current(memory):
-                    by_title.setdefault(one_line(memory.title), memory)
-            yield from ((place, memory) for memory in by_title.values())
+    def _places(self) -> list[PlaceKey]:
+        return sorted(filter(is_place, self._memory.store.document.section_indexes), key=place_order)
+
+    def _items(self, place: PlaceKey) -> Iterable[Memory]:
+        """Return the memories of a place that are items: of several with one title the first that is believed."""
+        by_title: dict[str, Memory] = {}
+        for memory in self._memory.store.document.memories(place):
+            if is_current(memory):
+                by_title.setdefault(one_line(memory.title), memory)
+        return by_title.values()
 
     def _item(self, place: PlaceKey, memory: Memory) -> SearchItem:
         created, updated = self._times.of(place, memory)
         return SearchItem(_namespace(place), _key(memory.title), _value(memory.text), created, updated)
+
+
+def _vector_index(memory: AgentMemory, index: IndexConfig) -> "VectorIndex":
+    from zorkgpt.adapters.langgraph_index import VectorIndex
+
+    return VectorIndex(memory, index)
 
 
 def _put(draft: Draft, op: PutOp) -> None:
@@ -155,12 +185,17 @@ def _put(draft: Draft, op: PutOp) -> None:
         if old is not None:
             draft.remove(place, old)
         return
-    text = _text(op.value)
+    text, fields = _text(op.value), {} if op.index is None else {_INDEX: op.index}
     if old is None:
-        draft.add(place, " / ".join(op.namespace), Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT))
-    elif old.text != text:
+        new = Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT, metadata=fields)
+        draft.add(place, " / ".join(op.namespace), new)
+        return
+    metadata = {name: value for name, value in old.metadata.items() if name != _INDEX} | fields
+    if old.text != text:
         # Facts noted about the old text may not be true of the new one.
-        draft.replace(place, old, replace(old, text=text, claims=(), when=(), outcome=""), "edited")
+        draft.replace(place, old, replace(old, text=text, metadata=metadata, claims=(), when=(), outcome=""), "edited")
+    elif old.metadata != metadata:
+        draft.replace(place, old, replace(old, metadata=metadata), "edited")
 
 
 class _Times:
@@ -197,10 +232,10 @@ def _place(namespace: Namespace) -> PlaceKey:
     """Return the place of a namespace.
 
     Raises:
-        InvalidNamespaceError: a label is empty or holds a full stop, which is what labels are joined by.
+        InvalidNamespaceError: It has no label.
     """
-    if not namespace or not all(label and "." not in label for label in namespace):
-        raise InvalidNamespaceError(f"The namespace is {namespace!r}; it needs labels without a full stop.")
+    if not namespace:
+        raise InvalidNamespaceError("The namespace is empty; it needs a label.")
     joined = ".".join(namespace)
     if _NUMBER.fullmatch(joined):
         return checked_place(int(joined))
@@ -263,6 +298,17 @@ def _value(text: str) -> dict[str, Any]:
             return {"text": text}
         return value if isinstance(value, dict) else {"text": text}
     return {"text": text}
+
+
+def _fits_filter(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Return whether a value is as a filter wants it. `user.name` is the name within the user, unless it is a key."""
+    for path, other in wanted.items():
+        found: object = value
+        for key in [path] if path in value else path.split("."):
+            found = found.get(key) if isinstance(found, Mapping) else None
+        if not _matches(found, other):
+            return False
+    return True
 
 
 def _matches(value: object, wanted: object) -> bool:

@@ -1,0 +1,49 @@
+"""The tests of LangGraph's own SQLite store, from its source distribution, against our store."""
+
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.command_line import ROOT
+
+SOURCES = "langgraph-checkpoint-sqlite"
+NOT_OURS = {
+    # Parts of the SQLite store itself: its patterns, its plan of a query, its migrations and its configuration.
+    "test_escape_glob_literal",
+    "test_namespace_match_pattern",
+    "test_list_namespaces_prefix_uses_indexable_condition",
+    "test_nonnull_migrations",
+    "test_vector_store_initialization",
+    # Filters are compared in Python: an odd key matches nothing, and is no error.
+    "test_sql_injection_vulnerability",
+    # One store serves both, so that a synchronous call works in a running loop too.
+    "test_no_running_loop",
+    # A place is a line in the file, without control characters.
+    "test_namespace_labels_with_trailing_newline",
+}
+"""The tests that don't pass, and why."""
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("sources")
+    download = ["pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder), SOURCES]
+    subprocess.run(["uvx", *download], check=True, capture_output=True, cwd=folder)
+    [archive] = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
+@pytest.mark.slow
+def test_the_tests_of_langgraphs_own_store_pass(sources):
+    # Their plugin is not installed for our own tests.
+    python = ["uv", "run", "--no-sync", "--with", "pytest-asyncio", "python"]
+    command = [*python, "-m", "tests.adapters.upstream_store", str(sources)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert re.search(r"\d+ passed", done.stdout), done.stdout + done.stderr
+    failed = set(re.findall(r"^(?:FAILED|ERROR) .*::(\w+)", done.stdout, re.MULTILINE))
+    assert failed == NOT_OURS

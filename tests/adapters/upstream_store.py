@@ -1,0 +1,80 @@
+"""Runs the store tests of langgraph-checkpoint-sqlite against our store, in a process of its own.
+
+    uv run python -m tests.adapters.upstream_store FOLDER [pytest options]
+
+FOLDER is the unpacked source distribution.
+"""
+
+import sys
+import types
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from zorkgpt.adapters.langgraph import MemoryBaseStore
+from zorkgpt.memory.agent_memory import AgentMemory
+
+_INTERNALS = (
+    "BaseSqliteStore",
+    "NS_MATCH_FUNCTION",
+    "SqliteIndexConfig",
+    "_escape_glob_literal",
+    "_namespace_match_pattern",
+)
+
+
+class SqliteStore(MemoryBaseStore):
+    """Our store, opened as the one that the tests are for."""
+
+    def setup(self) -> None:
+        """Do nothing: opening the memory has made the tables."""
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(cls, address: str, *, index: Any = None) -> Iterator["SqliteStore"]:
+        if index is not None:
+            index = {**index, "fields": index.get("fields") or index.get("text_fields")}
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "memory.sqlite" if address == ":memory:" else f"{address}.sqlite"
+            with AgentMemory.open(path) as memory:
+                yield cls(memory, index=index)
+
+
+class AsyncSqliteStore(MemoryBaseStore):
+    """The same for its asynchronous twin."""
+
+    async def setup(self) -> None:
+        """Do nothing."""
+
+    @classmethod
+    @asynccontextmanager
+    async def from_conn_string(cls, address: str, **options: Any) -> AsyncIterator["AsyncSqliteStore"]:
+        with SqliteStore.from_conn_string(address, **options) as store:
+            store.__class__ = cls
+            yield store
+
+
+def main(folder: str, *options: str) -> int:
+    stores = {"SqliteStore": SqliteStore, "AsyncSqliteStore": AsyncSqliteStore}
+    modules = {
+        "langgraph.store.sqlite": stores,
+        "langgraph.store.sqlite.aio": stores,
+        "langgraph.store.sqlite.base": dict.fromkeys(_INTERNALS),
+    }
+    for name, content in modules.items():
+        module = types.ModuleType(name)
+        vars(module).update(content)
+        sys.modules[name] = module
+    tests = [str(Path(folder) / "tests" / name) for name in ("test_store.py", "test_async_store.py")]
+    plugins = ["-p", "no:cacheprovider", "-c", "/dev/null", "--import-mode=importlib", "-o", "asyncio_mode=auto"]
+    # Here a file too, and half a minute of commits.
+    twice = ["--deselect", "test_async_store.py::test_large_batches_async[memory]"]
+    return int(pytest.main([*plugins, "-q", "-rf", "--tb=no", *twice, *options, *tests]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
