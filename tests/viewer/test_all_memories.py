@@ -26,7 +26,10 @@ def workdir(tmp_path_factory):
         memory.add_memory(
             10, "Hall", Memory("NOTE", "Lamp: it burns", 1, "1", 0, "The lamp burns well.", "core", tried=4, worked=3)
         )
-        memory.add_memory(10, "Hall", Memory("DANGER", "Hole", 1, "1", 0, "Deep.", "permanent", kind=MemoryKind.DANGER))
+        hole = Memory(
+            "DANGER", "Hole", 1, "1", 0, "Deep.", "permanent", kind=MemoryKind.DANGER, outcome="died", tried=3
+        )
+        memory.add_memory(10, "Hall", hole)
         memory.add_memory(20, "Cellar", Memory("NOTE", "Rats", 1, "1", 0, "There are rats.", "permanent"))
         memory.add_memory(SHOP, "Cart", Memory("NOTE", "Empty", 1, "1", 0, "The cart is empty.", "permanent"))
     return path
@@ -39,14 +42,14 @@ def column(page, number: int) -> list[str]:
 def test_every_memory_has_its_row(address, open_page):
     page = open_page(f"{address}#memories")
     expect(page.locator("#everything tbody tr")).to_have_count(4)
-    expect(page.locator("#everything .summary")).to_contain_text("4 lasting memories: 1 tried")
+    expect(page.locator("#everything .summary")).to_contain_text("4 lasting memories: 2 tried")
     assert column(page, 1) == ["Cart", "Cellar", "Hall", "Hall"]
     rows = {
         row.locator("summary").inner_text(): row.locator("td").all_inner_texts()[1:11]
         for row in page.locator("#everything tbody tr").all()
     }
     assert rows["Lamp: it burns"] == ["NOTE", "", "core", "active", "1", "2", "4", "worked 3/4", "1", "0"]
-    assert rows["Hole"] == ["DANGER", "danger", "permanent", "active", "1", "2", "unused", "–", "–", "0"]
+    assert rows["Hole"] == ["DANGER", "danger", "permanent", "active", "1", "2", "3", "survived 3, died 1", "–", "0"]
     assert rows["Rats"] == ["NOTE", "", "permanent", "active", "1", "never", "–", "–", "–", "0"]
 
 
