@@ -12,8 +12,8 @@ from zorkgpt.memory.asking import AnsweredQuestion, Judgments, Trigger
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import ZMachineContext
-from zorkgpt.memory.objects import AttributeChange, ObjectMove
+from zorkgpt.memory.models import Thing, ZMachineContext
+from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import JudgmentTable
 
@@ -120,6 +120,17 @@ def test_a_place_with_something_unconfirmed_is_never_passed_over(play, state):
     manager.add_memory(5, "Hall", memory("Rug may move", status="TENTATIVE"))
     for _ in range(2):
         turn(manager, state, *PULL)
+    assert asked(manager) == ["pull rug", "pull rug"]
+
+
+def test_what_was_disproved_of_a_thing_at_hand_is_asked_about_again(play, state):
+    manager = play()
+    manager.add_memory(Thing(9), "rug", memory("Rug is heavy"))
+    for _ in range(2):
+        turn(manager, state, *PULL[:2], PULL[2] | {"things": (ThingState(9, "rug"),)})
+    assert asked(manager) == ["pull rug"]
+    manager.invalidate_memory(Thing(9), "Rug is heavy", "It is light.")
+    turn(manager, state, *PULL[:2], PULL[2] | {"things": (ThingState(9, "rug"),)})
     assert asked(manager) == ["pull rug", "pull rug"]
 
 

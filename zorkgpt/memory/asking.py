@@ -107,7 +107,7 @@ def should_ask(
     reasons = tuple(trigger for trigger, applies in _RULES.items() if trigger in enabled and applies(turn, context))
     if context.died or context.score_delta or may_settle(turn):
         return reasons
-    if answered is not None and answered.holds(turn.memories):
+    if answered is not None and answered.holds(turn.believed):
         return ()
     return tuple(one for one in reasons if one not in _KNOWN) if is_known(turn) else reasons
 

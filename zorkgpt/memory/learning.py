@@ -472,7 +472,7 @@ class Learner:
                 self.counts.triggers[reason.value] = self.counts.triggers.get(reason.value, 0) + 1
             request = replace(request, triggers=tuple(reason.value for reason in reasons))
             answer = self._asked(synthesizer, request)
-        elif answered is not None and answered.holds(request.memories):
+        elif answered is not None and answered.holds(request.believed):
             self.counts.judged_before += 1
             answer = answered.answer
         elif not request.context.location_changed and (known := confirmed_memory(request)):
@@ -491,7 +491,7 @@ class Learner:
             all_kept = self._keep(request, fact) and all_kept
         if all_kept and reasons and judgments is not None:
             after = self._writer.current(request.location_id)
-            judgments.keep(key, AnsweredQuestion.of(answer, request.memories, after))
+            judgments.keep(key, AnsweredQuestion.of(answer, request.believed, after))
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         """Ask, and once more where the answer looks like a slip; None: there was no answer."""

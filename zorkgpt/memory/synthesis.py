@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from zorkgpt.llm.messages import Message
 from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
-from zorkgpt.memory.models import GAME, Effect, Memory, MemoryStatus, PlaceKey, ZMachineContext
+from zorkgpt.memory.models import GAME, Effect, Memory, MemoryStatus, PlaceKey, Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.places import place_label
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens, shortened
@@ -84,6 +84,11 @@ class SynthesisRequest:
     """What is told of the outcome beside the context, by name."""
     doubts: tuple[str, ...] = ()
     """What looked like slips in the first answer to this question; the second answer stands."""
+
+    @property
+    def believed(self) -> tuple[Memory, ...]:
+        """The memories of the place and of things at hand, on which an answer depends."""
+        return *self.memories, *(one.memory for one in self.elsewhere if isinstance(one.location_id, Thing))
 
 
 class MemorySynthesizer(Protocol):
