@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from tests.fixtures.forks import FORKS
-from tests.fixtures.memory import Answers, remember
+from tests.fixtures.memory import WORKS, Answers, Play, remember
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.asynchronous import AsyncMemory
@@ -134,3 +134,19 @@ def share_asynchronously(address) -> None:
 def test_a_child_awaits_the_memory_of_its_parent(home):
     in_a_process(share_asynchronously, home.address)
     assert titles(home.address) == Counter(f"{name} {number}" for name in ("Parent", "Child") for number in range(5))
+
+
+def count_once(address) -> None:
+    play = Play(address)
+    memory = play.manager
+    memory.remember(5, "The lever opens the gate.", title="Lever", action="pull lever", category="SUCCESS")
+    play.turn(1, action="wait")
+    play.turn(2, **WORKS)
+    wait_for(child(memory.remember, 6, "A rope is here."), child(memory.close))
+    memory.remember(7, "A rug is here.")
+
+
+def test_what_waits_to_be_counted_is_counted_by_the_parent_alone(home):
+    in_a_process(count_once, home.address)
+    with home.open() as memory:
+        assert (memory.get("Lever").memory.tried, memory.get("Lever").memory.worked) == (1, 1)

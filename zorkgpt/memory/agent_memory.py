@@ -1,6 +1,7 @@
 """A memory keyed by place for any agent. It knows no game."""
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -69,6 +70,7 @@ class _UntilClosed(Generic[_Part]):
 
     def __get__(self, memory: "AgentMemory", owner: type) -> _Part:
         memory._check_open()
+        memory._leave_counts_to_parent()
         return cast("_Part", vars(memory)[self._name])
 
 
@@ -122,6 +124,7 @@ class AgentMemory:
         self._log = logger or get_logger(__name__)
         address = path or settings.path
         self._is_closed = False
+        self._process = os.getpid()
         self.store = open_store(address) if isinstance(address, (str, Path)) else address
         self._name = self.store.name
         self._runs = self.store.path.parent / RUNS if path else settings.runs
@@ -224,6 +227,13 @@ class AgentMemory:
         """Raise MemoryStoreError if the memory is closed."""
         if self._is_closed:
             raise MemoryStoreError(f"The memory at {self._name} is closed. Open it again.")
+
+    def _leave_counts_to_parent(self) -> None:
+        """Drop what waits to be counted if this is a child: its parent process counts it."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self._visits.drop()
+            self._writer.evidence.drop()
 
     @property
     def parts(self) -> Parts:
