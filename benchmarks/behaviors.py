@@ -31,10 +31,10 @@ from zorkgpt.offline.offers import OFFERS, Offer, grammar
 from zorkgpt.offline.view import TurnView
 from zorkgpt.player import AgentDecision
 
-REQUIRED = {"answer_question", "explore_everything", "wander"}
+REQUIRED = {"answer_question", "explore", "wander"}
 """Without these, the player has no action on some turns or proposes the same one forever."""
-ALWAYS_ACT = {"retry", "grammar"}
-"""What they do besides their actions isn't seen here."""
+ALWAYS_PLAYED = {"retry", "grammar"}
+"""They may change a run without choosing or offering an action, so it is unknown in which runs they acted."""
 SWITCHES = tuple(each.__name__ for each in (*BEHAVIORS, *OFFERS) if each.__name__ not in REQUIRED)
 
 
@@ -49,7 +49,7 @@ class Course:
 
 def play(without: str, story: Path | None, seed: int, episodes: int, turns: int) -> Course:
     logging.disable(logging.WARNING)
-    acted = set(ALWAYS_ACT)
+    acted: set[str] = set()
     behaviors = [noted(each, acted) for each in BEHAVIORS if each.__name__ != without]
     offers = [each if each is grammar else noted_offer(each, acted) for each in OFFERS if each.__name__ != without]
     PLAYERS["measured"] = lambda services: rules_player(services, behaviors, offers)
@@ -88,9 +88,10 @@ def noted_offer(offer: Offer, acted: set[str]) -> Offer:
 
 def row(without: str, courses: Sequence[Course], whole: Sequence[Course]) -> list[str]:
     pairs = list(zip(whole, courses, strict=True))
+    acted = len(whole) if not without else sum(without in course.acted for course in whole)
     return [
         without.replace("_", " ") or "nothing",
-        str(sum(without in course.acted for course in whole)) if without else str(len(whole)),
+        "" if without in ALWAYS_PLAYED else str(acted),
         f"{sum(course.score for course in courses) / len(courses):.1f}",
         shown([on.score - off.score for on, off in pairs]) if without else "",
         f"{sum(course.places for course in courses) / len(courses):.1f}",
@@ -125,7 +126,9 @@ def main() -> None:
             return [pool.submit(play, without, *run, given.episodes, given.turns) for run in over]
 
         whole = [each.result() for each in played("", runs)]
-        acting = {without: [without in course.acted for course in whole] for without in given.only}
+        acting = {
+            without: [without in ALWAYS_PLAYED or without in course.acted for course in whole] for without in given.only
+        }
         running = {without: played(without, compress(runs, acts)) for without, acts in acting.items()}
         rows = [row("", whole, whole)]
         for without, futures in running.items():
@@ -137,7 +140,8 @@ def main() -> None:
     print(f"\n{markdown(table)}")
     if given.publish:
         names = "".join(f" {story.name}" for story in given.stories)
-        asked = f"--seeds {given.seeds} --episodes {given.episodes} --turns {given.turns}"
+        only = "" if given.only == SWITCHES else f"--only {' '.join(given.only)} "
+        asked = f"{only}--seeds {given.seeds} --episodes {given.episodes} --turns {given.turns}"
         publish(f"behaviors-{given.publish}", f"uv run python -m benchmarks.behaviors {asked}{names}", {"worth": table})
 
 

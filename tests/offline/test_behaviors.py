@@ -81,15 +81,11 @@ def test_a_fight_that_leads_to_nothing_ends():
     assert strikes[-1] is None
 
 
-def test_who_killed_elsewhere_roams_about_and_is_left_instead_of_fought():
-    def met(killed_at: int) -> tuple[str | None, str | None]:
-        episode = an_episode()
-        episode.graph.add_connection(CAVE.num, "south", 2)
-        episode.graph.add_move(Move(killed_at, STRIKE, killed_at, MoveKind.DIED))
-        return chosen(behaviors.fight, QUIET, episode), chosen(behaviors.flee, QUIET, episode)
-
-    assert met(2) == (None, "south")
-    assert met(CAVE.num) == (STRIKE, "south")
+@pytest.mark.parametrize(("killed_at", "expected"), [(2, None), (CAVE.num, STRIKE)])
+def test_who_killed_elsewhere_roams_about_and_is_not_fought(killed_at, expected):
+    episode = an_episode()
+    episode.graph.add_move(Move(killed_at, STRIKE, killed_at, MoveKind.DIED))
+    assert chosen(behaviors.fight, QUIET, episode) == expected
 
 
 def test_a_weapon_that_lies_here_is_taken_up_by_whoever_has_none():
@@ -97,16 +93,6 @@ def test_a_weapon_that_lies_here_is_taken_up_by_whoever_has_none():
     wielded = replace(lies, visible=(OGRE, Item(6, "sword", 5)))
     sights = [replace(CONTEXT, observation=now) for now in (lies, wielded, replace(lies, inventory=(CLUB,)))]
     assert [chosen(behaviors.take_weapon, context) for context in sights] == ["take sword", None, None]
-
-
-def test_who_can_not_be_fought_is_left():
-    def flight(context: PlayerContext) -> str | None:
-        episode = after("look")
-        episode.graph.add_connection(CAVE.num, "south", 2)
-        return chosen(behaviors.flee, context, episode)
-
-    assert flight(CONTEXT) == "south"
-    assert flight(QUIET) is None
 
 
 # Hands

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import exit_candidates, words_of
-from zorkgpt.offline.exploring import DANGER_COST, explore
+from zorkgpt.offline.exploring import explore
 from zorkgpt.offline.phrases import is_hostile
 from zorkgpt.offline.questions import answers_to
 from zorkgpt.offline.scoring_plan import ScoringStep
@@ -14,7 +14,6 @@ from zorkgpt.offline.view import SOMEWHERE, TurnView
 from zorkgpt.player import AgentDecision
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
-from zorkgpt.world.graph import DangerousSpot
 
 _MAX_BLOWS = 15
 """The most blows against one enemy with one weapon."""
@@ -85,16 +84,6 @@ def take_weapon(turn: TurnView) -> AgentDecision | None:
     return AgentDecision(action, "Somebody may mean harm some day.")
 
 
-def flee(turn: TurnView) -> AgentDecision | None:
-    """Who can't be fought can be left, so go back."""
-    notes = turn.notes
-    if not any(_enemies(turn)) or not (ways := turn.open_exits()):
-        return None
-    way = notes.way_back if notes.way_back in ways else ways[notes.turn % len(ways)]
-    notes.walking = turn.here, way
-    return AgentDecision(way, "Somebody here means harm, and is better not fought.")
-
-
 def open_again(turn: TurnView) -> AgentDecision | None:
     """An exit that was opened once and is closed again opens by the same action."""
     action, turn.notes.opener = turn.notes.opener, None
@@ -137,45 +126,28 @@ def make_room(turn: TurnView) -> AgentDecision | None:
     return AgentDecision(f"drop {thing}", "Too much is carried, and this was good for nothing yet.")
 
 
-def leave_the_dark(turn: TurnView) -> AgentDecision | None:
-    """Nothing can be done in the dark and something may kill, so make light or go."""
-    notes, place = turn.notes, turn.place
-    if notes.in_the_dark != turn.here or notes.lit or notes.dares_dark:
-        return None
-    for noun in notes.held:
-        action = f"turn on {noun}"
-        worth_it = action in place.offered or noun in notes.useful
-        if worth_it and action not in place.done and turn.is_valid(action):
-            turn.mark_done(action)
-            return AgentDecision(action, "It is dark here.")
-    for way in turn.open_exits():
-        return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
-    back = notes.way_back
-    if back and back not in place.done and back not in place.refusals:
-        place.mark(back)
-        return AgentDecision(back, "It is dark here, and nothing gives light: back.")
-    return None
-
-
 def follow_plan(turn: TurnView) -> AgentDecision | None:
     """What scored in earlier episodes scores again, so repeat it and what it needs, except in dangerous places."""
-    feared = dangers.dangerous_rooms(turn.graph, turn.episode.plan)
-    return _follow_plan(turn, turn.episode.closed() | feared)
+    plan, graph, here = turn.episode.plan, turn.graph, turn.here
+    shut = turn.episode.closed() | dangers.dangerous_rooms(graph, plan)
 
+    def is_safe(step: ScoringStep) -> bool:
+        return (step.place, step.action) not in shut and graph.leads_to(step.place, step.action) not in shut
 
-def explore_safely(turn: TurnView) -> AgentDecision | None:
-    """What is untried may score, so try it, the most promising and nearest first."""
-    return explore(turn, limit=DANGER_COST)
-
-
-def follow_plan_into_danger(turn: TurnView) -> AgentDecision | None:
-    """Points behind a dangerous place are worth the risk once nothing cheaper is left."""
-    return _follow_plan(turn, turn.episode.closed())
-
-
-def explore_everything(turn: TurnView) -> AgentDecision | None:
-    """What is unlikely or dangerous may still score, so try it when nothing better is left."""
-    return explore(turn)
+    routes = graph.routes(here, dangers=shut)
+    held = frozenset(item.name for item in turn.context.observation.inventory or ())
+    while found := plan.next(here, held, routes, is_safe):
+        step, route = found
+        scored = f"{step.action!r} scored {step.gain}" if step.gain else f"{step.action!r} led to points"
+        if route:
+            turn.notes.walking = here, route[0]
+            name = graph.rooms[step.place].name
+            return AgentDecision(route[0], f"On the way to {name}, where {scored} in an earlier episode.")
+        turn.mark_done(step.action)
+        if turn.is_valid(step.action):
+            return AgentDecision(step.action, f"In an earlier episode {scored} here.")
+        plan.note(here, step.action, failed=True)
+    return None
 
 
 def retry(turn: TurnView) -> AgentDecision | None:
@@ -192,7 +164,7 @@ def retry(turn: TurnView) -> AgentDecision | None:
         notes.blocked.clear()
     else:
         return None
-    return _follow_plan(turn, turn.episode.closed()) or explore(turn)
+    return follow_plan(turn) or explore(turn)
 
 
 def wander(turn: TurnView) -> AgentDecision | None:
@@ -214,16 +186,12 @@ BEHAVIORS: tuple[Behavior, ...] = (
     answer_question,
     fight,
     take_weapon,
-    flee,
     open_again,
     take_back,
     leave_vehicle,
     make_room,
-    leave_the_dark,
     follow_plan,
-    explore_safely,
-    follow_plan_into_danger,
-    explore_everything,
+    explore,
     retry,
     wander,
 )
@@ -284,29 +252,6 @@ def _lay_down(turn: TurnView, thing: str, *, is_tool: bool) -> None:
         turn.notes.laid_down[thing] = turn.here
     else:
         turn.notes.given_up.add(thing)
-
-
-def _follow_plan(turn: TurnView, shut: frozenset[DangerousSpot]) -> AgentDecision | None:
-    """Return the next step of the plan that can be done now, or the next move towards it."""
-    plan, graph, here = turn.episode.plan, turn.graph, turn.here
-
-    def is_safe(step: ScoringStep) -> bool:
-        return (step.place, step.action) not in shut and graph.leads_to(step.place, step.action) not in shut
-
-    routes = graph.routes(here, dangers=shut)
-    held = frozenset(item.name for item in turn.context.observation.inventory or ())
-    while found := plan.next(here, held, routes, is_safe):
-        step, route = found
-        scored = f"{step.action!r} scored {step.gain}" if step.gain else f"{step.action!r} led to points"
-        if route:
-            turn.notes.walking = here, route[0]
-            name = graph.rooms[step.place].name
-            return AgentDecision(route[0], f"On the way to {name}, where {scored} in an earlier episode.")
-        turn.mark_done(step.action)
-        if turn.is_valid(step.action):
-            return AgentDecision(step.action, f"In an earlier episode {scored} here.")
-        plan.note(here, step.action, failed=True)
-    return None
 
 
 def _walks_before(turn: TurnView, way: str) -> int:

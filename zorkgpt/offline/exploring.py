@@ -18,7 +18,6 @@ _PROVEN_COST = -10.0
 """The cost of putting it where other things have scored: it is worth so many steps."""
 _DANGER_COSTS = ((0, 0.0), (2, 15.0), (sys.maxsize, 40.0))
 """The most deaths at a place or on the way to it, and the steps that they add to its distance."""
-DANGER_COST = _DANGER_COSTS[-1][1]
 _KNOWN_STEP_COST = 0.25
 """The cost of a step after the first episode: what is worth trying near the beginning has been tried by then."""
 
@@ -33,12 +32,10 @@ class Choice(NamedTuple):
     """The exits to take from here to the room."""
 
 
-def explore(turn: TurnView, limit: float | None = None) -> AgentDecision | None:
-    """Return the cheapest action left to try, or the first step to it; None if none costs less than the limit."""
+def explore(turn: TurnView) -> AgentDecision | None:
+    """What is untried may score, so try it, the most promising and nearest first, and the dangerous last."""
     notes = turn.notes
     while best := _ActionSearch(turn).best():
-        if limit is not None and best.cost >= limit:
-            return None
         place = turn.episode.place(best.room)
         if best.route:
             notes.walking, notes.target = (turn.here, best.route[0]), (best.room, best.action)
