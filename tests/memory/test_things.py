@@ -10,7 +10,7 @@ from zorkgpt.memory.models import ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.things import ThingsLedger
 
-HALL, ATTIC, YOU, BOX = 5, 6, 1, 9
+HALL, ATTIC, CELLAR, YOU, BOX = 5, 6, 16, 1, 9
 
 
 def took(origin=HALL, at=HALL, **more):
@@ -272,6 +272,33 @@ def test_what_lies_in_something_that_is_carried_away_is_left_nowhere():
         took(), put(BOX, HALL), ZMachineContext(location_before=HALL, moved=(box,), inventory_after=("box",))
     )
     assert things.now_here(lambda place: ()) == {}
+
+
+TABLE, BOX_ON_TABLE = ThingState(14, "table"), replace(BOX_HERE, holder_number=14, holder="table", on_top=True)
+ON_TABLE = Claim(Relation.ON, 4, other=14)
+
+
+@pytest.mark.parametrize(
+    ("turns", "place", "claim", "instead"),
+    [
+        ((look(SWORD_HERE),), ATTIC, HERE, "elsewhere"),
+        ((look(SWORD_HERE),), HALL, HERE, ""),
+        ((look(SWORD_HERE),), HALL, IN_BOX, "elsewhere"),
+        # What is in something here is here.
+        ((look(TABLE, BOX_ON_TABLE, SWORD_IN_BOX),), HALL, HERE, ""),
+        ((look(TABLE, BOX_ON_TABLE, SWORD_IN_BOX),), HALL, ON_TABLE, ""),
+        ((look(TABLE, BOX_ON_TABLE, SWORD_IN_BOX),), ATTIC, HERE, "elsewhere"),
+        # Scenery may be shared by several places, and a creature may have come along.
+        ((look(WALL),), ATTIC, Claim(Relation.HERE, 11), ""),
+        ((look(TROLL),), ATTIC, Claim(Relation.HERE, 7), ""),
+    ],
+)
+def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, instead):
+    things = ledger_after(
+        *turns, replace(look(), location_before=CELLAR, things=(ThingState(15, "stair", fixed=True),))
+    )
+    for one in (things, again(things)):
+        assert (one.refutes(place, claim), one.denies(place, claim)) == (instead, bool(instead))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation, parse_claim
 from zorkgpt.memory.models import Memory, MemoryKind, PlaceKey, SubjectKey, Thing, ZMachineContext
 from zorkgpt.memory.objects import ObjectMove, ThingState
+from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import sentence_case, with_article
 
@@ -391,9 +392,22 @@ class ThingsLedger:
             # Without a place it was never seen.
             return "gone" if record.moved or is_missed or claim.number in self._strayed else ""
         if not record.moved and claim.number not in self._strayed:
-            # Scenery that several locations share lies at each of them.
-            return "gone" if is_missed else ""
+            return "gone" if is_missed else self._elsewhere(location_id, claim, record)
         return "moved" if record.holder != (location_id if claim.relation is Relation.HERE else claim.other) else ""
+
+    def _elsewhere(self, location_id: SubjectKey, claim: Claim, record: ThingRecord) -> str:
+        """Return "elsewhere" if a thing that nothing has moved was last seen at another place or in something else."""
+        place = self._place_of(record)
+        # Scenery that several locations share lies at each of them.
+        if record.fixed or record.alive or place is None or not is_place(location_id):
+            return ""
+        if claim.relation is Relation.HERE:
+            return "" if place == location_id else "elsewhere"
+        holders = []
+        while record.where is not None and (holder := record.where.other) is not None and holder not in holders:
+            holders.append(holder)
+            record = self._records.get(holder, ThingRecord(""))
+        return "" if claim.other in holders else "elsewhere"
 
     def was_so_before(self, location_id: SubjectKey, claim: Claim) -> bool:
         """Return whether the claim says how a thing was before the player moved or changed it."""
