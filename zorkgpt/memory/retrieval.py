@@ -18,7 +18,7 @@ from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
 from zorkgpt.memory.things import STARTS_HERE, is_ledger_entry, is_of_attempts
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.prompts.render import cut, fence, one_line
-from zorkgpt.text import indented, number_of, quoted, visible
+from zorkgpt.text import indented, quoted, visible
 
 _ID = re.compile("[0-9a-f]{8}")
 _MOST_NAMED, _LONGEST_PLACE = 10, 200
@@ -189,7 +189,8 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
     marker = memory.persistence.prompt_marker if markers else ""
     result = results_in_words(memory, others)
     when = f" (when {', '.join(claim.in_words() for claim in memory.when)})" if memory.when else ""
-    notes = [result] * bool(result) + [f"now: {now}"] * bool(now)
+    counted = f"{memory.observation_count} so far" if is_of_attempts(memory) else result
+    notes = [counted] * bool(counted) + [f"now: {now}"] * bool(now)
     noted = "".join(f" ({note})" for note in notes)
     category = Category.NOTE if memory.category == _DANGER and not is_danger(memory) else memory.category
     said = f"{shortened(memory)}{when}{marker}{noted}"
@@ -198,8 +199,6 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
 
 def shortened(memory: Memory) -> str:
     """Return the text, or the beginning of what a book or sign says; the file and `get` have all of it."""
-    if is_of_attempts(memory):
-        return f"{number_of(memory.observation_count, 'command', 'commands')} changed nothing here."
     if memory.kind is not MemoryKind.TEXT or len(memory.text) <= _SHOWN_OF_A_TEXT:
         return memory.text
     return f"{cut(memory.text, _SHOWN_OF_A_TEXT)} ({len(memory.text)} characters in all)"
