@@ -126,6 +126,26 @@ def make_room(turn: TurnView) -> AgentDecision | None:
     return AgentDecision(f"drop {thing}", "Too much is carried, and this was good for nothing yet.")
 
 
+def leave_the_dark(turn: TurnView) -> AgentDecision | None:
+    """Nothing can be done in the dark and something may kill, so make light or go."""
+    notes, place = turn.notes, turn.place
+    if notes.in_the_dark != turn.here or notes.lit or notes.dares_dark:
+        return None
+    for noun in notes.held:
+        action = f"turn on {noun}"
+        worth_it = action in place.offered or noun in notes.useful
+        if worth_it and action not in place.done and turn.is_valid(action):
+            turn.mark_done(action)
+            return AgentDecision(action, "It is dark here.")
+    for way in turn.open_exits():
+        return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
+    back = notes.way_back
+    if back and back not in place.done and back not in place.refusals:
+        place.mark(back)
+        return AgentDecision(back, "It is dark here, and nothing gives light: back.")
+    return None
+
+
 def follow_plan(turn: TurnView) -> AgentDecision | None:
     """What scored in earlier episodes scores again, so repeat it and what it needs, except in dangerous places."""
     plan, graph, here = turn.episode.plan, turn.graph, turn.here
@@ -190,6 +210,7 @@ BEHAVIORS: tuple[Behavior, ...] = (
     take_back,
     leave_vehicle,
     make_room,
+    leave_the_dark,
     follow_plan,
     explore,
     retry,

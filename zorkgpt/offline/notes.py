@@ -41,6 +41,8 @@ class EpisodeNotes:
     last: LastTurn | None = None
     walking: PlaceAndAction | None = None
     """The room and the exit that was taken on the last turn to get somewhere else."""
+    way_back: str | None = None
+    """The direction opposite to the one that led here."""
     target: PlaceAndAction | None = None
     """The destination of the player, and what it wants to try there."""
     held: tuple[str, ...] = ()
@@ -55,6 +57,8 @@ class EpisodeNotes:
     """The thing that was switched on last, as long as it gave light."""
     useful: NameSet = field(default_factory=set)
     """Things that give light."""
+    in_the_dark: int | None = None
+    """The current place, if nothing could be seen there."""
     dares_dark: bool = False
     """Whether dark places are entered without a light, because nothing else is left to try."""
 

@@ -9,7 +9,7 @@ from zorkgpt.offline.offers import Offer, holders, note_offers
 from zorkgpt.offline.phrases import is_dark, is_laden
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import canonical_direction, exit_name
+from zorkgpt.world.directions import OPPOSITE, canonical_direction, exit_name
 
 _MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
 """Actions that may open an exit."""
@@ -36,7 +36,7 @@ def observe_result(turn: TurnView) -> None:
 
 
 def _note_gains(turn: TurnView, last: LastTurn) -> None:
-    """Note what scored, what gives light, and what was too heavy."""
+    """Note what scored, what gives light, what was too heavy, and the way back."""
     notes, stayed, response = turn.notes, last.place == turn.here, turn.context.response
     score = turn.context.observation.score
     scored = last.score is not None and score is not None and score > last.score
@@ -62,6 +62,9 @@ def _note_gains(turn: TurnView, last: LastTurn) -> None:
     elif last.action.startswith("turn on ") and turn.context.changed:
         notes.lamp = last.action.removeprefix("turn on ")
         notes.useful.add(notes.lamp)
+    way = canonical_direction(last.action)
+    if way and not stayed:
+        notes.way_back = OPPOSITE[way]
 
 
 def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
@@ -139,6 +142,9 @@ def _note_light(turn: TurnView) -> None:
     if turn.context.observation.dark or is_dark(turn.context.response):
         turn.place.dark = True
         turn.notes.lamp = None
+        turn.notes.in_the_dark = turn.here
+    elif turn.notes.in_the_dark != turn.here:
+        turn.notes.in_the_dark = None
 
 
 def _give_up_target(turn: TurnView) -> None:
