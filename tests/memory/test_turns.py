@@ -11,7 +11,7 @@ from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.asking import Trigger, should_ask
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.episode import recent_turns
-from zorkgpt.memory.learning import resolve_title
+from zorkgpt.memory.facts import resolve_title
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import MemoryEvent, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState

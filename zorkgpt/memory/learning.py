@@ -21,13 +21,22 @@ from zorkgpt.memory.asking import (
     turn_key,
 )
 from zorkgpt.memory.attempts import Attempts
-from zorkgpt.memory.claims import ABOUT_THINGS, Claim, Relation, State, separating
+from zorkgpt.memory.claims import Claim, State, separating
 from zorkgpt.memory.conditions import conditions, is_opposed
 from zorkgpt.memory.credit.adherence import things_met
-from zorkgpt.memory.credit.assignment import tells_of_loss
-from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.episode import EpisodeState
-from zorkgpt.memory.losses import Loss, LossCause, loss_in
+from zorkgpt.memory.facts import (
+    as_known,
+    is_location,
+    memories_here,
+    memory_of_fact,
+    moved_thing_named_in,
+    named_apart,
+    resolve_title,
+    subject_of,
+    titled,
+)
+from zorkgpt.memory.losses import loss_in
 from zorkgpt.memory.models import (
     GAME,
     Category,
@@ -42,13 +51,11 @@ from zorkgpt.memory.models import (
     episode_key,
     outcome_of,
 )
-from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.places import is_place
 from zorkgpt.memory.retrieval import LocatedMemory, shown
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW
-from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.versions import is_current, same_words
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.things import (
     NOW_HERE,
@@ -65,17 +72,12 @@ from zorkgpt.memory.writer import MemoryWriter
 from zorkgpt.text import with_article
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
+    from zorkgpt.memory.answers import MemorySynthesisResponse
+    from zorkgpt.memory.facts import Fact
 
-    Fact = MemorySynthesisResponse | FurtherFact
-
-_ABOUT_AN_ACTION = (Category.SUCCESS, Category.FAILURE)
-"""Categories that by their definition tell what came of an action."""
-_AROUND_A_TITLE = " \t\"'`*.!…“”‘’«»[]"
 _MOST_UNCONFIRMED = 5
 _RECENT = 20
 """In turns: how long ago an unconfirmed memory of another place was observed that is listed."""
-_QUOTES = {ord(quote): None for quote in "\"'`“”‘’«»"}
 
 
 @dataclass(slots=True)
@@ -479,10 +481,10 @@ class Learner:
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
         if answer is None:
             return
-        here, elsewhere = _here(request), request.elsewhere
+        here, elsewhere = memories_here(request), request.elsewhere
         unconfirmed = [one for one in (*here, *elsewhere) if one.memory.status == MemoryStatus.TENTATIVE]
         for title in sorted(answer.confirm_memory_titles):
-            if one := _titled(title, unconfirmed):
+            if one := titled(title, unconfirmed):
                 self._writer.confirm(one.location_id, one.memory, request.context.turn, self._state.episode)
         for one in self._named(answer.invalidate_memory_titles, here, elsewhere):
             self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
@@ -523,8 +525,8 @@ class Learner:
             return ()
         doubts = []
         for fact in answer.facts():
-            new = self._memory(request, fact, request.location_id)
-            if (moved := _moved_thing_named_in(new, request)) is not None:
+            new = memory_of_fact(request, fact, request.location_id, self._state.episode)
+            if (moved := moved_thing_named_in(new, request)) is not None:
                 doubts.append(
                     f"The restart puts {with_article(moved.name)} back where it was. Is “{new.title}” true in every "
                     "episode? Say which kind it is: a rule or solution stays, a location is kept by the game's ledger."
@@ -551,16 +553,16 @@ class Learner:
 
     def _keep(self, request: SynthesisRequest, fact: "Fact") -> bool:
         """Keep a fact as far as the ground truth allows it. False: it could not be written."""
-        location_id, name = self._place(request, fact)
+        location_id, name = subject_of(request, fact, self._writer.name_of)
         known = request.memories if location_id == request.location_id else self._writer.current(location_id)
-        memory = self._memory(request, fact, location_id)
+        memory = memory_of_fact(request, fact, location_id, self._state.episode)
         if is_location(memory):
             refusal = self._location_refusal(location_id, memory)
             if refusal:
                 self.counts.refused_by_ledger += 1
                 self._writer.ignore(location_id, memory, refusal)
                 return True
-        memory = self._checked(request, _as_known(memory, known), location_id)
+        memory = self._checked(request, as_known(memory, known), location_id)
         if self._writer.is_forbidden(location_id, name, memory):
             return True
         replaceable = [LocatedMemory(location_id, name, memory) for memory in known]
@@ -615,81 +617,13 @@ class Learner:
                     reason = f"contradicted by the game state ({thing})"
                     self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
 
-    def _place(self, request: SynthesisRequest, fact: "Fact") -> tuple[SubjectKey, str]:
-        """Return what the fact is about: the place or thing that the model says, if the question names it.
-
-        A loss is about its cause. If the model doesn't say, a fact is about the same as the memory that it replaces.
-        """
-        turn = request.context
-        here = request.location_id, request.location_name
-        loss = _loss_told(request, fact, _command_of(request, fact))
-        if loss is not None and loss.creature is not None:
-            return Thing(loss.creature), loss.creature_name
-        if loss is not None and loss.cause is LossCause.CLOCK:
-            return GAME, ""
-        if fact.place == "everywhere":
-            return GAME, ""
-        if fact.place is None:
-            old = (_titled(title, _here(request), request.elsewhere) for title in sorted(fact.supersedes_memory_titles))
-            return next(((one.location_id, one.location_name) for one in old if one is not None), here)
-        if isinstance(fact.place, int):
-            return self._subjects(request).get(fact.place, here)
-        if request.arrival and fact.place == "action" and turn.location_before is not None:
-            return turn.location_before, self._writer.names.get(turn.location_before, "")
-        led_on = not request.arrival and turn.location_changed and not turn.died
-        if led_on and fact.place == "arrival" and turn.location_after is not None:
-            return turn.location_after, turn.destination_name
-        return here
-
-    def _subjects(self, request: SynthesisRequest) -> dict[PlaceKey, tuple[SubjectKey, str]]:
-        """Return the places and things that the question names, by number."""
-        turn = request.context
-        found: dict[PlaceKey, tuple[SubjectKey, str]] = {}
-        for one in turn.things:
-            found[one.number] = Thing(one.number), one.name
-        for located in request.elsewhere:
-            key = located.location_id
-            if key is not GAME:
-                found[key.number if isinstance(key, Thing) else key] = key, located.location_name
-        for place in (turn.location_before, turn.location_after):
-            if place is not None:
-                found[place] = place, self._writer.name_of(place)
-        if turn.location_after is not None and turn.destination_name:
-            found[turn.location_after] = turn.location_after, turn.destination_name
-        found[request.location_id] = request.location_id, request.location_name
-        return found
-
-    def _memory(self, request: SynthesisRequest, fact: "Fact", location_id: SubjectKey) -> Memory:
-        turn = request.context
-        action = _command_of(request, fact)
-        is_this_one = bool(action) and folded(action) == folded(request.action) and not request.arrival
-        outcome = outcome_of(turn) if is_this_one and location_id == request.location_id else ""
-        if loss := _loss_told(request, fact, action):
-            outcome = loss.outcome
-            if loss.cause not in (LossCause.ACTION, None):
-                action = ""
-        return Memory(
-            fact.category or Category.NOTE,
-            fact.memory_title or "",
-            self._state.episode,
-            str(turn.turn),
-            turn.score_delta if location_id == request.location_id and not request.arrival else 0,
-            fact.memory_text or "",
-            fact.persistence or Persistence.PERMANENT,
-            fact.status if fact.status != MemoryStatus.SUPERSEDED else MemoryStatus.ACTIVE,
-            action=action,
-            outcome=outcome,
-            claims=_known_claims(fact.claims, turn),
-            kind=fact.kind,
-        )
-
     def _checked(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""
         turn = request.context
         is_about_more = memory.kind not in (None, MemoryKind.LOCATION)
         if is_about_more or (turn.score_delta > 0 and not request.arrival):
             # A rule, a solution or a danger stays as it was classified. Where things are now is no part of it.
-            memory = replace(memory, claims=self._right_claims(location_id, memory))
+            memory = replace(memory, claims=self._ledger.right_claims(location_id, memory))
         if not memory.persistence.outlives_episode:
             return memory
         passing = self._ledger.of_this_episode(location_id, memory.claims)
@@ -719,27 +653,8 @@ class Learner:
         """
         if not memory.claims:
             return "the ledger of things keeps where things are"
-        wrong = self._wrong_claim(location_id, memory)
+        wrong = self._ledger.wrong_claim(location_id, memory)
         return f"contradicted by the game state: {wrong}" if wrong else ""
-
-    def _wrong_claim(self, location_id: SubjectKey, memory: Memory) -> str:
-        """Return in words what the game state says instead of the first wrong claim; "" if none is wrong."""
-        return next(filter(None, (self._correction(location_id, memory, claim) for claim in memory.claims)), "")
-
-    def _correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
-        if memory.persistence.outlives_episode and self._ledger.was_so_before(location_id, claim):
-            return ""
-        return self._ledger.refutes(location_id, claim)
-
-    def _right_claims(self, location_id: SubjectKey, memory: Memory) -> tuple[Claim, ...]:
-        """Return the claims that hold for as long as the memory."""
-        lasting = memory.persistence.outlives_episode
-        return tuple(
-            claim
-            for claim in memory.claims
-            if not self._correction(location_id, memory, claim)
-            and not (lasting and self._ledger.of_this_episode(location_id, [claim]))
-        )
 
     def _against_what_is_believed(
         self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, replaced: Sequence[str]
@@ -776,121 +691,10 @@ class Learner:
         """Return the memory with each title, from the first group that has it. The ledger's entries are left to it."""
         found: list[LocatedMemory] = []
         for title in sorted(titles):
-            match = _titled(title, *groups)
+            match = titled(title, *groups)
             if match is None:
                 self.counts.unknown_titles += 1
                 self._log.warning("no memory of this title", extra={"title": title})
             elif not is_ledger_entry(match.memory) and match not in found:
                 found.append(match)
         return found
-
-
-def _action_of(request: SynthesisRequest, fact: "Fact") -> str | None:
-    """Return the command that the fact is about; a success or failure that names none is about this turn's action."""
-    if fact.action is None and fact.category in _ABOUT_AN_ACTION and not request.arrival:
-        return request.action
-    return fact.action
-
-
-def _command_of(request: SynthesisRequest, fact: "Fact") -> str:
-    return " ".join((_action_of(request, fact) or "").split())
-
-
-def _loss_told(request: SynthesisRequest, fact: "Fact", action: str) -> Loss | None:
-    """Return the loss of the turn if the fact is a danger that tells of it."""
-    loss = request.context.loss
-    if loss is None or fact.category != Category.DANGER or request.arrival:
-        return None
-    by_action = loss.cause in (LossCause.ACTION, None)
-    return loss if folded(action) == folded(request.action) or not (by_action or action) else None
-
-
-def _as_known(memory: Memory, known: Sequence[Memory]) -> Memory:
-    """Return a danger in the words of the known one with the same action and title, if there is one."""
-    if not tells_of_loss(memory):
-        return memory
-    same = (one for one in known if (one.category, one.action) == (memory.category, memory.action))
-    told = next((one for one in same if folded(one.title) == folded(memory.title)), memory)
-    return replace(memory, title=told.title, text=told.text)
-
-
-def _moved_thing_named_in(memory: Memory, request: SynthesisRequest) -> ObjectMove | None:
-    """Return a thing that this turn's action has moved, if a lasting memory without kind and claims names it."""
-    if memory.kind is not None or memory.claims or not memory.persistence.outlives_episode:
-        return None
-    words = set(folded(f"{memory.title} {memory.text}").replace(".", " ").replace(",", " ").split())
-    moved = (move for move in request.context.moved if not move.by_itself and not request.arrival)
-    return next((move for move in moved if move.name and folded(move.name).split()[-1] in words), None)
-
-
-def is_location(memory: Memory) -> bool:
-    """Return whether a memory says no more than where something is or in which state.
-
-    Without a kind, what isn't about an action and has claims says that.
-    """
-    if memory.kind is not None:
-        return memory.kind is MemoryKind.LOCATION
-    return bool(memory.claims) and not memory.action and all(claim.relation in ABOUT_THINGS for claim in memory.claims)
-
-
-def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim, ...]:
-    """Return the claims about things that the Z-machine listed, with their names; ways and darkness need none."""
-    names = {thing.number: thing.name for thing in turn.things}
-    names |= {move.number: move.name for move in turn.moved}
-    names |= {change.number: change.name for change in turn.changed}
-    found = []
-    for claim in claims:
-        if claim.relation in (Relation.DARK, Relation.LIGHT):
-            found.append(Claim(claim.relation))
-        elif claim.relation is Relation.LEADS:
-            if claim.name.strip() and claim.other is not None:
-                found.append(Claim(Relation.LEADS, None, one_line(claim.name), claim.other, one_line(claim.other_name)))
-        elif claim.number is None or claim.number not in names:
-            continue
-        elif claim.other is not None:
-            found.append(replace(claim, name=names[claim.number], other_name=names.get(claim.other, "")))
-        elif claim.relation not in (Relation.IN, Relation.ON):
-            found.append(replace(claim, name=names[claim.number], other_name=""))
-    return tuple(dict.fromkeys(found))
-
-
-def named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:
-    """Return the memory with a title of its own, where another fact of the place has the same one."""
-    taken = {folded(one.title): one for one in others}
-    known = taken.get(folded(memory.title))
-    if known is None or same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds"):
-        return memory
-    number = 2
-    while folded(f"{memory.title} ({number})") in taken:
-        number += 1
-    return replace(memory, title=f"{memory.title} ({number})")
-
-
-def resolve_title(title: str, memories: Sequence[Memory]) -> Memory | None:
-    """Return the memory that a model means by a title that it may not have copied exactly.
-
-    That is the one of exactly this title; else the only one that differs in case, quotes, ending dots or white space.
-    """
-    for memory in memories:
-        if memory.title == title:
-            return memory
-    wanted = _bare_title(title)
-    near = [memory for memory in memories if wanted and _bare_title(memory.title) == wanted]
-    return near[0] if len({memory.title for memory in near}) == 1 else None
-
-
-def _titled(title: str, *groups: Sequence[LocatedMemory]) -> LocatedMemory | None:
-    """Return the memory that a model means by a title, from the first group that has it."""
-    for group in groups:
-        memory = resolve_title(title, [one.memory for one in group])
-        if memory is not None:
-            return next(one for one in group if one.memory is memory)
-    return None
-
-
-def _here(request: SynthesisRequest) -> list[LocatedMemory]:
-    return [LocatedMemory(request.location_id, request.location_name, memory) for memory in request.memories]
-
-
-def _bare_title(title: str) -> str:
-    return " ".join(title.translate(_QUOTES).casefold().split()).strip(_AROUND_A_TITLE)

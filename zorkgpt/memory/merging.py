@@ -21,8 +21,8 @@ from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import stems_in, telling_words
+from zorkgpt.memory.facts import named_apart
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.learning import named_apart
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.settings import settings_of

@@ -353,6 +353,25 @@ class ThingsLedger:
             return "" if is_so else record.where.in_words()
         return ""
 
+    def wrong_claim(self, location_id: SubjectKey, memory: Memory) -> str:
+        """Return in words what the game state says instead of the first wrong claim; "" if none is wrong."""
+        return next(filter(None, (self._correction(location_id, memory, claim) for claim in memory.claims)), "")
+
+    def _correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
+        if memory.persistence.outlives_episode and self.was_so_before(location_id, claim):
+            return ""
+        return self.refutes(location_id, claim)
+
+    def right_claims(self, location_id: SubjectKey, memory: Memory) -> tuple[Claim, ...]:
+        """Return the claims that hold for as long as the memory."""
+        lasting = memory.persistence.outlives_episode
+        return tuple(
+            claim
+            for claim in memory.claims
+            if not self._correction(location_id, memory, claim)
+            and not (lasting and self.of_this_episode(location_id, [claim]))
+        )
+
     def contradicting_state(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str:
         """Return the state that contradicts claims at this location, such as `brass key carried`; "" if none is known.
 
