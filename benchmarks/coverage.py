@@ -54,7 +54,7 @@ _UNKNOWN = "unknown"
 
 
 @dataclass
-class Place:
+class VisitedPlace:
     """A place that was visited."""
 
     number: int
@@ -123,7 +123,7 @@ class Run:
     dangers: int = 0
     """Believed dangers of an action."""
     in_vain: list[str] = field(default_factory=list)
-    uncovered: list[Place] = field(default_factory=list)
+    uncovered: list[VisitedPlace] = field(default_factory=list)
     """The places without a memory at the end."""
 
     @property
@@ -189,13 +189,13 @@ def _is_lasting(located: LocatedMemory) -> bool:
     return is_current(located.memory) and located.memory.persistence.outlives_episode
 
 
-def _visit(places: dict[int, Place], played: Iterable[TurnRecord]) -> None:
+def _visit(places: dict[int, VisitedPlace], played: Iterable[TurnRecord]) -> None:
     last: int | None = None
     for record in played:
         for now in (record.before, record.after):
             if now.location is None:
                 continue
-            place = places.setdefault(now.location.num, Place(now.location.num, now.location.name))
+            place = places.setdefault(now.location.num, VisitedPlace(now.location.num, now.location.name))
             place.arrivals += last != place.number
             place.is_dark |= now.dark
             carried = {item.num for item in now.carried or ()}
@@ -203,7 +203,7 @@ def _visit(places: dict[int, Place], played: Iterable[TurnRecord]) -> None:
             last = place.number
 
 
-def uncovered(places: Iterable[Place], believed: Sequence[LocatedMemory]) -> list[Place]:
+def uncovered(places: Iterable[VisitedPlace], believed: Sequence[LocatedMemory]) -> list[VisitedPlace]:
     """Return the places without a memory."""
     at = {one.location_id for one in believed}
     of_things = {claim.number for one in believed for claim in one.memory.claims}

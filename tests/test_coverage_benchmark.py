@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.coverage import Death, Place, Run, dangers, play, table, uncovered
+from benchmarks.coverage import Death, Run, VisitedPlace, dangers, play, table, uncovered
 from game_interface.models import Location
 from tests.fixtures import own_stories
 from tests.fixtures.turns import KITCHEN, a_turn
@@ -22,7 +22,11 @@ def memory(where: int, category: str = "NOTE", action: str = "", claims: tuple[C
 
 
 def test_a_place_is_covered_by_its_memories_and_those_of_its_things():
-    places = [Place(1, "Attic"), Place(2, "Barn", visible={20: "hat"}), Place(3, "Cellar", visible={30: "cask"})]
+    places = [
+        VisitedPlace(1, "Attic"),
+        VisitedPlace(2, "Barn", visible={20: "hat"}),
+        VisitedPlace(3, "Cellar", visible={30: "cask"}),
+    ]
     believed = [memory(1, claims=(Claim(Relation.HERE, 20, "hat"),))]
 
     assert uncovered(places, believed) == [places[2]]
