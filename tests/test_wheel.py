@@ -190,6 +190,7 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
         "zorkgpt._app.session.settings_sources": "cli",
         "zorkgpt.adapters.gymnasium": "gym",
         "zorkgpt.adapters.langgraph": "langgraph",
+        "zorkgpt.adapters.langgraph_index": "langgraph",
         "zorkgpt.adapters.mcp": "mcp",
         "zorkgpt.adapters.openai_agents": "openai-agents",
         "zorkgpt.adapters.pydantic_ai": "pydantic-ai",

@@ -121,11 +121,12 @@ def _player(profile: Profile, trials: list[_DirectionTest]) -> int | None:
     candidates = [number for number in moved if _stands_where_the_globals_say(profile, number, trials)]
     if not candidates:
         return None
-    most = max(moved[number] for number in candidates)
-    best = [number for number in candidates if moved[number] == most]
-    usual = [number for number in best if trials[0].before.name(number).lower() in _PLAYER_NAMES]
+    # A creature may move more often.
+    usual = [number for number in candidates if trials[0].before.name(number).lower() in _PLAYER_NAMES]
     if len(usual) == 1:
         return usual[0]
+    most = max(moved[number] for number in candidates)
+    best = [number for number in candidates if moved[number] == most]
     return best[0] if len(best) == 1 and most >= 3 else None
 
 

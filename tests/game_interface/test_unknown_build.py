@@ -1,0 +1,15 @@
+"""A story whose build nobody knows: the player is found by moving."""
+
+from game_interface.core.jericho_interface import JerichoInterface
+from tests.fixtures.stories import of_another_build
+
+
+def test_a_creature_that_moves_more_often_is_not_taken_for_the_player(bundled_story, tmp_path):
+    with (
+        JerichoInterface(bundled_story) as known,
+        JerichoInterface(of_another_build(bundled_story, tmp_path / "other.z5")) as other,
+    ):
+        known.reset()
+        other.reset()
+        assert other.observe().location == known.observe().location
+        assert other.act("north").after.location == known.act("north").after.location
