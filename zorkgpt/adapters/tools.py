@@ -25,7 +25,7 @@ class Subject(TypedDict):
     subject: str
 
 
-Place = int | str | Subject
+GivenPlace = int | str | Subject
 """A place as it is, or another subject. See `place_to_json`."""
 
 
@@ -45,7 +45,7 @@ class MemoryTools:
         if not read_only:
             self.changing = (self.remember, self.supersede, self.invalidate, self.reset)
 
-    def recall(self, place: Place) -> str:
+    def recall(self, place: GivenPlace) -> str:
         """Return what is known of a place; an empty text if nothing is."""
         return self.memory.recall(place_from_json(place))
 
@@ -70,7 +70,7 @@ class MemoryTools:
 
     def remember(
         self,
-        place: Place,
+        place: GivenPlace,
         text: str,
         title: str | None = None,
         place_name: str = "",
@@ -89,11 +89,11 @@ class MemoryTools:
             kind=kind,
         )
 
-    def supersede(self, memory_id: str, text: str, place: Place | None = None, title: str | None = None) -> str:
+    def supersede(self, memory_id: str, text: str, place: GivenPlace | None = None, title: str | None = None) -> str:
         """Replace a memory, by its id or title, by a truer text, and return the id of the new one."""
         return self.memory.supersede(memory_id, text, _given(place), title=title)
 
-    def invalidate(self, memory_id: str, reason: str, place: Place | None = None) -> str:
+    def invalidate(self, memory_id: str, reason: str, place: GivenPlace | None = None) -> str:
         """Mark a memory, by its id or title, as wrong; it is kept on file with the reason and never shown again."""
         self.memory.invalidate(memory_id, reason, _given(place))
         return "done"
@@ -104,7 +104,7 @@ class MemoryTools:
         return "done"
 
 
-def _given(place: Place | None) -> SubjectKey | None:
+def _given(place: GivenPlace | None) -> SubjectKey | None:
     return None if place is None else place_from_json(place)
 
 
