@@ -56,22 +56,22 @@ if TYPE_CHECKING:
     from zorkgpt.memory.dedup.judge import Judge
     from zorkgpt.memory.provenance import Provenance
 
-_Part = TypeVar("_Part")
+_Opened = TypeVar("_Opened")
 
 
-class _UntilClosed(Generic[_Part]):
+class _UntilClosed(Generic[_Opened]):
     """A part that a memory uses until it is closed. Then it raises a `MemoryStoreError`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __set__(self, memory: "AgentMemory", part: _Part) -> None:
+    def __set__(self, memory: "AgentMemory", part: _Opened) -> None:
         vars(memory)[self._name] = part
 
-    def __get__(self, memory: "AgentMemory", owner: type) -> _Part:
+    def __get__(self, memory: "AgentMemory", owner: type) -> _Opened:
         memory._check_open()
         memory._leave_counts_to_parent()
-        return cast("_Part", vars(memory)[self._name])
+        return cast("_Opened", vars(memory)[self._name])
 
 
 class AgentMemory:
