@@ -230,3 +230,10 @@ def test_it_answers_as_langgraphs_own_store_does(store, op):
         [answer] = each.batch([op])
         answers.append([getattr(one, "value", one) for one in answer])
     assert answers[0] == answers[1]
+
+
+def test_an_item_that_has_expired_is_gone(store, memory):
+    store.put(("a",), "k", {"n": 1})
+    memory.update("k", "a", expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+    assert store.get(("a",), "k") is None
+    assert store.search(("a",)) == []

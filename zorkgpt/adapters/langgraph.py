@@ -88,7 +88,7 @@ class MemoryBaseStore(BaseStore):
         for op in wanted:
             validate_op_namespace(op)
         with self._memory.store.guard:
-            self._memory.store.refresh()
+            self._memory.refresh()
             results = [self._read(op, puts) for op in wanted]
             if puts:
                 with self._memory.store.transaction() as draft:

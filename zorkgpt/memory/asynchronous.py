@@ -73,6 +73,7 @@ class AsyncMemory:
     search = _in_a_thread(AgentMemory.search)
     get = _in_a_thread(AgentMemory.get)
     find = _in_a_thread(AgentMemory.find)
+    refresh = _in_a_thread(AgentMemory.refresh)
     all_memories = _in_a_thread(AgentMemory.all_memories)
     update = _in_a_thread(AgentMemory.update)
     supersede = _in_a_thread(AgentMemory.supersede)

@@ -106,10 +106,11 @@ class MemoryWriter:
         except MemoryStoreError as error:
             self._log.warning("memories not read again", extra={"error": str(error)})
             return False
-        self._forget_expired()
+        self.forget_expired()
         return True
 
-    def _forget_expired(self) -> None:
+    def forget_expired(self) -> None:
+        """Remove the memories whose time has come."""
         for place, memory in self.book.expired(utc_now()):
             self.remove(place, MemoryId(memory_id(place, memory)), "it has expired")
 
