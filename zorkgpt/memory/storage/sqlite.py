@@ -236,9 +236,12 @@ class SqliteDatabase:
             check_same_thread=False,
         )
         try:
+            # At one moment: another process may be making the file.
+            connection.execute("BEGIN")
             found = connection.execute("PRAGMA user_version").fetchone()[0]
             kind = connection.execute("PRAGMA application_id").fetchone()[0]
             is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            connection.execute("COMMIT")
             if kind != self._kind and not is_empty:
                 raise MemoryStoreError(
                     f"{self.path} is not a memory: it is another program's SQLite file. Name another file."
