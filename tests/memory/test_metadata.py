@@ -1,6 +1,7 @@
 """Values of the caller's own and the time when a memory expires, in each store."""
 
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 
 import pytest
 
@@ -98,6 +99,7 @@ def test_what_a_person_has_edited_does_not_expire(memory):
         ({"metadata": {1: 2}}, TypeError, "it must be a dict"),
         ({"metadata": {"a": {1, 2}}}, ValueError, "must be those of JSON"),
         ({"metadata": {"a": float("nan")}}, ValueError, "must be those of JSON"),
+        ({"metadata": {"a": reduce(lambda inner, _: [inner], range(100_000), 0)}}, ValueError, "nested too deeply"),
         ({"metadata": {"a": "b" * 10_000}}, ValueError, "the most are 10000"),
         ({"expires_at": datetime(2030, 1, 1)}, ValueError, "say which time zone"),
         ({"expires_at": "tomorrow"}, ValueError, "it must be such as"),

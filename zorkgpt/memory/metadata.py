@@ -22,7 +22,9 @@ def checked_metadata(value: object) -> dict[str, Any]:
     try:
         written = json.dumps(dict(value), allow_nan=False)
         copied: dict[str, Any] = json.loads(written)
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ValueError("The metadata is nested too deeply for JSON. Make it flatter.") from None
+    except (TypeError, ValueError) as error:
         raise ValueError(f"The metadata is {quoted(value)}; its values must be those of JSON: {error}.") from None
     if len(written) > _LONGEST:
         raise ValueError(f"The metadata has {len(written)} characters as JSON; the most are {_LONGEST}.")
