@@ -11,15 +11,15 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from session.outcome import affected_objects
-from zorkgpt.context.history import EpisodeTurns, Overflow, Summarizer, overflowing
+from zorkgpt.context.history import EpisodeTurns, Overflow, Summarizer
 from zorkgpt.context.prompt import agent_values, critic_values
-from zorkgpt.context.sections import REASONED_TURNS, reasoning_formatted
+from zorkgpt.context.turns import REASONED_TURNS, reasoning_formatted
 from zorkgpt.context.view import PlayerView
 from zorkgpt.errors import LLMError
 from zorkgpt.player import PlayerContext
 
-_SHORTEST_LINE_TOKENS = 10
-"""The tokens of the shortest line about a turn, which limits the turns that can fit into the history."""
+_SHORTEST_TURN_TOKENS = 10
+"""The tokens of the shortest turn, which limits the turns that can fit into the history."""
 
 
 class ContextManager(BaseManager):
@@ -52,16 +52,26 @@ class ContextManager(BaseManager):
     def reset(self) -> None:
         """Begin a new episode: forget its turns."""
         self._turns.clear()
-        self._last_response = ""
+        self._opening = self._last_response = ""
         self._last_changed: tuple[Item, ...] = ()
         self._last_seen: Observation | None = None
+        self._summarise_to = 0
         self._summaries = 0
         self._summary_failures = 0
 
     def open_with(self, text: str, seen: Observation | None = None) -> None:
         """Begin with the opening text, and where the game stands after it."""
-        self._last_response = text
+        self._opening = text
+        self.return_to(text, seen)
+
+    def return_to(self, response: str, seen: Observation | None = None) -> None:
+        """Continue after an earlier response, and where the game stood after it."""
+        self._last_response = response
         self._last_seen = seen
+
+    def request_summary(self, to: int) -> None:
+        """Have the turns up to this one summarised with the next periodic update."""
+        self._summarise_to = to
 
     def process_turn(self, record: TurnRecord) -> None:
         """Keep the response, what changed and why the action was chosen."""
@@ -78,7 +88,7 @@ class ContextManager(BaseManager):
 
     def get_recent_reasoning_formatted(self, turns: int = REASONED_TURNS) -> str:
         """Return the last turns under `## Previous Reasoning and Actions`; "" before the first one."""
-        return reasoning_formatted(self._turns.last(turns), self._config.context.reasoning_tokens)
+        return reasoning_formatted(self._turns.last(turns))
 
     def get_agent_context(
         self, now: Observation | None = None, memories: str | None = None, *, refused: str | None = None
@@ -103,18 +113,19 @@ class ContextManager(BaseManager):
             memories,
             state=self._state,
             config=self._config,
-            recent=self._turns.unsummarised(most=REASONED_TURNS + self._config.history_tokens // _SHORTEST_LINE_TOKENS),
+            recent=self._turns.unsummarised(most=self._config.history_tokens // _SHORTEST_TURN_TOKENS),
+            opening=self._opening,
             response=self._last_response,
             changed=self._last_changed,
             refused=refused,
         )
 
     def process_periodic_update(self) -> None:
-        """Have the older turns summarised when there is no room for them any more."""
+        """Have turns summarised that the player's prompt will soon have no room for."""
         state = self._state
         if self._summarizer is None or state.turn_count - state.history_summary_asked < self._config.summary_interval:
             return
-        turns = overflowing(self._turns.unsummarised(), self._config.context)
+        turns = tuple(turn for turn in self._turns.unsummarised() if turn.turn <= self._summarise_to)
         if not turns:
             return
         state.history_summary_asked = state.turn_count

@@ -170,7 +170,7 @@ class TurnCycle:
         self._managers.objectives.restore(earlier.objectives)
         self._now, self._response = earlier.observation, earlier.response
         self._state.observe(earlier.observation)
-        self._managers.context.open_with(earlier.response, earlier.observation)
+        self._managers.context.return_to(earlier.response, earlier.observation)
         self._managers.checkpoints.save()
 
     def _keep_for_undo(self, now: Observation) -> None:
@@ -249,6 +249,7 @@ class TurnCycle:
         context = self._managers.context.player_context(now, memories)
         self._watch.lap(Part.PROMPTS)
         proposal = self._player.get_action_with_reasoning(context)
+        self._managers.context.request_summary(proposal.summarise_to)
         if proposal.by or self._critic is None:
             return proposal
         judge = partial(self._critic.judge, context=context, scene=self._game.scene())

@@ -99,8 +99,6 @@ class GameState:
         entry |= {"location": place, "response": step.response, "outcome": list(visible_outcome(step))}
         if step.after.location is not None and step.after.location != step.before.location:
             entry["arrived"] = step.after.location.name
-        if turn.extraction is not None and turn.extraction.is_room_description:
-            entry["described"] = True
         if step.before.location is not None:
             if not step.is_answer:
                 self._record_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))

@@ -239,12 +239,10 @@ class ContextSection(SettingsSection):
     """Relevant lines of the knowledge base."""
     notices_tokens: int = Field(default=200, ge=60)
     """Notices, such as a loop."""
-    summary_tokens: int = Field(default=230, ge=60)
-    """Summary of the oldest turns."""
-    history_tokens: int = Field(default=430, ge=100)
-    """Later turns, one line each."""
-    reasoning_tokens: int = Field(default=560, ge=200)
-    """The last three turns with reasoning."""
+    summary_tokens: int = Field(default=300, ge=60)
+    """Summary of the oldest turns, within the history."""
+    history_tokens: int = Field(default=16_000, ge=100)
+    """The episode so far; less if the model's context is smaller. Older turns are summarised."""
     room_description_tokens: int = Field(default=400, ge=60)
     """Last room description."""
     response_tokens: int = Field(default=2000, ge=100)

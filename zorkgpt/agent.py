@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 
 from pydantic import BaseModel, Field
 
 from session.sections import ContextSection
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, scaled
+from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted
+from zorkgpt.context.sections import turns_shown
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm.messages import LLM, Completion, Message
 from zorkgpt.llm.roles import Role
@@ -21,8 +23,8 @@ log = get_logger(__name__)
 _MAX_ANSWERS = 3
 _MAX_REASONS = 2000
 _ANSWER_TOKENS = 1000
-_SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
-"""Shares of the budgets that are tried in turn until a prompt fits into a model's context."""
+_FULL = 0.8
+"""The share of the history's tokens from which on its older turns are summarised."""
 _MAX_FAILURES = 5
 _MARKED = re.compile(r"^[\s>#*_`\-]*(?:next\s+|final\s+|my\s+)?(?:action|command)[\s*_`]*[:：](.*)$", re.IGNORECASE)
 _QUOTING = " \t`*_\"'“”‘’>"
@@ -63,7 +65,14 @@ class Agent(Player):
             InvalidAnswer: If there was no command in three answers, nor in a typed one. None is made up.
             LLMError: If the model could not be asked, several times in a row.
         """
-        messages = prompt_for(context, self._budgets, self._context_length)
+        budgets = budgets_for(context, self._budgets, self._context_length)
+        messages = _question(context, budgets)
+        decision = self._decision(messages, context)
+        soon = budgets.model_copy(update={"history_tokens": int(budgets.history_tokens * _FULL)})
+        fitting = turns_shown(context, soon)
+        return replace(decision, summarise_to=fitting[0].turn - 1 if fitting else 0)
+
+    def _decision(self, messages: list[Message], context: PlayerContext) -> AgentDecision:
         if self._by_fields:
             return self._in_fields(messages)
         try:
@@ -123,17 +132,25 @@ class Agent(Player):
 def prompt_for(
     context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS, context_length: int | None = None
 ) -> list[Message]:
-    """Return the messages that tell the model everything that the player is told.
+    """Return the question to the model: instructions, the episode so far, the present state.
 
     Args:
-        context_length: The tokens of prompt and answer together, for which all sections are shortened alike; None if
-            there is no limit.
+        context_length: The maximum tokens of prompt and answer together; None if unknown.
     """
-    for share in _SHARES:
-        prompt = render("agent", sections=agent_sections(context, scaled(budgets, share)))
-        tokens = estimated_tokens(prompt.system) + estimated_tokens(prompt.user)
-        if context_length is None or tokens + _ANSWER_TOKENS <= context_length:
-            break
+    return _question(context, budgets_for(context, budgets, context_length))
+
+
+def budgets_for(context: PlayerContext, budgets: ContextSection, context_length: int | None) -> ContextSection:
+    """Return the budgets with which a prompt fits into this context; see `prompt_for`."""
+    if context_length is None:
+        return budgets
+    empty = render("agent", sections=())
+    around = estimated_tokens(empty.system) + estimated_tokens(empty.user)
+    return fitted(context, budgets, context_length - _ANSWER_TOKENS - around)
+
+
+def _question(context: PlayerContext, budgets: ContextSection) -> list[Message]:
+    prompt = render("agent", sections=agent_sections(context, budgets))
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 

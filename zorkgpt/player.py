@@ -125,6 +125,8 @@ class PlayerContext:
     """What the Z-machine says, which is certain."""
     response: str
     """What the game printed last; the opening text on the first turn."""
+    opening: str = ""
+    """What the game printed when the episode began."""
     memories: str = ""
     """The memories of this place, as `get_location_memory` renders them; "" if there are none."""
     things: tuple[ThingState, ...] = ()
@@ -132,7 +134,7 @@ class PlayerContext:
     visits: tuple[int, int] | None = None
     """How often the player has been here, this time included, and in how many episodes; None if not counted."""
     recent: tuple[RecentTurn, ...] = ()
-    """The recent turns of this episode, oldest first."""
+    """The turns of this episode that are not summarised, oldest first."""
     summary: str = ""
     """A summary of the turns of this episode up to `summarised_to`."""
     summarised_to: int = 0
@@ -184,6 +186,8 @@ class AgentDecision:
     reasoning: str = ""
     by: str | None = None
     """Who chose it, if not the player itself; such an action is not reviewed."""
+    summarise_to: int = 0
+    """The last turn that the player's prompt will soon have no room for; 0 if it has room for all."""
 
 
 class Player(Protocol):

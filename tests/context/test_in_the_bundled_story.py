@@ -26,13 +26,13 @@ def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
     assert '- "north" leads to "Hollow Lane"\n' in prompt
     assert '- Changed nothing: "eat milestone"\n' in prompt
     assert "You've been here 2 times, all in this episode.\n" in prompt
-    assert "## ROOM DESCRIPTION (2 turns ago):\n\n```\nCauseway End\n" in prompt
-    assert "\nAction: eat milestone\nResponse: (what the game says now, below)\n" in prompt
-    assert '- 1, "Causeway End": "north" to "Hollow Lane": "[...] ' in prompt
+    assert "## ROOM DESCRIPTION" not in prompt
+    assert '\nTurn 1, "Causeway End" to "Hollow Lane": "north", because ' in prompt
+    assert f'"\n```\n{last.transition.response}\n```\n\n## Certain' in prompt
     assert context["room_description_age"] == 2
     assert context["response"] == last.transition.response
     assert (context["exits"][0]["way"], context["exits"][0]["to"]) == ("north", "Hollow Lane")
-    assert context["reasoning"] in prompt.replace("(what the game says now, below)", last.transition.response)
+    assert [turn["action"] for turn in context["recent"]] == list(COMMANDS)
 
 
 def test_the_next_episode_knows_how_often_the_place_was_visited_and_forgets_the_rest(tmp_path):
@@ -43,6 +43,8 @@ def test_the_next_episode_knows_how_often_the_place_was_visited_and_forgets_the_
         run.reset_episode()
         prompt, context = told(run), run.managers.context.get_agent_context()
     assert "You've been here 3 times across 2 episodes.\n" in prompt
-    assert "## ROOM DESCRIPTION:\n\n```\n" in prompt
+    first_line = context["opening"].strip().splitlines()[0]
+    assert prompt.startswith(f"## The episode so far\n\nThe game begins:\n```\n{first_line}\n")
+    assert "\nTurn 1," not in prompt
     assert (context["reasoning"], context["recent"], context["failed_here"]) == ("", [], [])
     assert context["exits"][0]["to"] == "Hollow Lane"

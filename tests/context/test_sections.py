@@ -1,6 +1,8 @@
 """Parts of a prompt keep to their budgets by leaving out whole items, whatever is put into them."""
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from game_interface.models import Item, Location, Observation
 from session.sections import ContextSection
 from zorkgpt.context import sections
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, agent_values, halved, most_tokens
+from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, agent_values, fitted, for_critic, most_tokens
 from zorkgpt.context.prompt_section import beginning, first_sentences, last_sentences, list_section, text_section
+from zorkgpt.context.turns import first_shown, turn_text
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
@@ -27,7 +30,7 @@ PARTS = [
         sections.room_description,
     ),
     *(sections.objectives, sections.knowledge, sections.notices),
-    *(sections.summary, sections.history, sections.reasoning, sections.response, sections.refused),
+    *(sections.response, sections.refused),
 ]
 LEAST = ContextSection(**{name: field.metadata[0].ge for name, field in ContextSection.model_fields.items()})
 
@@ -61,6 +64,7 @@ def contexts(draw) -> PlayerContext:
         recent=tuple(
             RecentTurn(n + 1, t.location_name, t.action, t.response, t.reasoning) for n, t in enumerate(recent)
         ),
+        opening=draw(texts),
         summary=draw(texts),
         room_description=draw(st.none() | texts),
         room_description_age=draw(st.integers(0, 10)),
@@ -81,16 +85,14 @@ def contexts(draw) -> PlayerContext:
 
 
 @pytest.mark.slow
-@given(contexts(), st.sampled_from([DEFAULT_BUDGETS, halved(DEFAULT_BUDGETS), LEAST]))
+@given(contexts(), st.sampled_from([DEFAULT_BUDGETS, for_critic(DEFAULT_BUDGETS), LEAST]))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_no_part_is_longer_than_its_budget(context, budgets):
     for part in PARTS:
-        allowed = getattr(budgets, f"{part.__name__}_tokens")
-        if part is sections.room_description and sections.is_room_description(context):
-            allowed = budgets.response_tokens
-        assert part(context, budgets).tokens <= allowed, part.__name__
+        assert part(context, budgets).tokens <= getattr(budgets, f"{part.__name__}_tokens"), part.__name__
+    one_turn = max((estimated_tokens(turn_text(turn, budgets.response_tokens)) for turn in context.recent), default=0)
     whole = "".join(f"{section}\n\n" for section in agent_sections(context, budgets))
-    assert estimated_tokens(whole) <= most_tokens(budgets, memories=0)
+    assert estimated_tokens(whole) <= most_tokens(budgets, memories=0) + one_turn
     json.dumps(agent_values(context, budgets))
 
 
@@ -135,3 +137,34 @@ def test_of_a_long_line_whole_sentences_are_kept(part, shown):
 def test_a_part_of_a_text_keeps_to_its_tokens(text, tokens):
     assert estimated_tokens(first_sentences(text, tokens)) <= tokens
     assert estimated_tokens(last_sentences(text, tokens)) <= tokens
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=200), st.integers(20, 300))
+def test_old_turns_are_dropped_in_blocks(costs, tokens):
+    starts = [first_shown(costs[:count], tokens) for count in range(1, len(costs) + 1)]
+    assert starts == sorted(starts)
+    for last, start in enumerate(starts):
+        assert sum(costs[start : last + 1]) <= tokens or start == last
+    for last, (before, after) in enumerate(pairwise(starts), 1):
+        if after > before:
+            assert sum(costs[before : last + 1]) > tokens
+            assert sum(costs[after : last + 1]) <= tokens // 2 or after == last
+
+
+@pytest.mark.slow
+@given(contexts())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_the_history_grows_at_its_end(context):
+    whole = sections.history(context, DEFAULT_BUDGETS)
+    for count in range(len(context.recent)):
+        earlier = sections.history(replace(context, recent=context.recent[:count]), DEFAULT_BUDGETS)
+        assert whole.left_out or whole.text.startswith(earlier.text)
+
+
+@pytest.mark.slow
+@given(contexts(), st.integers(2_000, 20_000))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_the_sections_fit_into_a_context(context, tokens):
+    budgets = fitted(context, DEFAULT_BUDGETS, tokens)
+    whole = "".join(f"{section}\n\n" for section in agent_sections(context, budgets))
+    assert estimated_tokens(whole) <= tokens

@@ -51,7 +51,7 @@ max_objectives_before_forced_refinement = 4
 refined_objectives_target_count = 3
 
 [tool.zorkgpt.context]
-history_tokens = 200
+history_tokens = 1500
 
 [tool.zorkgpt.memory_deduplication]
 provider = "llm"

@@ -33,7 +33,8 @@ KEYS = {
         "dangers",
     ),
     *("question", "known_points", "no_route", "untried_elsewhere"),
-    *("objectives", "knowledge", "notices", "summary", "recent", "reasoning", "room_description"),
+    *("objectives", "knowledge", "notices", "summary", "opening", "recent", "reasoning"),
+    "room_description",
     *("room_description_age", "response", "left_out"),
 }
 

@@ -71,11 +71,9 @@ def test_every_change_of_score_and_of_things_in_sight_is_told(turns):
 @pytest.mark.slow
 def test_no_turn_is_told_twice(turns):
     for turn in turns:
-        listed = re.findall(r"^- (\d+),", section(turn.prompt, "## Turns before the last ones"), re.MULTILINE)
-        reasoned = re.findall(r"^Turn (\d+):$", section(turn.prompt, "## Previous Reasoning"), re.MULTILINE)
-        numbers = [int(number) for number in (*listed, *reasoned)]
+        numbers = [int(number) for number in re.findall(r"^Turn (\d+), ", turn.prompt, re.MULTILINE)]
         assert numbers == list(range(turn.context.turn - len(numbers), turn.context.turn))
-        assert turn.prompt.count(turn.context.response.strip()) <= 1 or len(turn.context.response) < 200
+        assert "## What the game says now" not in turn.prompt
 
 
 @pytest.mark.slow
@@ -89,7 +87,7 @@ def test_what_is_pursued_and_known_is_told_once_and_what_is_left_out_is_counted(
         given = getattr(turn.context, name)
         lines = section(turn.prompt, heading).splitlines()
         shown = [line for line in lines if line.startswith("- ")]
-        left_out = re.search(r"\((\d+) more", lines[-1]) if lines else None
+        left_out = re.search(r"^\((\d+) more", "\n".join(lines), re.MULTILINE)
         assert len(set(shown)) == len(shown)
         assert len(set(given)) == len(given)
         assert len(shown) + (int(left_out[1]) if left_out else 0) == len(given)

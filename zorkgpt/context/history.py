@@ -1,23 +1,21 @@
 """The turns of the episode as values, and the summary of those that no longer fit into the prompt."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
 
 from session.game_state import GameState
-from session.sections import ContextSection
-from zorkgpt.context.prompt_section import both_ends, first_sentences, last_sentences, newest
-from zorkgpt.context.sections import REASONED_TURNS, changes, fitting_history, without_heading
+from zorkgpt.context.prompt_section import newest
+from zorkgpt.context.turns import turn_line
 from zorkgpt.llm.messages import LLM, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.prompts.render import one_line, render
+from zorkgpt.prompts.render import render
 
 _MAX_TURNS_TOKENS = 3000
 """The tokens of the turns in one question: after failures there may be more turns than a small model can read."""
-_ACTION_TOKENS, _REASONS_TOKENS, _RESPONSE_TOKENS = 40, 40, 60
+_PART_TOKENS = 60
 
 
 class EpisodeTurns:
@@ -39,8 +37,8 @@ class EpisodeTurns:
         return tuple(self._turn(entry, response) for entry, response in zip(entries, responses, strict=True))
 
     def unsummarised(self, *, most: int | None = None) -> tuple[RecentTurn, ...]:
-        """Return the turns that are not summarised, oldest first, and the last few in any case; at most `most`."""
-        count = max(REASONED_TURNS, self._state.turn_count - self._state.history_summarised_to)
+        """Return the turns that are not summarised, oldest first, but the last one in any case; at most `most`."""
+        count = max(1, self._state.turn_count - self._state.history_summarised_to)
         return self.last(count if most is None else min(count, most))
 
     def _turn(self, entry: dict[str, Any], response: str) -> RecentTurn:
@@ -56,7 +54,6 @@ class EpisodeTurns:
             reasons,
             tuple(entry.get("outcome", ())),
             entry.get("arrived", ""),
-            bool(entry.get("described")),
         )
         if "response" in entry:
             self._made[turn.turn] = entry, turn
@@ -115,18 +112,9 @@ class ModelSummarizer:
         return answer.summary.strip()
 
 
-def overflowing(turns: Sequence[RecentTurn], budgets: ContextSection) -> tuple[RecentTurn, ...]:
-    """Return the turns to summarise, if there is no room for all; half of the room is then free again."""
-    earlier = turns[:-REASONED_TURNS]
-    if fitting_history(earlier, budgets.history_tokens) == len(earlier):
-        return ()
-    kept = fitting_history(earlier, budgets.history_tokens // 2)
-    return tuple(earlier[: len(earlier) - kept])
-
-
 def prompt_for(overflow: Overflow) -> list[Message]:
     """Return the question to the model."""
-    lines = [_line(turn) for turn in overflow.turns]
+    lines = [turn_line(turn, tokens=_PART_TOKENS) for turn in overflow.turns]
     count = newest(reversed(lines), _MAX_TURNS_TOKENS)
     prompt = render(
         "context_summary",
@@ -135,14 +123,3 @@ def prompt_for(overflow: Overflow) -> list[Message]:
         left_out=len(lines) - count,
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
-
-
-def _line(turn: RecentTurn) -> str:
-    reasons = last_sentences(turn.reasoning, _REASONS_TOKENS)
-    because = f" because {one_line(reasons)}" if reasons else ""
-    response = one_line(both_ends(without_heading(turn), _RESPONSE_TOKENS))
-    action = one_line(first_sentences(turn.action, _ACTION_TOKENS))
-    # The heading of the place that it led to is left out of the response.
-    arrived = f" to {one_line(turn.arrived)}" if turn.arrived else ""
-    place = one_line(turn.location_name)
-    return f"Turn {turn.turn}, at {place}: {action}{arrived}{because}, the game: {response}{changes(turn)}"

@@ -17,11 +17,9 @@ from zorkgpt.context.sections import (
     notices,
     objectives,
     question,
-    reasoning,
     refused,
     response,
     room_description,
-    summary,
     untried_elsewhere,
 )
 from zorkgpt.player import PlayerContext
@@ -30,27 +28,24 @@ SectionBuilder = Callable[[PlayerContext, ContextSection], PromptSection]
 
 DEFAULT_BUDGETS = ContextSection()
 
-_AGENT: tuple[SectionBuilder, ...] = (
+_STATE: tuple[SectionBuilder, ...] = (
     certain,
     exits,
-    untried_elsewhere,
-    failed_here,
-    memories,
     dangers,
+    memories,
+    failed_here,
     known_points,
+    untried_elsewhere,
     objectives,
     knowledge,
     notices,
-    summary,
-    history,
-    reasoning,
     room_description,
     response,
     question,
-    refused,
 )
-"""The certain facts come first, what the answer refers to comes last."""
-_CRITIC: tuple[SectionBuilder, ...] = tuple(build for build in _AGENT if build is not refused)
+_AGENT = (history, *_STATE, refused)
+"""The history first, which grows at its end, so that servers can cache it. The present state last."""
+_CRITIC = (history, *_STATE)
 
 
 def agent_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:
@@ -59,8 +54,8 @@ def agent_sections(context: PlayerContext, budgets: ContextSection) -> tuple[Pro
 
 
 def critic_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:
-    """Return the sections that the critic is shown: half as long, since it only judges one command."""
-    return _shown(_CRITIC, context, halved(budgets))
+    """Return the sections that the critic is shown: the last turns, and the rest half as long."""
+    return _shown(_CRITIC, context, for_critic(budgets))
 
 
 def agent_values(context: PlayerContext, budgets: ContextSection) -> dict[str, Any]:
@@ -70,12 +65,13 @@ def agent_values(context: PlayerContext, budgets: ContextSection) -> dict[str, A
 
 def critic_values(context: PlayerContext, budgets: ContextSection) -> dict[str, Any]:
     """Return what the critic is shown as plain data; the keys are always the same."""
-    return _values(build(context, halved(budgets)) for build in _CRITIC)
+    return _values(build(context, for_critic(budgets)) for build in _CRITIC)
 
 
-def halved(budgets: ContextSection) -> ContextSection:
-    """Return the budgets with half the tokens for every section."""
-    return scaled(budgets, 0.5)
+def for_critic(budgets: ContextSection) -> ContextSection:
+    """Return the budgets of the critic's prompt: it judges a single command."""
+    half = scaled(budgets, 0.5)
+    return half.model_copy(update={"history_tokens": min(half.history_tokens, _CRITIC_HISTORY_TOKENS)})
 
 
 def scaled(budgets: ContextSection, share: float) -> ContextSection:
@@ -84,16 +80,38 @@ def scaled(budgets: ContextSection, share: float) -> ContextSection:
     return budgets.model_copy(update=parts)
 
 
+def fitted(context: PlayerContext, budgets: ContextSection, tokens: int) -> ContextSection:
+    """Return budgets with which the agent's sections fit into so many tokens.
+
+    The history gets what the other sections leave, in steps, so that it begins with the same turn for as long as
+    possible. If that is too little, all sections are shortened alike.
+    """
+    for share in _SHARES:
+        parts = scaled(budgets, share)
+        rest = sum(section.tokens for section in _shown((*_STATE, refused), context, parts))
+        room = tokens - rest
+        least = history(context, parts.model_copy(update={"history_tokens": 0})).tokens
+        if room >= max(least, tokens // 4):
+            break
+    step = _HISTORY_STEP if room > 2 * _HISTORY_STEP else 1
+    return parts.model_copy(update={"history_tokens": min(parts.history_tokens, max(0, room // step * step))})
+
+
 def most_tokens(budgets: ContextSection, *, memories: int) -> int:
     """Return the tokens that all sections together may take.
 
     Args:
         memories: The tokens of all memories of a place, which keep to a budget of their own.
     """
-    sections = sum(int(value) for name, value in budgets if name.endswith("_tokens"))
+    sections = sum(int(value) for name, value in budgets if name.endswith("_tokens") and name != "summary_tokens")
     return sections + memories + _VISITS_AND_FENCE_TOKENS
 
 
+_SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
+"""Shares of the budgets that are tried in turn until a prompt fits into a model's context."""
+_HISTORY_STEP = 500
+"""Tokens."""
+_CRITIC_HISTORY_TOKENS = 600
 _VISITS_AND_FENCE_TOKENS = 40
 
 

@@ -1,6 +1,5 @@
-"""The sections of the prompt: the location, exits and memories, then goals and knowledge, then the history."""
+"""The sections of a prompt: the history of the episode, then the present state, goals and knowledge."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,40 +8,27 @@ from game_interface.models import Item
 from session.sections import ContextSection
 from zorkgpt.context.prompt_section import (
     PromptSection,
-    both_ends,
-    fence_tokens,
+    beginning,
     first_sentences,
     fitting,
-    last_sentences,
     left_out_note,
     list_section,
     middle_left_out,
-    newest,
     text_section,
 )
+from zorkgpt.context.turns import REASONED_TURNS, opening_text, reasoning_formatted, shown_from, turn_text
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
 
-REASONED_TURNS = 3
-"""The number of the last turns that are shown with their reasons."""
 _HEADING_TOKENS = 20
-"""The tokens of the heading and of the note about what was left out."""
-_LINE_RESPONSE_TOKENS = 24
-"""The tokens of a past response in the line of its turn: its first sentence or two."""
-_DESCRIPTION_TOKENS = 14
-"""The tokens of a past description of a place: it is shown whole while the player is there."""
-_OUTCOME_TOKENS = 30
-"""The tokens of what a past turn changed."""
-_ACTION_TOKENS = 40
-"""The tokens of a past command, which is one short line."""
-REASONING_HEADING = "## Previous Reasoning and Actions"
-NOTHING_RECORDED = "(No reasoning recorded)"
-_IS_BELOW = "(what the game says now, below)"
+"""The tokens of a heading and of a note about what was left out."""
 _NAME_TOKENS = 20
 """The tokens of the name of a place; stories have shorter ones."""
+_JUST_NOW = 4
+"""Turns during which the description of a room is not repeated after the history."""
 _OPEN_END = "is not tried yet"
 _MOST_CONDITIONS = 2
 """The most actions that are named as what opened an exit."""
@@ -197,19 +183,15 @@ def way_to_points(known: KnownPoints) -> str:
 
 
 def room_description(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the last description of this room, and how many turns ago the game printed it."""
-    age = context.room_description_age
-    ago = f"{age} turn{'' if age == 1 else 's'} ago"
-    heading = f"## ROOM DESCRIPTION ({ago}):" if age else "## ROOM DESCRIPTION:"
-    values = {"room_description": None, "room_description_age": None}
-    if context.room_description is None:
-        return PromptSection(heading, "", values)
-    # A description that is the whole last response replaces it, so it may be as long.
-    tokens = budgets.response_tokens if is_room_description(context) else budgets.room_description_tokens
+    """Return the last description of this room and its age in turns, unless the end of the history holds it."""
+    room, age = context.room_description, context.room_description_age
+    heading = f"## ROOM DESCRIPTION ({age} turn{'' if age == 1 else 's'} ago):" if age else "## ROOM DESCRIPTION:"
+    if room is None or _was_just_described(context, budgets):
+        return PromptSection(heading, "", {"room_description": room, "room_description_age": age})
     return text_section(
         heading,
-        context.room_description,
-        tokens,
+        room,
+        budgets.room_description_tokens,
         lambda shown: {"room_description": shown, "room_description_age": age},
     )
 
@@ -237,80 +219,46 @@ def notices(context: PlayerContext, budgets: ContextSection) -> PromptSection:
 # The history of the episode
 
 
-def summary(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the summary of the oldest turns."""
-    heading = f"## Earlier in this episode: turns 1 to {context.summarised_to}, summarised"
-    return text_section(heading, context.summary, budgets.summary_tokens, lambda shown: {"summary": shown})
-
-
 def history(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the turns between the summary and the last few, as many of the newest as fit."""
-    heading = "## Turns before the last ones"
-    earlier = context.recent[:-REASONED_TURNS]
-    count = fitting_history(earlier, budgets.history_tokens)
-    shown = earlier[len(earlier) - count :]
-    first = (shown or context.recent[-REASONED_TURNS:] or (None,))[0]
-    left_out = max(0, first.turn - 1 - context.summarised_to) if first else 0
-    lines = [f"({left_out} earlier turn{'' if left_out == 1 else 's'} left out)"] * bool(left_out)
-    lines += map(turn_line, shown)
-    return PromptSection(heading, "\n".join(lines), {"recent": [_values(turn) for turn in context.recent]}, left_out)
+    """Return the episode so far: the opening, a summary of the oldest turns, and the later turns in order.
+
+    From one turn to the next only the end of the text changes, unless old turns are dropped.
+    """
+    turns, limit = turns_shown(context, budgets), budgets.response_tokens
+    left_out = turns[0].turn - 1 - context.summarised_to if turns else 0
+    parts = _before_the_turns(context, budgets)
+    if left_out > 0:
+        parts.append(f"({left_out} earlier turn{'' if left_out == 1 else 's'} left out)")
+    parts += [turn_text(turn, limit) for turn in turns]
+    values = {
+        "opening": context.opening,
+        "summary": context.summary,
+        "recent": [_values(turn) for turn in context.recent],
+        "reasoning": reasoning_formatted(context.recent[-REASONED_TURNS:]),
+    }
+    return PromptSection("## The episode so far", "\n\n".join(parts), values, max(0, left_out))
 
 
-def fitting_history(turns: Sequence[RecentTurn], tokens: int) -> int:
-    """Return how many of these turns, counted from the newest, fit into the history."""
-    return newest(map(turn_line, reversed(turns)), tokens - 2 * _HEADING_TOKENS)
+def turns_shown(context: PlayerContext, budgets: ContextSection) -> tuple[RecentTurn, ...]:
+    """Return the turns that the history has room for, oldest first; the last turn in any case."""
+    before = sum(estimated_tokens(f"{part}\n\n") for part in _before_the_turns(context, budgets))
+    room = budgets.history_tokens - before - _HEADING_TOKENS
+    return context.recent[shown_from(context.recent, room, budgets.response_tokens) :]
 
 
-def turn_line(turn: RecentTurn) -> str:
-    """Return a past turn in one line."""
-    part = _said(turn, _LINE_RESPONSE_TOKENS)
-    said = f": {one_line(part)}" if part else ""
-    place = f", {one_line(turn.location_name)}" if turn.location_name else ""
-    action = one_line(first_sentences(turn.action, _ACTION_TOKENS))
-    arrived = f" to {one_line(turn.arrived)}" if turn.arrived else ""
-    return f"- {turn.turn}{place}: {action}{arrived}{said}{changes(turn)}"
-
-
-def _said(turn: RecentTurn, tokens: int) -> str:
-    """Return both ends of a response; of the description of a place only the end, where events are reported."""
-    response = without_heading(turn)
-    return last_sentences(response, min(tokens, _DESCRIPTION_TOKENS)) if turn.described else both_ends(response, tokens)
-
-
-def changes(turn: RecentTurn) -> str:
-    """Return what a turn changed, in parentheses; "" if it was nothing that the player could see."""
-    shown = one_line(first_sentences("; ".join(turn.outcome), _OUTCOME_TOKENS))
-    return f" ({shown})" if turn.outcome else ""
-
-
-def without_heading(turn: RecentTurn) -> str:
-    """Return the response without the heading of the place that the player came to, which is shown elsewhere."""
-    text = turn.response.strip()
-    first, _, rest = text.partition("\n")
-    is_heading = turn.arrived and re.fullmatch(rf"{re.escape(turn.arrived)}(?:\s*[,(].*)?", first.strip())
-    return rest.strip() if is_heading else text
-
-
-def reasoning(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the last turns with their reasons."""
-    last = context.recent[-REASONED_TURNS:]
-    text, left_out = _reasoned(last, budgets.reasoning_tokens, context.response)
-    # As plain data it holds the last response too, which the prompt shows in a section of its own.
-    values = {"reasoning": reasoning_formatted(last, budgets.reasoning_tokens)}
-    return PromptSection(REASONING_HEADING, text, values, left_out)
-
-
-def reasoning_formatted(turns: Sequence[RecentTurn], tokens: int) -> str:
-    """Return turns with their reasons, actions and responses under a heading; "" before the first turn."""
-    text, _ = _reasoned(turns, tokens)
-    return f"{REASONING_HEADING}\n\n{text}" if text else ""
+def _before_the_turns(context: PlayerContext, budgets: ContextSection) -> list[str]:
+    parts = [opening_text(context.opening, budgets.response_tokens)] * bool(context.opening.strip())
+    if context.summary.strip():
+        summary = fence(beginning(context.summary.strip(), budgets.summary_tokens)[0])
+        parts.append(f"Turns 1 to {context.summarised_to}, summarised:\n{summary}")
+    return parts
 
 
 def response(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return what the game printed last, unless it is shown as the description of the room."""
+    """Return what the game printed last, unless the history ends with it."""
     heading = "## What the game says now"
-    if is_room_description(context):
-        return PromptSection(heading, "The room description above.", {"response": context.response})
+    if _ends_history(context):
+        return PromptSection(heading, "", {"response": context.response})
     return text_section(
         heading, context.response, budgets.response_tokens, lambda shown: {"response": shown}, part=middle_left_out
     )
@@ -332,10 +280,17 @@ def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     )
 
 
-def is_room_description(context: PlayerContext) -> bool:
-    """Return whether the last response is the description of the room and nothing else."""
-    room = context.room_description
-    return room is not None and room.strip() == context.response.strip()
+def _was_just_described(context: PlayerContext, budgets: ContextSection) -> bool:
+    """Return whether the description of this room is among the last turns of the history."""
+    age = context.room_description_age
+    if context.room_description == context.response:
+        return True
+    return age is not None and age < min(_JUST_NOW, len(turns_shown(context, budgets)))
+
+
+def _ends_history(context: PlayerContext) -> bool:
+    """Return whether the last response is the end of the history."""
+    return context.response == (context.recent[-1].response if context.recent else context.opening)
 
 
 def refused(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -511,31 +466,6 @@ def _danger_values(danger: Danger) -> dict[str, Any]:
 
 def _lines(heading: str, key: str, lines: Sequence[str], tokens: int) -> PromptSection:
     return list_section(heading, lines, lambda line: f"- {one_line(line)}", tokens, lambda kept: {key: kept})
-
-
-def _reasoned(turns: Sequence[RecentTurn], tokens: int, now: str | None = None) -> tuple[str, int]:
-    # Each turn gets an even share: half of it for the reasons, a third for the response, the rest for the labels.
-    said = "\n".join(f"{turn.reasoning}\n{turn.action}\n{turn.response}" for turn in turns)
-    room = tokens - _HEADING_TOKENS - fence_tokens(said)
-    entries = [_entry(turn, room // max(1, len(turns)), now if turn is turns[-1] else None) for turn in turns]
-    count = newest((f"{entry}\n" for entry in reversed(entries)), room)
-    left_out = len(entries) - count
-    note = f"\n{left_out_note(left_out, 'turn')}" if left_out else ""
-    return (fence("\n\n".join(entries[left_out:])) + note if count else ""), left_out
-
-
-def _entry(turn: RecentTurn, tokens: int, now: str | None) -> str:
-    # Reasons have their conclusion at the end, a response tells an event at either end.
-    reasons = last_sentences(turn.reasoning, tokens // 2) or NOTHING_RECORDED
-    is_below = turn.response == now and turn.response.strip()
-    response = (
-        _IS_BELOW if is_below else _said(turn, tokens // 3) or ("(nothing more)" if turn.arrived else "(nothing)")
-    )
-    action = first_sentences(turn.action, _ACTION_TOKENS)
-    # The changes of the last action are in the section of certain facts.
-    outcome = first_sentences("; ".join(turn.outcome), _OUTCOME_TOKENS) if now is None else ""
-    changed = f"\nChanged: {outcome}" if outcome else ""
-    return f"Turn {turn.turn}:\nReasoning: {reasons}\nAction: {action}\nResponse: {response}{changed}"
 
 
 def _values(turn: RecentTurn) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from zorkgpt.context.navigation import (
     stated_destination,
     untried_elsewhere,
 )
-from zorkgpt.context.sections import REASONED_TURNS
+from zorkgpt.context.turns import REASONED_TURNS
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import Recall
@@ -81,6 +81,7 @@ class PlayerView:
         state: GameState,
         config: GameConfiguration,
         recent: Sequence[RecentTurn],
+        opening: str,
         response: str,
         changed: tuple[Item, ...],
         refused: str | None,
@@ -95,6 +96,7 @@ class PlayerView:
         route, exits = self._route(here, recent), exits_of(graph, here)
         return PlayerContext(
             observation=now,
+            opening=opening,
             response=response,
             memories=memories,
             things=tuple(self._things()),

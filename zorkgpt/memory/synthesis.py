@@ -47,8 +47,6 @@ class RecentTurn:
     """What it changed, as far as the player could see, in short phrases."""
     arrived: str = ""
     """The name of the place that it led to; "" if the player stayed."""
-    described: bool = False
-    """The response describes the room."""
 
 
 @dataclass(frozen=True, slots=True)
