@@ -9,8 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import FORGERIES, in_one_line, memories, memory, texts
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.places import LIMIT, checked_place, parse_place, place_order, render_place
+from zorkgpt.memory.places import (
+    LIMIT,
+    checked_place,
+    parse_place,
+    path_of,
+    place_from_json,
+    place_order,
+    place_to_json,
+    render_place,
+)
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.upkeep.exchange import read_memories, rows
@@ -26,10 +36,11 @@ def is_a_place(text: str) -> bool:
     return True
 
 
-place_texts = st.one_of(st.sampled_from(FORGERIES), st.sampled_from(["5", "-1", " 5", '"5"', "a: b"]), texts).filter(
-    is_a_place
-)
-places = st.one_of(st.integers(1 - LIMIT, LIMIT - 1), place_texts)
+place_texts = st.one_of(
+    st.sampled_from(FORGERIES), st.sampled_from(["5", "-1", " 5", '"5"', "a: b", '["a", 7]']), texts
+).filter(is_a_place)
+elements = st.one_of(st.integers(1 - LIMIT, LIMIT - 1), place_texts)
+places = st.one_of(elements, st.lists(elements, min_size=2, max_size=4).map(tuple))
 
 
 @given(places)
@@ -38,6 +49,34 @@ def test_a_key_is_read_as_it_was_written(key):
     read = parse_place(written)
     assert (type(read), read) == (type(key), key)
     assert len(written.splitlines()) == 1
+    assert place_from_json(json.loads(json.dumps(place_to_json(key)))) == key
+
+
+@given(st.lists(places, max_size=6), places)
+def test_a_prefix_finds_the_paths_that_begin_with_its_elements(keys, prefix):
+    keys += [(*path_of(prefix), "below"), (prefix if isinstance(prefix, tuple) else (prefix,))]
+    with AgentMemory.open(":memory:") as memory:
+        for key in keys:
+            memory.remember(key, "Something.")
+        found = {each.location_id for each in memory.find(prefix=path_of(prefix))}
+    wanted = path_of(prefix)
+    assert found == {checked_place(key) for key in keys if path_of(key)[: len(wanted)] == wanted}
+
+
+@given(place_texts)
+def test_a_path_of_one_element_is_this_element(text):
+    assert checked_place((text,)) == text
+    assert parse_place(json.dumps([text])) == text
+
+
+def test_a_prefix_of_another_type_is_refused():
+    with AgentMemory.open(":memory:") as memory:
+        memory.remember("https://shop/cart", "Something.")
+        memory.remember(("https://shop/cart", 7), "Something else.")
+        assert [each.location_id for each in memory.find(prefix="https://shop/")] == ["https://shop/cart"]
+        for prefix in (5, ["https://shop/cart"]):
+            with pytest.raises(TypeError, match="The prefix is"):
+                memory.find(prefix=prefix)
 
 
 @given(st.lists(st.tuples(places, texts, memories()), max_size=4))
@@ -57,7 +96,15 @@ def test_a_file_of_places_is_read_as_it_was_written(located):
 
 def test_the_file_shows_numbers_first_and_texts_in_quotation_marks(tmp_path):
     manager = SimpleMemoryManager.open(tmp_path / "Memories.md")
-    for place, name in ((CART, "Cart"), (12, "Cellar"), ("5", "Five"), (5, "Living Room"), ("a\u202eb", "Hidden")):
+    named = (
+        (CART, "Cart"),
+        (12, "Cellar"),
+        (("acme", 7, "c]"), "Basket"),
+        ("5", "Five"),
+        (5, "Living Room"),
+        ("a\u202eb", "Hidden"),
+    )
+    for place, name in named:
         assert manager.add_memory(place, name, memory())
     lines = (tmp_path / "Memories.md").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if line.startswith("## ")] == [
@@ -66,9 +113,10 @@ def test_the_file_shows_numbers_first_and_texts_in_quotation_marks(tmp_path):
         '## Location "5": Five',
         '## Location "a\\u202eb": Hidden',
         '## Location "https://shop/cart": Cart',
+        '## Location ["acme", 7, "c]"]: Basket',
     ]
     again = SimpleMemoryManager.open(tmp_path / "Memories.md")
-    assert [one.location_id for one in again.all_memories()] == [5, 12, "5", "a\u202eb", CART]
+    assert [one.location_id for one in again.all_memories()] == [5, 12, "5", "a\u202eb", CART, ("acme", 7, "c]")]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +143,12 @@ def test_an_unknown_place_is_empty_and_a_number_is_not_its_text(tmp_path):
         (True, TypeError, "The place is True, of the type bool"),
         (5.0, TypeError, "The place is 5.0, of the type float"),
         (None, TypeError, "The place is None, of the type NoneType"),
-        (("a",), TypeError, "of the type tuple"),
+        (["a"], TypeError, "of the type list"),
+        ((), ValueError, "an empty path; it needs an element"),
+        (("a", True), TypeError, "has the element True, of the type bool"),
+        (("a", ("b",)), TypeError, "of the type tuple"),
+        (("a", ""), ValueError, "a text must not be blank"),
+        ((1, 10**18), ValueError, "at most 18 digits"),
         ("", ValueError, "The place is ''; a text must not be blank"),
         (" ", ValueError, "a text must not be blank"),
         ("a\nb", ValueError, r"control character '\\n'"),
@@ -135,20 +188,42 @@ def test_everything_beside_the_file_keeps_texts_and_numbers_apart(tmp_path):
     path = tmp_path / "Memories.md"
     state = SimpleNamespace(episode_id=2, turn_count=4, action_history=[], action_reasoning_history=[])
     manager = SimpleMemoryManager.open(path, game_state=state)
-    for place in (5, "5"):
+    path_place = ("acme", "user-7", 5)
+    for place in (5, "5", path_place):
         manager.add_memory(place, f"Name of {place!r}", memory(f"Lasting of {place!r}"))
         manager.add_memory(place, f"Name of {place!r}", memory(f"Passing of {place!r}", "ephemeral"))
         manager.record_arrival(place, f"Name of {place!r}", "A room.")
         manager.record_action_outcome(place, f"Name of {place!r}", "wait", "Time passes.", {"turn": 4})
-    assert set(manager.store.journal.lasting()) == {5, "5"}
-    assert set(manager.as_of(2, 4)) == {5, "5"}
+    assert set(manager.store.journal.lasting()) == {5, "5", path_place}
+    assert set(manager.as_of(2, 4)) == {5, "5", path_place}
     assert [one.location_id for one in manager.explain("Lasting of '5'")] == ["5"]
 
     saved = json.loads(json.dumps(manager.snapshot()))
     resumed = SimpleMemoryManager.open(path, game_state=state)
     resumed.restore(saved)
     assert resumed.ephemeral_cache == manager.ephemeral_cache
-    assert resumed.get_visits("5") == manager.get_visits("5")
+    for place in ("5", path_place):
+        assert resumed.get_visits(place) == manager.get_visits(place)
+        assert resumed.is_first_visit(place) == manager.is_first_visit(place)
 
     (tmp_path / "all.json").write_text(json.dumps(rows(manager.all_memories())))
-    assert [one.location_id for one in read_memories(tmp_path / "all.json")] == [5, 5, "5", "5"]
+    assert [one.location_id for one in read_memories(tmp_path / "all.json")] == [5, 5, "5", "5", path_place, path_place]
+
+
+def test_a_path_that_a_tool_or_a_store_returns_is_valid_input():
+    from zorkgpt.adapters.langgraph import MemoryBaseStore
+    from zorkgpt.adapters.tools import MemoryTools
+
+    with AgentMemory.open(":memory:") as memory:
+        tools, store = MemoryTools(memory), MemoryBaseStore(memory)
+        for place in (("acme.com", 7), '["acme.com", 7]', '["acme\\u002ecom", 7]'):
+            memory.remember(place, f"A fact about {place!r}.", title="One")
+        places = [json.loads(json.dumps(each["place"])) for each in tools.search("fact")]
+        assert sorted(map(tools.recall, places)) == sorted(
+            memory.recall(each.location_id) for each in memory.find(limit=3)
+        )
+        for namespace in store.list_namespaces():
+            item = store.get(namespace, "One")
+            store.put(namespace, "One", {"text": f"{item.value['text']} And more."})
+        assert len(memory.find()) == 3
+        assert all(each.memory.text.endswith("And more.") for each in memory.find())

@@ -12,7 +12,7 @@ from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, SubjectKey
-from zorkgpt.memory.places import checked_place, is_place, place_order
+from zorkgpt.memory.places import checked_place, is_place, parse_place, place_order, render_place
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import json_in_a_line, one_line
 from zorkgpt.memory.storage.person_edits import JournalFollower
@@ -239,20 +239,36 @@ def _place(namespace: Namespace) -> PlaceKey:
     joined = ".".join(namespace)
     if _NUMBER.fullmatch(joined):
         return checked_place(int(joined))
-    return checked_place(_quoted_in(joined, _is_plain_place, _label) or joined)
+    path = _path_in(joined)
+    return path or checked_place(_quoted_in(joined, _is_plain_place, _label) or joined)
 
 
 def _namespace(place: PlaceKey) -> Namespace:
     """Return the labels of a place; one label, in quotation marks, where the labels would mean another place."""
+    if isinstance(place, tuple):
+        return (_path_label(place),)
     if isinstance(place, int) or _is_plain_place(place):
         return tuple(str(place).split("."))
     return (_label(place),)
 
 
+def _path_label(path: tuple[int | str, ...]) -> str:
+    return render_place(path).replace(".", "\\u002e")
+
+
+def _path_in(label: str) -> tuple[int | str, ...] | None:
+    """Return the path that `_path_label` has written; None if this is another text."""
+    try:
+        path = parse_place(label) if label.startswith("[") else None
+    except ValueError:
+        return None
+    return path if isinstance(path, tuple) and _path_label(path) == label else None
+
+
 def _is_plain_place(place: str) -> bool:
     if not all(place.split(".")) or _NUMBER.fullmatch(place):
         return False
-    return _quoted_in(place, _is_plain_place, _label) is None
+    return _path_in(place) is None and _quoted_in(place, _is_plain_place, _label) is None
 
 
 def _label(place: str) -> str:

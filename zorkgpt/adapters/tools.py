@@ -25,8 +25,8 @@ class Subject(TypedDict):
     subject: str
 
 
-GivenPlace = int | str | Subject
-"""A place as it is, or another subject. See `place_to_json`."""
+GivenPlace = int | str | list[int | str] | Subject
+"""A place as it is, a path as a list, or another subject. See `place_to_json`."""
 
 
 class MemoryTools:
@@ -49,7 +49,7 @@ class MemoryTools:
         """Return what is known of a place; an empty text if nothing is."""
         return self.memory.recall(place_from_json(place))
 
-    def search(self, query: str, limit: int = 5) -> list[dict[str, int | str | dict[str, str]]]:
+    def search(self, query: str, limit: int = 5) -> list[dict[str, object]]:
         """Return the memories of all places that are nearest to a query, the best first."""
         if not 1 <= limit <= _MOST_FOUND:
             raise ValueError(f"limit is {limit}; it must be from 1 to {_MOST_FOUND}.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.places import is_place, parse_place, place_in_words, place_label, place_order
+from zorkgpt.memory.places import is_place, parse_place, place_in_words, place_label, place_order, place_text
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
@@ -51,7 +51,7 @@ def find_place(names: Mapping["SubjectKey", str], text: str) -> "SubjectKey":
     if not wanted:
         raise MemoryEditError("The location is blank. Give its name or number.")
     found = [key for key, name in names.items() if _folded(name) == wanted]
-    found = found or [key for key, name in names.items() if _folded(name or str(key)).startswith(wanted)]
+    found = found or [key for key, name in names.items() if _folded(name or place_text(key)).startswith(wanted)]
     if len(found) == 1:
         return found[0]
     if subject is not None and not found:

@@ -37,7 +37,7 @@ from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import GAME, Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
-from zorkgpt.memory.places import checked_place, is_place, place_in_words, place_order
+from zorkgpt.memory.places import checked_place, checked_prefix, has_prefix, is_place, place_in_words, place_order
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
 from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import setting, settings_of
@@ -391,7 +391,7 @@ class AgentMemory:
         self,
         place: SubjectKey | None = None,
         *,
-        prefix: str | None = None,
+        prefix: str | tuple[int | str, ...] | None = None,
         persistence: str | None = None,
         status: str | None = None,
         category: str | None = None,
@@ -404,7 +404,7 @@ class AgentMemory:
         """Return the memories that fit all filters, ordered by place.
 
         Args:
-            prefix: What the place, a text, begins with.
+            prefix: The beginning of the places: of a string, or the first elements of a tuple.
             status: Defaults to every status except SUPERSEDED.
             episode: The first or last episode in which a memory was seen.
             metadata: Values that are to be equal.
@@ -423,7 +423,8 @@ class AgentMemory:
             book = self._writer.book
             places: Iterable[SubjectKey] = [checked_place(place)] if place is not None else book.places()
             if prefix is not None:
-                places = [each for each in places if isinstance(each, str) and each.startswith(prefix)]
+                begins = checked_prefix(prefix)
+                places = [each for each in places if has_prefix(each, begins)]
             found = (
                 LocatedMemory(each, self._writer.name_of(each), memory)
                 for each in sorted(places, key=place_order)
@@ -658,7 +659,9 @@ class AgentMemory:
         """
         place, facts = checked_place(place), checked_facts(facts)
         if not is_place(place):
-            raise TypeError(f"The place is {place}, where no action can be taken; it must be a whole number or a text.")
+            raise TypeError(
+                f"The place is {place}, where no action can be taken; it must be a whole number, a text or a path."
+            )
         check_text("action", action)
         check_name(place_name)
         if not isinstance(result, str):

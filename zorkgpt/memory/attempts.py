@@ -4,6 +4,7 @@ from typing import Any
 
 from zorkgpt.memory.asking import attempt_key, changes_anything
 from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.places import saved_place
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.synthesis import SynthesisRequest
 
@@ -64,5 +65,5 @@ class Attempts:
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
         self._in_vain = set(map(str, saved["in_vain"]))
-        self._noted = {(place, str(action)) for place, action in saved["noted"]}
-        self._waiting = {place: list(turns) for place, turns in saved["waiting"]}
+        self._noted = {(saved_place(place), str(action)) for place, action in saved["noted"]}
+        self._waiting = {saved_place(place): list(turns) for place, turns in saved["waiting"]}

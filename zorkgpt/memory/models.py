@@ -1,5 +1,6 @@
 """The values that the memory is made of."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
     # For importing it from here: see below.
     from zorkgpt.memory.answers import MemorySynthesisResponse as MemorySynthesisResponse
 
-PlaceKey = int | str
-"""The key of a place: a whole number, or a text such as a URL. 5 and "5" are two places."""
+PlaceKey = int | str | tuple[int | str, ...]
+"""The key of a place: an integer, a string such as a URL, or a tuple of these, such as ("acme", "user-7", "cart").
+
+5 and "5" are two places. A tuple of one element is the same place as this element.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +363,8 @@ def outcome_of(turn: ZMachineContext) -> str:
     if turn.died:
         return "died"
     if turn.location_changed and turn.location_after is not None:
-        return f"to {turn.location_after}"
+        place = turn.location_after
+        return f"to {json.dumps(place) if isinstance(place, tuple) else place}"
     if turn.score_delta or turn.inventory_changed or (turn.acted and not turn.fell_short):
         return "changed"
     return "nothing" if turn.nothing_changed else ""

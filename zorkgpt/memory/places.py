@@ -21,7 +21,12 @@ _IN_JSON = "subject"
 
 def is_place(key: SubjectKey | None) -> TypeGuard[PlaceKey]:
     """Return whether a subject is a place, which can be visited."""
-    return isinstance(key, (int, str))
+    return isinstance(key, (int, str, tuple))
+
+
+def path_of(place: PlaceKey) -> tuple[int | str, ...]:
+    """Return the elements of a place: a number or a text is its only element."""
+    return place if isinstance(place, tuple) else (place,)
 
 
 @overload
@@ -29,31 +34,41 @@ def checked_place(key: PlaceKey) -> PlaceKey: ...
 @overload
 def checked_place(key: object) -> SubjectKey: ...
 def checked_place(key: object) -> SubjectKey:
-    """Return the key of a subject.
+    """Return the key of a subject. A path of one element becomes this element.
 
     Raises:
-        TypeError: it is neither a whole number nor a text, nor a `Thing` with a whole number, nor `GAME`.
-        ValueError: a number of more than 18 digits, a blank text, or one with control characters.
+        TypeError: If it is not an integer, a string, a tuple of these, a `Thing` or `GAME`.
+        ValueError: If a number has more than 18 digits, a string is blank or has control characters, or a tuple is
+            empty.
     """
     if isinstance(key, WholeGame):
         return key
     if isinstance(key, Thing):
         return _checked_thing(key)
+    if not isinstance(key, tuple):
+        return _checked_element("place", key)
+    if not key:
+        raise ValueError('The place is (), an empty path; it needs an element, such as ("acme", "user-7").')
+    path = tuple(_checked_element(f"place {quoted(key)} has the element", each) for each in key)
+    return path if len(path) > 1 else path[0]
+
+
+def _checked_element(what: str, key: object) -> int | str:
+    """Return a place that is no path, or an element of a path."""
+    said = f"The {what} {'is ' if what == 'place' else ''}{quoted(key)}"
     if isinstance(key, bool) or not isinstance(key, (int, str)):
         raise TypeError(
-            f"The place is {quoted(key)}, of the type {type(key).__name__}; it must be a whole number or a text, such "
-            'as 5 or "https://shop/cart".'
+            f"{said}, of the type {type(key).__name__}; it must be a whole number or a text, such as 5 or "
+            '"https://shop/cart"' + (', or a path of these, such as ("acme", "user-7").' if what == "place" else ".")
         )
     if isinstance(key, int):
         if abs(key) >= LIMIT:
-            raise ValueError(f"The place is {quoted(key)}; a number must have at most 18 digits. Give it as a text.")
+            raise ValueError(f"{said}; a number must have at most 18 digits. Give it as a text.")
         return int(key)
     if not key.strip():
-        raise ValueError(f"The place is {key!r}; a text must not be blank.")
+        raise ValueError(f"{said}; a text must not be blank.")
     if found := _UNWRITABLE.search(key):
-        raise ValueError(
-            f"The place is {quoted(key)}; it must not hold the control character {found[0]!r}. Leave it out."
-        )
+        raise ValueError(f"{said}; it must not hold the control character {found[0]!r}. Leave it out.")
     return str.__str__(key)
 
 
@@ -66,28 +81,67 @@ def _checked_thing(thing: Thing) -> Thing:
     return thing
 
 
-def place_order(key: SubjectKey) -> tuple[int, int, str]:
-    """Return by what subjects are sorted: places by number, other places, things by number, the game."""
+PlaceOrder = tuple[int, tuple[tuple[int, int, str], ...]]
+"""What `place_order` returns."""
+
+
+def place_order(key: SubjectKey) -> PlaceOrder:
+    """Return by what subjects are sorted: places by number, by text and by path, things by number, the game."""
+    if isinstance(key, tuple):
+        return (2, tuple(map(_element_order, key)))
     if isinstance(key, str):
-        return (1, 0, key)
+        return (1, (_element_order(key),))
     if isinstance(key, int):
-        return (0, key, "")
-    return (2, key.number, "") if isinstance(key, Thing) else (3, 0, "")
+        return (0, (_element_order(key),))
+    return (3, (_element_order(key.number),)) if isinstance(key, Thing) else (4, ())
+
+
+def _element_order(key: int | str) -> tuple[int, int, str]:
+    return (1, 0, key) if isinstance(key, str) else (0, key, "")
+
+
+def has_prefix(key: SubjectKey, prefix: str | tuple[int | str, ...]) -> bool:
+    """Return whether a place begins with a string, or with these elements of a path."""
+    if isinstance(prefix, str):
+        return isinstance(key, str) and key.startswith(prefix)
+    return is_place(key) and path_of(key)[: len(prefix)] == prefix
+
+
+def checked_prefix(prefix: object) -> str | tuple[int | str, ...]:
+    """Return a prefix of places.
+
+    Raises:
+        TypeError, ValueError: If it is neither a string nor a tuple that is a valid place.
+    """
+    if isinstance(prefix, str):
+        return prefix
+    if not isinstance(prefix, tuple):
+        raise TypeError(
+            f"The prefix is {quoted(prefix)}, of the type {type(prefix).__name__}; it must be a text, such as "
+            '"https://shop/", or a tuple, such as ("acme", "user-7").'
+        )
+    return path_of(checked_place(prefix))
 
 
 def render_place(key: SubjectKey) -> str:
     """Return a key as it stands in a file.
 
-    `5`, or `"https://shop/cart"`, a string of JSON, are places. `thing 181` is a thing, and `game` the game.
+    `5`, the JSON string `"https://shop/cart"` and the JSON array `["acme", 7]` are places. `thing 181` is a thing, and
+    `game` the game.
     """
-    if not isinstance(key, str):
+    if not isinstance(key, (str, tuple)):
         return str(key)
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(key, ensure_ascii=False))
 
 
+def place_text(key: SubjectKey) -> str:
+    """Return a key for a text that people or models read: like `render_place`, but a string without quotation marks."""
+    return render_place(key) if isinstance(key, tuple) else str(key)
+
+
 def place_label(key: SubjectKey, name: str = "") -> str:
     """Return a subject as people read it: `Kitchen (79)`. The number tells places of the same name apart."""
-    return f"{name} ({key})" if name else str(key)
+    return f"{name} ({place_text(key)})" if name else place_text(key)
 
 
 def place_in_words(key: SubjectKey) -> str:
@@ -110,29 +164,51 @@ def parse_place(text: str) -> SubjectKey:
     if found := _THING.fullmatch(text):
         return Thing(int(found[1]))
     try:
-        key = json.loads(text)
+        return place_from_json(_loaded(text))
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def _loaded(text: str) -> str | list[object]:
+    try:
+        value = json.loads(text)
     except RecursionError:
-        raise ValueError("The place is nested too deeply to be a key.") from None
-    if not isinstance(key, str):
-        raise ValueError(f"{text} is neither a whole number nor a string in quotation marks.")
-    return checked_place(key)
+        value = None
+    if not isinstance(value, (str, list)):
+        raise ValueError(f"{quoted(text)} is neither a whole number nor a string or an array of JSON.")
+    return value
 
 
-def place_to_json(key: SubjectKey) -> int | str | dict[str, str]:
-    """Return a key as a plain value: a place as it is, another subject as `{"subject": "thing 181"}`."""
-    return key if is_place(key) else {_IN_JSON: render_place(key)}
+def place_to_json(key: SubjectKey) -> int | str | list[int | str] | dict[str, str]:
+    """Return a key as a plain value: a path as a list, another place as it is, and `{"subject": "thing 181"}`."""
+    if isinstance(key, tuple):
+        return list(key)
+    return key if isinstance(key, (int, str)) else {_IN_JSON: render_place(key)}
 
 
 def place_from_json(value: object) -> SubjectKey:
     """Return the key that `place_to_json` has written.
 
     Raises:
-        TypeError, ValueError: it is none.
+        TypeError, ValueError: If it is none.
     """
     if not isinstance(value, Mapping):
-        return checked_place(value)
+        given: object = tuple(value) if isinstance(value, list) else value
+        return checked_place(given)
     written = value.get(_IN_JSON)
     key = parse_place(written) if isinstance(written, str) else None
     if key is None or is_place(key):
         raise ValueError(f"The subject is {quoted(value)}; it must be such as {{'subject': 'thing 181'}}.")
+    return key
+
+
+def saved_place(value: object) -> PlaceKey:
+    """Return the place that a snapshot has as a plain value.
+
+    Raises:
+        TypeError, ValueError: If it is no place.
+    """
+    key = place_from_json(value)
+    if not is_place(key):
+        raise TypeError(f"The place is {quoted(value)}; it must not be another subject.")
     return key

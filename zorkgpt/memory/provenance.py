@@ -14,7 +14,7 @@ from zorkgpt.memory.models import (
     episode_key,
     fields_of,
 )
-from zorkgpt.memory.places import place_order, place_to_json
+from zorkgpt.memory.places import place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import Change, MemoryBook, after_change
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.markdown import sidecar
@@ -143,8 +143,9 @@ def _turns(log: Path, sign: bytes, location_id: SubjectKey, mark: str) -> set[in
 
 def _place(turn: dict[str, Any]) -> SubjectKey | None:
     match turn:
-        case {"before": {"location": {"num": int() | str() as place}}}:
-            return place
+        case {"before": {"location": {"num": int() | str() | list() as place}}}:
+            with suppress(TypeError, ValueError):
+                return place_from_json(place)
     return None
 
 

@@ -12,7 +12,7 @@ from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import GAME, Effect, Memory, MemoryStatus, PlaceKey, Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
-from zorkgpt.memory.places import place_label
+from zorkgpt.memory.places import place_label, place_text
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens, shortened
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import cut, one_line, render
@@ -370,7 +370,7 @@ def _place(request: SynthesisRequest) -> str:
 
 def _numbered(place: str, number: PlaceKey | None) -> str:
     name = one_line(_name(place)) if place else "another place"
-    return name if number is None else f"{name} (location {number})"
+    return name if number is None else f"{name} (location {place_text(number)})"
 
 
 def _inventory(turn: ZMachineContext, moved: list[ObjectMove]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation, parse_claim
 from zorkgpt.memory.models import Memory, MemoryKind, PlaceKey, SubjectKey, Thing, ZMachineContext
 from zorkgpt.memory.objects import ObjectMove, ThingState
-from zorkgpt.memory.places import is_place
+from zorkgpt.memory.places import is_place, saved_place
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import sentence_case, with_article
 
@@ -472,8 +472,10 @@ class ThingsLedger:
         self._records = {int(number): _record_of(fields) for number, fields in saved["records"]}
         self._strayed = {int(number): origin for number, origin in saved["strayed"]}
         self._at_hand = frozenset(saved["at_hand"])
-        self._in_sight, self._here = saved["in_sight"], saved["here"]
-        self._surveyed = set(saved["surveyed"])
+        self._in_sight, self._here = (
+            None if saved[name] is None else saved_place(saved[name]) for name in ("in_sight", "here")
+        )
+        self._surveyed = {saved_place(place) for place in saved["surveyed"]}
 
 
 def is_ledger_entry(memory: Memory) -> bool:
@@ -536,4 +538,5 @@ def _plain(record: ThingRecord) -> dict[str, Any]:
 
 def _record_of(fields: Mapping[str, Any]) -> ThingRecord:
     where = parse_claim(fields["where"]) if fields["where"] else None
-    return ThingRecord(**{**fields, "where": where, "states": tuple(fields["states"])})
+    places = {name: saved_place(fields[name]) for name in ("place", "start_place") if fields[name] is not None}
+    return ThingRecord(**{**fields, **places, "where": where, "states": tuple(fields["states"])})

@@ -3,6 +3,7 @@
 from typing import Any
 
 from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.places import saved_place
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 
@@ -98,7 +99,9 @@ class Visits:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
-        self._processed = {place: int(turn) for place, turn in saved["first_turns"]}
-        self._here, self._just_reached = saved["here"], saved["just_reached"]
-        self._uncounted = {place: list(of) for place, of in saved["uncounted"]}
-        self._stays = {place: int(count) for place, count in saved["stays"]}
+        self._processed = {saved_place(place): int(turn) for place, turn in saved["first_turns"]}
+        self._here, self._just_reached = (
+            None if saved[name] is None else saved_place(saved[name]) for name in ("here", "just_reached")
+        )
+        self._uncounted = {saved_place(place): list(of) for place, of in saved["uncounted"]}
+        self._stays = {saved_place(place): int(count) for place, count in saved["stays"]}

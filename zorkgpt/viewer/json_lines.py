@@ -48,7 +48,7 @@ def place_key(value: Any) -> SubjectKey | None:
 
 def place_address(key: SubjectKey) -> str:
     """Return the key of a subject as the page writes it: a place as JSON, so that 5 and "5" are two places."""
-    return json.dumps(key, ensure_ascii=False) if is_place(key) else render_place(key)
+    return json.dumps(key, ensure_ascii=False, separators=(",", ":")) if is_place(key) else render_place(key)
 
 
 def number(value: Any) -> float | None:

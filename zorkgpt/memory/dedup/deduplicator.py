@@ -17,6 +17,7 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, share_a_subject
 from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey
+from zorkgpt.memory.places import place_text
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
@@ -245,7 +246,7 @@ class Deduplicator:
             return comparisons
         self.counts.judge_calls += 1
         try:
-            verdicts = self.judge.judge(name or str(location_id), new, [one.known for one in doubtful])
+            verdicts = self.judge.judge(name or place_text(location_id), new, [one.known for one in doubtful])
         except Exception as error:
             # The judge may be anybody's, and both are kept without it.
             self.counts.judge_failures += 1

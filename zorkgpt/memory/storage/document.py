@@ -8,7 +8,7 @@ from itertools import chain
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import is_place, place_order
+from zorkgpt.memory.places import PlaceOrder, is_place, place_order
 from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.memory.storage.section import LocationSection, Problem, parse_section
 
@@ -38,7 +38,7 @@ class Chunk:
         return sum(len(section.data) for section in self.sections)
 
     @cached_property
-    def last(self) -> tuple[int, int, str] | None:
+    def last(self) -> PlaceOrder | None:
         """The last of its locations by their order; None if there is none."""
         return max((place_order(s.location_id) for s in self.sections if s.location_id is not None), default=None)
 

@@ -61,8 +61,10 @@ class LocationSection:
         object.__setattr__(self, "memories", memories)
 
 
+_STRING = r"\"(?:[^\"\\\n]|\\.)+\""
 _HEADING = re.compile(
-    r"## +(?:Location +(-?[0-9]{1,18}|\"(?:[^\"\\\n]|\\.)+\")|(Thing +[0-9]{1,18}|Game))"
+    r"## +(?:Location +(-?[0-9]{1,18}|" + _STRING + r"|\[(?:[-0-9, \t]|" + _STRING + r")+\])"
+    r"|(Thing +[0-9]{1,18}|Game))"
     r"(?: *:[ \t]*([^\n]*))?[ \t\r]*(?:\n|\Z)"
 )
 _VISITS = re.compile(r"\*\*Visits:\*\*[ \t]*([0-9]{1,18})(?:[ \t]*\|[ \t]*\*\*Episodes:\*\*([^\n]*))?[ \t\r]*(?:\n|\Z)")

@@ -10,7 +10,7 @@ from typing import Any
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, memory_of
-from zorkgpt.memory.places import place_from_json
+from zorkgpt.memory.places import is_place, path_of, place_from_json
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import Chunk, Document, indexed, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
@@ -76,7 +76,7 @@ def traces_of_text(text: str, book: MemoryBook) -> Traces:
         (place, memory_id(place, memory))
         for place, kept in book.all_memories().items()
         for memory in kept
-        if wanted in str(place)
+        if (is_place(place) and any(wanted in str(each) for each in path_of(place)))
         or any(isinstance(said, str) and wanted in one_line(said) for said in vars(memory).values())
     }
     return Traces(frozenset(removed), frozenset({wanted, text}), frozenset())
@@ -124,7 +124,7 @@ def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSect
     if place is None:
         text = decode(section.data)
         return parse_section(encode(traces.cleaned(text))) if traces.are_in(text) else section
-    if isinstance(place, str) and traces.are_in(place):
+    if is_place(place) and any(isinstance(each, str) and traces.are_in(each) for each in path_of(place)):
         return None
     parts = [new for part in section.parts if (new := _part(place, part, traces, eol)) is not None]
     head = _cleaned_lines(section.heading, traces) + section.visited
