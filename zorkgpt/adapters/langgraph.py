@@ -108,7 +108,7 @@ class MemoryBaseStore(BaseStore):
             puts.append(op)
             return None
         if isinstance(op, GetOp):
-            memory = titled(self._memory.store.document.memories(_place(op.namespace)), _title(op.key))
+            memory = titled(self._memory.store.lasting.memories(_place(op.namespace)), _title(op.key))
             return None if memory is None else self._item(_place(op.namespace), memory)
         if isinstance(op, SearchOp):
             return self._found(op)
@@ -155,12 +155,12 @@ class MemoryBaseStore(BaseStore):
         return sorted(cut)[op.offset : op.offset + op.limit]
 
     def _places(self) -> list[PlaceKey]:
-        return sorted(filter(is_place, self._memory.store.document.section_indexes), key=place_order)
+        return sorted(filter(is_place, self._memory.store.lasting.places()), key=place_order)
 
     def _items(self, place: PlaceKey) -> Iterable[Memory]:
         """Return the memories of a place that are items: of several with one title the first that is believed."""
         by_title: dict[str, Memory] = {}
-        for memory in self._memory.store.document.memories(place):
+        for memory in self._memory.store.lasting.memories(place):
             if is_current(memory):
                 by_title.setdefault(one_line(memory.title), memory)
         return by_title.values()

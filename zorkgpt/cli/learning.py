@@ -11,6 +11,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.markdown import read_document, sidecar
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial
@@ -106,7 +107,7 @@ def _control_failures(first: Sequence[Event], control: Sequence[Event]) -> Failu
     return counts[-1] if control and len(counts) > 1 else None
 
 
-def _remembered(memories: Path | str) -> tuple[Document, list[Trial]]:
+def _remembered(memories: Path | str) -> tuple[LastingMemories, list[Trial]]:
     if isinstance(memories, Path):
         document = read_document(memories) if memories.is_file() else Document()
         return document, list(Trials(sidecar(memories)).trials())
@@ -124,21 +125,20 @@ def _is_shown(title: str, turn: TurnRecord) -> bool:
 
 
 def _useful_memories(
-    document: Document, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int], shown: Counter[TitleKey]
+    lasting: LastingMemories, trials: Iterable[Trial], gains: dict[tuple[int | str, int], int], shown: Counter[TitleKey]
 ) -> tuple[UsefulMemory, ...]:
     by_memory: defaultdict[TitleKey, list[Trial]] = defaultdict(list)
     for trial in trials:
         by_memory[trial.location_id, trial.title].append(trial)
     found = []
     for (place, title), its in by_memory.items():
-        kept = [one for one in document.memories(place) if one.title == title and is_current(one)]
+        kept = [one for one in lasting.memories(place) if one.title == title and is_current(one)]
         if not kept or not any(trial.worked for trial in its):
             continue
-        names = [section.name for section in document.sections_of(place)]
         found.append(
             UsefulMemory(
                 title=title,
-                place=next(iter(names), ""),
+                place=lasting.name(place),
                 learned_in=_first_episode(kept[0]),
                 shown=max(shown[place, title], len(its)),
                 followed=len(its),

@@ -203,7 +203,8 @@ def stats(workdir: WorkdirOption = None, file: File = None, game: SavedGameOptio
         for field in ("persistence", "status", "category", "kind"):
             counts = Counter(getattr(one.memory, field) or "unknown" for one in located)
             say(f"  {field}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
-        say(f"  visits: {sum(section.visits for section in manager.store.document.sections)}")
+        lasting = manager.store.lasting
+        say(f"  visits: {sum(map(lasting.visits, lasting.places()))}")
 
 
 @app.command()
@@ -250,14 +251,14 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_AS_OF:
         fail(f"--as-of {given} is not EPISODE:TURN, such as 3:120.")
-    names = {section.location_id: section.name for section in manager.store.document.sections}
     which = int(episode) if episode.isdecimal() else episode
     past = AsOf(manager.store.journal, manager.store.path.parent / RUNS)
     past.refresh()
     if not past.knows(which):
         fail(f"--as-of {given}: there is no episode {episode}.")
     memories = past.all_memories(which, int(turn))
-    return [LocatedMemory(place, names.get(place, ""), one) for place, kept in memories.items() for one in kept]
+    name = manager.store.lasting.name
+    return [LocatedMemory(place, name(place), memory) for place, kept in memories.items() for memory in kept]
 
 
 def _provenance_lines(one: "Provenance") -> Iterator[str]:
@@ -417,8 +418,8 @@ def _written(record: "HistoryRecord") -> str:
 
 def place_given(manager: "SimpleMemoryManager", text: str) -> "SubjectKey":
     """Return the place that a word of the command line names: see `find_place`."""
-    sections = manager.store.document.sections
-    return find_place({one.location_id: one.name for one in sections if one.location_id is not None}, text)
+    lasting = manager.store.lasting
+    return find_place({place: lasting.name(place) for place in lasting.places()}, text)
 
 
 def place_key(text: str) -> "SubjectKey":

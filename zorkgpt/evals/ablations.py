@@ -81,7 +81,7 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
     }
 
     with store.transaction(source=_SOURCE) as draft:
-        for place, memories in draft.document.all_memories().items():
+        for place, memories in draft.lasting.all_memories().items():
             for memory in memories:
                 if memory.persistence is Persistence.CORE:
                     draft.replace(place, memory, replace(memory, persistence=Persistence.PERMANENT), "edited")
@@ -99,7 +99,7 @@ def _shuffle(path: Path, dice: random.Random) -> None:
     known = _read_origins(origins_path)
     located = [
         (place, memory)
-        for place, memories in store.document.all_memories().items()
+        for place, memories in store.lasting.all_memories().items()
         for memory in memories
         if is_current(memory)
     ]

@@ -382,10 +382,10 @@ class AgentMemory:
         place = None if place is None else checked_place(place)
         with self.store.guard:
             if place is None:
-                having = self._writer.book.subjects_with(memory)
-                return find_memory(self._located(sorted(having, key=place_order) if having else None), memory)
-            found = find_memory(self._located([place]), memory)
-            return found or find_memory(self._located(self._recalled_with(place)), memory)
+                return find_memory(self._named(memory), memory)
+            found = find_memory(self._named(memory, place), memory)
+            others = [located for other in self._recalled_with(place) for located in self._named(memory, other)]
+            return found or find_memory(others, memory)
 
     def find(
         self,
@@ -678,9 +678,8 @@ class AgentMemory:
         """Forget ephemeral memories, because the environment starts over. Lasting memories stay."""
         with self.store.guard:
             self._writer.count_all()
-            book = self._writer.book
-            cleared = sum(map(len, book.ephemeral.values()))
-            stay = sum(map(len, book.document.all_memories().values()))
+            cleared = sum(map(len, self._writer.ephemeral.values()))
+            stay = self.store.lasting.count()
             self._writer.forget_episode()
             self._learner.reset()
         self._log.info("episode reset: %d ephemeral memories cleared, %d persistent memories stay", cleared, stay)
@@ -734,12 +733,13 @@ class AgentMemory:
     def _recalled(self, place: SubjectKey) -> Recalled:
         self._writer.refresh()
         with self.store.guard:
-            own = self.store.document.memories(place)
+            lasting = self.store.lasting
+            own = lasting.memories(place)
             others = self._recalled_with(place)
             found = shown(
-                [*own, *(memory for other in others for memory in self.store.document.memories(other))],
+                [*own, *(memory for other in others for memory in lasting.memories(other))],
                 [memory for each in (place, *others) for memory in self._writer.ephemeral.get(each, ())],
-                episodes=self.store.document.episodes(place),
+                episodes=lasting.episodes(place),
                 budget=self._settings.budget,
                 now=lambda memory: self._learner.contradicting_state(place, memory) if is_place(place) else "",
             )
@@ -751,15 +751,17 @@ class AgentMemory:
         """Return the other subjects whose memories are recalled at a place."""
         return (*self._learner.things_at(place), GAME) if is_place(place) else ()
 
-    def _located(self, places: Iterable[SubjectKey] | None = None) -> list[LocatedMemory]:
-        book = self._writer.book
-        if places is None:
-            places = sorted(book.all_memories(), key=place_order)
+    def _located(self) -> list[LocatedMemory]:
+        memories = self._writer.book.all_memories()
         return [
             LocatedMemory(place, self._writer.name_of(place), memory)
-            for place in places
-            for memory in book.memories(place)
+            for place in sorted(memories, key=place_order)
+            for memory in memories[place]
         ]
+
+    def _named(self, wanted: str, place: SubjectKey | None = None) -> list[LocatedMemory]:
+        found = self._writer.book.named(wanted, place)
+        return [LocatedMemory(each, self._writer.name_of(each), memory) for each, memory in found]
 
     def _found(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
         found = self.get(memory, place)

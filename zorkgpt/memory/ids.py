@@ -1,6 +1,6 @@
 """The id of a memory: a short digest of its place and of the title that it was given first."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -29,15 +29,15 @@ def id_of_title(place: SubjectKey, title: str, number: int = 1) -> str:
     return blake2b(told.encode("utf-8", "backslashreplace"), digest_size=_DIGITS // 2).hexdigest()
 
 
-def with_id(place: SubjectKey, memory: Memory, taken: set[str], *, follows: bool = True) -> str:
-    """Return what `Memory.id` is to be for a new memory beside those with these ids: its own, if that is free.
+def with_id(place: SubjectKey, memory: Memory, is_taken: Callable[[str], bool], *, follows: bool = True) -> str:
+    """Return what `Memory.id` is to be for a new memory of a place: its own, if that is not taken.
 
     Args:
         follows: whether it may be left empty where it follows from place and title.
     """
     own = id_of_title(place, memory.title)
     found, number = memory.id or own, 1
-    while found in taken or (found == own and not follows):
+    while is_taken(found) or (found == own and not follows):
         number += 1
         found = id_of_title(place, memory.title, number)
     return "" if found == own else found
@@ -51,5 +51,5 @@ def give_ids(place: SubjectKey, memories: Iterable[Memory]) -> None:
     taken: set[str] = set()
     # What is written in the file counts first.
     for memory in sorted(memories, key=lambda one: not one.id):
-        memory.id = with_id(place, memory, taken)
+        memory.id = with_id(place, memory, taken.__contains__)
         taken.add(memory_id(place, memory))

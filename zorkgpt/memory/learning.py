@@ -414,10 +414,10 @@ class Learner:
     def _visits_of(self, location_id: PlaceKey) -> tuple[int, int]:
         """Return how often the player has been at a place that it was at in this turn, and in how many episodes."""
         with self._writer.store.guard:
-            written = next(iter(self._writer.store.document.sections_of(location_id)), None)
+            lasting = self._writer.store.lasting
             uncounted = self._visits.uncounted(location_id)
-            times, episodes = (written.visits, written.episodes) if written else (0, ())
-            return times + len(uncounted), len({episode_key(each) for each in (*episodes, *uncounted)})
+            episodes = {episode_key(each) for each in (*lasting.episodes(location_id), *uncounted)}
+            return lasting.visits(location_id) + len(uncounted), len(episodes)
 
     def _responses(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> dict[str, str]:
         """Return the known responses with which memories about this action were learned, by title."""

@@ -53,7 +53,7 @@ class SimpleMemoryManager(AgentMemory):
     @property
     def memory_cache(self) -> dict[PlaceKey, list[Memory]]:
         """The core and permanent memories by place, as in the file."""
-        memories = self.store.document.all_memories()
+        memories = self.store.lasting.all_memories()
         return {place: kept for place, kept in memories.items() if is_place(place)}
 
     @property
@@ -141,7 +141,7 @@ class SimpleMemoryManager(AgentMemory):
         """Return the number of lasting memories, including superseded ones."""
         self._writer.refresh()
         with self.store.guard:
-            return _count(self.store.document.all_memories(), location_id)
+            return _count(self.store.lasting.all_memories(), location_id)
 
     def get_memory_breakdown(self, location_id: SubjectKey) -> dict[str, int]:
         """Return the number of current memories by persistence."""
@@ -185,11 +185,12 @@ class SimpleMemoryManager(AgentMemory):
         location_id = checked_place(location_id)
         self._writer.refresh()
         with self.store.guard:
-            section = next(iter(self.store.document.sections_of(location_id)), None)
+            lasting = self.store.lasting
             uncounted = self._visits.with_present(location_id, self._state.episode)
-            visits, episodes = (section.visits, section.episodes) if section else (0, ())
-            visited_in = {episode_key(each) for each in (*episodes, *uncounted, self._state.episode)}
-            return visits + len(uncounted), len(visited_in)
+            visited_in = {
+                episode_key(each) for each in (*lasting.episodes(location_id), *uncounted, self._state.episode)
+            }
+            return lasting.visits(location_id) + len(uncounted), len(visited_in)
 
     def memories_at(self, location_id: PlaceKey) -> list[Memory]:
         """Return the current memories of a location, and of the things that are there or start there."""
@@ -230,7 +231,7 @@ class SimpleMemoryManager(AgentMemory):
         with self.store.guard:
             places = self._writer.book.all_memories()
             ephemeral = [memory for kept in self._writer.ephemeral.values() for memory in kept]
-            lasting = [memory for kept in self.store.document.all_memories().values() for memory in kept]
+            lasting = [memory for kept in self.store.lasting.all_memories().values() for memory in kept]
             tentative = sum(memory.status == MemoryStatus.TENTATIVE for memory in (*lasting, *ephemeral))
             metrics = {
                 "locations": len(places),

@@ -112,11 +112,11 @@ def _provenance(
     kept = [one for one in book.memories(place) if one.title.casefold() == wanted]
     memory = next((one for one in kept if is_current(one)), kept[-1] if kept else None)
     title = memory.title if memory else _last_title(records, wanted)
-    names = [section.name for section in book.document.sections_of(place)] + [
-        one.change.location_name for one in records
-    ]
+    names = [book.lasting.name(place), *(record.change.location_name for record in records)]
     its = tuple(one for one in trials if one.location_id == place and one.title.casefold() == wanted)
-    return Provenance(place, next(iter(names), ""), title, memory, records, tuple(_shown(runs, place, title)), its)
+    return Provenance(
+        place, next(filter(None, names), ""), title, memory, records, tuple(_shown(runs, place, title)), its
+    )
 
 
 def _shown(runs: Path, location_id: SubjectKey, title: str) -> Iterator[Showings]:

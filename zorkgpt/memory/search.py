@@ -166,14 +166,14 @@ class Searcher:
         place = filters.location_id
         assert place is not None
         name = self._name_of(place)
-        return [LocatedMemory(place, name, one) for one in self._store.document.memories(place) if filters.allow(one)]
+        return [LocatedMemory(place, name, one) for one in self._store.lasting.memories(place) if filters.allow(one)]
 
     def _all(self, filters: Filters) -> list[LocatedMemory]:
-        places = list(self._store.document.section_indexes) if filters.location_id is None else [filters.location_id]
+        places = list(self._store.lasting.places()) if filters.location_id is None else [filters.location_id]
         return [one for place in places for one in self._of_place(replace(filters, location_id=place))]
 
     def _one(self, place: SubjectKey, number: int) -> LocatedMemory:
-        return LocatedMemory(place, self._name_of(place), self._store.document.memories(place)[number])
+        return LocatedMemory(place, self._name_of(place), self._store.lasting.memories(place)[number])
 
 
 _NOWHERE = -1

@@ -5,7 +5,7 @@ from typing import Any
 from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.places import saved_place
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.lasting import LastingMemories
 
 
 class Visits:
@@ -63,18 +63,18 @@ class Visits:
         present = () if location_id == self._here else (episode,)
         return (*self.uncounted(location_id), *present)
 
-    def are_waiting(self, document: Document) -> bool:
+    def are_waiting(self, lasting: LastingMemories) -> bool:
         """Return whether there are any to be counted at the places that the file has, of a turn at least."""
-        return any(place in document.section_indexes for place in self._uncounted if place != self._just_reached)
+        return any(lasting.has(place) for place in self._uncounted if place != self._just_reached)
 
     def count_in(self, draft: Draft) -> None:
         """Count the visits of all places that the draft has. Call `written` once it is stored."""
         for place in self._uncounted:
             draft.count_visits(place, self.uncounted(place))
 
-    def written(self, document: Document) -> None:
-        """Drop the visits of the places in a document that was stored: it counts them."""
-        for place in [place for place in self._uncounted if place in document.section_indexes]:
+    def written(self, lasting: LastingMemories) -> None:
+        """Drop the visits of the places that are stored: they are counted there."""
+        for place in [place for place in self._uncounted if lasting.has(place)]:
             del self._uncounted[place]
 
     def reset(self) -> None:

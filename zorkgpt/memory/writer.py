@@ -83,7 +83,7 @@ class MemoryWriter:
     @property
     def book(self) -> MemoryBook:
         """All memories as last read."""
-        return MemoryBook(self.store.document, self.ephemeral)
+        return MemoryBook(self.store.lasting, self.ephemeral)
 
     def current(self, location_id: SubjectKey) -> list[Memory]:
         """Return the current memories of a location, lasting ones first."""
@@ -197,8 +197,7 @@ class MemoryWriter:
 
     def name_of(self, location_id: SubjectKey) -> str:
         """Return what a location is called in the file, or was called first; "" where nobody knows."""
-        written = next((section.name for section in self.store.document.sections_of(location_id)), "")
-        return written or self.names.get(location_id, "")
+        return self.store.lasting.name(location_id) or self.names.get(location_id, "")
 
     def note_name(self, location_id: SubjectKey, name: str) -> None:
         """Keep what a location is called where nobody has said so yet; a second name is logged once, and not taken."""
@@ -282,7 +281,8 @@ class MemoryWriter:
         """Remove a memory. False if nothing was changed."""
         is_lasting = not any(memory_id(location_id, one) == wanted for one in self.ephemeral.get(location_id, ()))
         with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
-            found = [one for one in draft.book.memories(location_id) if memory_id(location_id, one) == wanted]
+            named = [memory for _, memory in draft.book.named(wanted, location_id)]
+            found = [memory for memory in named if memory_id(location_id, memory) == wanted]
             if not found or self._is_settled_by_person(location_id, found[-1:]):
                 return False
             draft.remove(location_id, found[-1], reason)
@@ -440,7 +440,7 @@ class MemoryWriter:
                         trials = self.evidence.count_in(draft)
                 if draft.is_changed or counts_only:
                     self.evidence.written(trials)
-                    self._visits.written(draft.document)
+                    self._visits.written(draft.lasting)
             else:
                 stamp = self._stamp()
                 draft = Draft(self.book, self.names, episode=None if stamp is None else stamp.episode)
@@ -486,7 +486,7 @@ class MemoryWriter:
 
     def count_visits(self) -> None:
         """Write the visits that no other write has included, of the places in the file."""
-        if self._visits.are_waiting(self.store.document):
+        if self._visits.are_waiting(self.store.lasting):
             self._write_counts()
 
     def count_all(self) -> None:
@@ -614,7 +614,7 @@ class MemoryWriter:
 
     def _vetoed(self, location_id: SubjectKey) -> list[Memory]:
         with self.store.guard:
-            return [memory for memory in self.store.document.memories(location_id) if memory.vetoed]
+            return [memory for memory in self.store.lasting.memories(location_id) if memory.vetoed]
 
     def _is_forbidden_in_words(self, location_id: SubjectKey, memory: Memory) -> bool:
         vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)

@@ -48,10 +48,8 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
     """
     last_question = deduplicator.counts.judge_calls + MOST_QUESTIONS
     found: list[Merge] = []
-    for location_id in sorted(store.document.section_indexes, key=place_order):
-        sections = store.document.sections_of(location_id)
-        name = sections[0].name if sections else ""
-        found += _of_place(deduplicator, location_id, name, threshold, last_question)
+    for location_id in sorted(store.lasting.places(), key=place_order):
+        found += _of_place(deduplicator, location_id, store.lasting.name(location_id), threshold, last_question)
     return found
 
 

@@ -135,7 +135,7 @@ class Deduplicator:
 
     def is_overtaken(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> bool:
         """Return whether another process has kept the very same memory since it was decided about."""
-        kept = self._store.document.memories(location_id)
+        kept = self._store.lasting.memories(location_id)
         return decision.about is not None and decisions.is_overtaken(kept, memory, decision.about)
 
     def note(self, location_id: SubjectKey, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
@@ -178,7 +178,7 @@ class Deduplicator:
     def lasting(self, location_id: SubjectKey) -> list[Memory]:
         """Return the believed lasting memories of the place that have a text."""
         with self._store.guard:
-            kept = self._store.document.memories(location_id)
+            kept = self._store.lasting.memories(location_id)
             return [memory for memory in kept if is_current(memory) and memory.text.strip()]
 
     def comparisons(
@@ -287,16 +287,16 @@ class Deduplicator:
         if self.judge is None:
             return [memory.text]
         with self._store.guard:
-            return self._wordings.of(location_id, memory, self._store.document.memories(location_id))
+            return self._wordings.of(location_id, memory, self._store.lasting.memories(location_id))
 
     # The episode's counts, and the vectors on disk
 
     def texts(self) -> list[str]:
         """Return the texts of all believed lasting memories, in every wording that is in use."""
         with self._store.guard:
-            places = self._store.document.section_indexes
-            believed = [memory.text for place in places for memory in self.lasting(place)]
-            return [*believed, *self._wordings.all()]
+            places = self._store.lasting.all_memories().values()
+            believed = [memory.text for memories in places for memory in memories if is_current(memory)]
+            return [*filter(str.strip, believed), *self._wordings.all()]
 
     def save_vectors(self) -> None:
         """Put on disk what is new, and drop what no memory uses."""

@@ -3,9 +3,9 @@
 Applying a change is a pure function from one book to the next. A `Draft` collects the changes of one transaction.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Literal
 
 from zorkgpt.errors import MemoryStoreError
@@ -14,7 +14,8 @@ from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey, episode_key,
 from zorkgpt.memory.places import is_place, place_in_words, place_order
 from zorkgpt.memory.storage.document import Document, Index, first_section
 from zorkgpt.memory.storage.entry import as_read
-from zorkgpt.memory.storage.escaping import encode, one_line
+from zorkgpt.memory.storage.escaping import encode, folded, one_line
+from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.section import (
     LocationSection,
     new_section,
@@ -93,31 +94,41 @@ Step = Change | VisitCount
 class MemoryBook:
     """All memories. Never changed in place."""
 
-    document: Document = field(default_factory=Document)
-    """The lasting memories."""
+    lasting: LastingMemories = field(default_factory=Document)
     ephemeral: Mapping[SubjectKey, tuple[Memory, ...]] = field(default_factory=dict)
     """The ephemeral memories of the running episode."""
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         """Return the memories of a place, lasting ones first, including superseded ones."""
-        return [*self.document.memories(place), *self.ephemeral.get(place, ())]
+        return [*self.lasting.memories(place), *self.ephemeral.get(place, ())]
 
     def places(self) -> set[SubjectKey]:
         """Return the places that may have memories."""
-        return {*self.document.section_indexes, *self.ephemeral}
+        return {*self.lasting.places(), *self.ephemeral}
 
     def all_memories(self) -> dict[SubjectKey, list[Memory]]:
         """Return the memories of each place that has any."""
-        found = self.document.all_memories()
+        found = dict(self.lasting.all_memories())
         for place, memories in self.ephemeral.items():
             if memories:
                 found[place] = [*found.get(place, ()), *memories]
         return found
 
-    def subjects_with(self, memory: str) -> set[SubjectKey]:
-        """Return the places that have a memory with this id."""
-        brief = {place for place, its in self.ephemeral.items() if any(memory_id(place, one) == memory for one in its)}
-        return brief | self.document.subjects_with(memory)
+    def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
+        """Return the memories with this id or, ignoring case, this title, with their places, ordered by place.
+
+        Args:
+            place: Only at this place. Defaults to all places.
+        """
+        title = folded(wanted)
+        brief = [
+            (each, memory)
+            for each, memories in self.ephemeral.items()
+            if place in (None, each)
+            for memory in memories
+            if memory_id(each, memory) == wanted or folded(memory.title) == title
+        ]
+        return sorted([*self.lasting.named(wanted, place), *brief], key=lambda found: place_order(found[0]))
 
     def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
         """Return what has expired, with its place; not what a person has pinned or edited.
@@ -125,12 +136,14 @@ class MemoryBook:
         Args:
             now: As `Memory.expires_at`.
         """
-        brief = ((place, memory) for place, its in self.ephemeral.items() for memory in its)
-        return [
+        brief = [
             (place, memory)
-            for place, memory in chain(self.document.expiring, brief)
-            if memory.expires_at is not None and memory.expires_at <= now and not memory.is_settled_by_person
+            for place, memories in self.ephemeral.items()
+            for memory in memories
+            if memory.expires_at is not None and memory.expires_at <= now
         ]
+        found = [*self.lasting.expired(now), *brief]
+        return [(place, memory) for place, memory in found if not memory.is_settled_by_person]
 
     def apply(self, steps: Iterable[Step]) -> "MemoryBook":
         """Return the book after these steps.
@@ -138,7 +151,7 @@ class MemoryBook:
         Raises:
             KeyError: If a memory that is to be changed does not exist.
         """
-        document, ephemeral = self.document, self.ephemeral
+        document, ephemeral = self._document, self.ephemeral
         for (place, is_addition), group in groupby(steps, key=lambda step: (step.location_id, _is_addition(step))):
             if is_addition:
                 document = _with_added(document, place, [step for step in group if isinstance(step, Change)])
@@ -151,6 +164,11 @@ class MemoryBook:
                 else:
                     ephemeral = {**ephemeral, place: after_change(ephemeral.get(place, ()), step)}
         return MemoryBook(document, ephemeral)
+
+    @property
+    def _document(self) -> Document:
+        assert isinstance(self.lasting, Document)
+        return self.lasting
 
 
 def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:
@@ -193,9 +211,16 @@ class Draft:
         self._names = names
 
     @property
-    def document(self) -> Document:
+    def lasting(self) -> LastingMemories:
         """The lasting memories as changed so far."""
-        return self.book.document
+        return self.book.lasting
+
+    @property
+    def document(self) -> Document:
+        """The lasting memories as changed so far, as a file."""
+        document = self.book.lasting
+        assert isinstance(document, Document)
+        return document
 
     @property
     def changes(self) -> list[Change]:
@@ -205,19 +230,19 @@ class Draft:
     @property
     def is_changed(self) -> bool:
         """Whether anything is to be written."""
-        return self.document is not self.start.document or bool(self.steps)
+        return self._is_rewritten or bool(self.steps)
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         """Return the lasting memories of a place."""
-        return self.document.memories(place)
+        return self.lasting.memories(place)
 
     def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
-        """Return the episodes in which a place was visited: see `Document.episodes`."""
-        return self.document.episodes(place)
+        """Return the episodes in which a place was visited: see `LastingMemories.episodes`."""
+        return self.lasting.episodes(place)
 
     def name(self, place: SubjectKey) -> str:
         """Return the name of a place; "" if it has none."""
-        return next((section.name for section in self.document.sections_of(place)), "") or self._names.get(place, "")
+        return self.lasting.name(place) or self._names.get(place, "")
 
     def apply(self, *steps: Step) -> None:
         """Apply steps to the book."""
@@ -226,7 +251,7 @@ class Draft:
 
     def rewrite(self, document: Document, changes: Iterable[Change] = ()) -> None:
         """Replace the whole document; `changes` say what changed for the journal."""
-        self.book = replace(self.book, document=document)
+        self.book = replace(self.book, lasting=document)
         self.steps += changes
         self._is_rewritten = True
 
@@ -241,7 +266,7 @@ class Draft:
         Raises:
             MemoryStoreError: If this version lacks a memory that the steps change.
         """
-        start = replace(self.start, document=document)
+        start = replace(self.start, lasting=document)
         try:
             if self._is_rewritten:
                 raise KeyError
@@ -264,17 +289,16 @@ class Draft:
         Args:
             visits: The episodes of the visits with which a new section begins. Defaults to that of the first memory.
         """
-        taken = {memory_id(place, one) for one in self.book.memories(place)}
         is_lasting = memories[0].persistence.outlives_episode
-        if is_lasting:
-            if place not in self.document.section_indexes:
-                self.apply(VisitCount(place, name, visits or (memories[0].episode,)))
-            memories = tuple(_with_ids(place, self.memories(place), memories, taken))
-        else:
-            # Never the id that follows from the title: a lasting memory of the same title may be added later.
-            memories = tuple(
-                replace(one, id=with_id(place, one, taken, follows=False)) for one in map(as_read, memories)
-            )
+        if is_lasting and not self.lasting.has(place):
+            self.apply(VisitCount(place, name, visits or (memories[0].episode,)))
+        brief = {memory_id(place, one) for one in self.book.ephemeral.get(place, ())}
+        taken = self.lasting.ids(place)
+        memories = tuple(map(as_read, memories))
+        for memory in memories:
+            # A lasting memory of the same title may be added later, so the id that follows from it is left to that.
+            memory.id = with_id(place, memory, lambda id: id in brief or id in taken, follows=is_lasting)
+            brief.add(memory_id(place, memory))
         name = self.name(place) or name
         self.apply(*(Change("added", place, name, None, memory, reason, other) for memory in memories))
         return memories[-1]
@@ -348,7 +372,7 @@ class Draft:
 
     def count_visits(self, place: SubjectKey, episodes: tuple[int | str, ...]) -> None:
         """Count visits of a place that has a section."""
-        if place in self.document.section_indexes and episodes:
+        if episodes and self.lasting.has(place):
             self.apply(VisitCount(place, "", episodes))
 
     def move(self, old_place: SubjectKey, new_place: SubjectKey) -> int:
@@ -439,19 +463,6 @@ def _position(memories: tuple[Memory, ...], memory: Memory | None) -> int:
     if identical is not None:
         return identical
     return memories.index(memory) if memory in memories else len(memories)
-
-
-def _with_ids(place: SubjectKey, kept: Sequence[Memory], new: Sequence[Memory], taken: set[str]) -> Iterator[Memory]:
-    """Yield the new memories as they will be read back, with an explicit id if their title is not unique."""
-    titles = {one.title for one in kept}
-    has_ids = any(one.id for one in kept)
-    for memory in map(as_read, new):
-        if memory.id or has_ids or memory.title in titles:
-            memory.id = with_id(place, memory, taken)
-        has_ids = has_ids or bool(memory.id)
-        titles.add(memory.title)
-        taken.add(memory_id(place, memory))
-        yield memory
 
 
 def _with_location(document: Document, place: SubjectKey, name: str, visits: tuple[int | str, ...]) -> Document:

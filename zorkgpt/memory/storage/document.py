@@ -1,7 +1,7 @@
 """The memory file as a whole: parsed into a document and rendered back, every unchanged byte kept."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -9,7 +9,7 @@ from itertools import chain
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import PlaceOrder, is_place, place_order
-from zorkgpt.memory.storage.escaping import encode
+from zorkgpt.memory.storage.escaping import encode, folded
 from zorkgpt.memory.storage.section import LocationSection, Problem, parse_section
 
 TITLE = b"# Location Memories"
@@ -113,14 +113,49 @@ class Document:
             for memory in self.chunks[chunk].sections[at].memories
         ]
 
-    @cached_property
-    def expiring(self) -> tuple[tuple[SubjectKey, Memory], ...]:
-        """The memories that expire some time, with their locations."""
-        return tuple(chain.from_iterable(chunk.expiring for chunk in self.chunks))
+    def has(self, place: SubjectKey) -> bool:
+        """Return whether there is a section of this place."""
+        return place in self.section_indexes
 
-    def subjects_with(self, memory: str) -> set[SubjectKey]:
-        """Return the locations that have a memory with this id."""
-        return {place for chunk in self.chunks for place in chunk.subjects_by_id.get(memory, ())}
+    def places(self) -> Iterable[SubjectKey]:
+        """Return the places that have a section."""
+        return self.section_indexes.keys()
+
+    def count(self) -> int:
+        """Return the number of memories."""
+        return sum(len(section.memories) for chunk in self.chunks for section in chunk.sections)
+
+    def name(self, place: SubjectKey) -> str:
+        """Return the name of a place; "" if unknown."""
+        return next((section.name for section in self.sections_of(place)), "")
+
+    def visits(self, place: SubjectKey) -> int:
+        """Return the number of visits of a place."""
+        return next((section.visits for section in self.sections_of(place)), 0)
+
+    def ids(self, place: SubjectKey) -> set[str]:
+        """Return the ids of the memories of a place."""
+        return {memory_id(place, memory) for memory in self.memories(place)}
+
+    def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
+        """Return the memories with this id, or else those with this title, ignoring case, with their places."""
+        if place is None:
+            having = {place for chunk in self.chunks for place in chunk.subjects_by_id.get(wanted, ())}
+            found = [(each, memory) for each in having or self.places() for memory in self.memories(each)]
+        else:
+            found = [(place, memory) for memory in self.memories(place)]
+        by_id = [(each, memory) for each, memory in found if memory_id(each, memory) == wanted]
+        title = folded(wanted)
+        return by_id or [(each, memory) for each, memory in found if folded(memory.title) == title]
+
+    def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
+        """Return the memories whose `expires_at` is not after this time, with their places."""
+        return [
+            (place, memory)
+            for chunk in self.chunks
+            for place, memory in chunk.expiring
+            if memory.expires_at is not None and memory.expires_at <= now
+        ]
 
     def episodes(self, location_id: SubjectKey) -> tuple[int | str, ...]:
         """Return the episodes in which a place was visited, in order; those of the memories of another subject."""

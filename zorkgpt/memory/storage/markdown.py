@@ -21,6 +21,7 @@ from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.guards import new_guard
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, differences
+from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
@@ -125,6 +126,10 @@ class MarkdownStore:
         self._load()
 
     @property
+    def lasting(self) -> LastingMemories:
+        return self._document
+
+    @property
     def document(self) -> Document:
         return self._document
 
@@ -158,7 +163,7 @@ class MarkdownStore:
             for _ in range(_ATTEMPTS):
                 if not draft.is_changed:
                     return
-                if draft.start.document is not self._document:
+                if draft.start.lasting is not self._document:
                     draft.rebase(self._document)
                 # Someone who ignores our lock, such as an editor, may have saved the file meanwhile.
                 if self._is_as_seen() and self._commit(draft, source, turn_stamp):

@@ -10,6 +10,7 @@ from zorkgpt.files import Recovery
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.tables import Journal, JudgmentTable, Trials
 from zorkgpt.memory.storage.word_index import WordIndex
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class Store(Protocol):
     """The lasting memories, shared with other processes, and the tables beside them.
 
-    Every method may raise `MemoryStoreError`; `document` is then what was last read.
+    Every method may raise `MemoryStoreError`; `lasting` is then what was last read.
     """
 
     path: Path
@@ -36,11 +37,16 @@ class Store(Protocol):
     judgments: JudgmentTable
     index: WordIndex
     guard: "threading.RLock"
-    """Held while `document` is read or changed."""
+    """Held while `lasting` is read or changed."""
+
+    @property
+    def lasting(self) -> LastingMemories:
+        """The lasting memories as last read."""
+        ...
 
     @property
     def document(self) -> Document:
-        """The lasting memories as last read."""
+        """The lasting memories as a Markdown file. A database makes it from all of its rows."""
         ...
 
     def refresh(self) -> None:

@@ -23,6 +23,7 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Chunk, Document, indexed, line_end
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp
+from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.positions import positions_of, spread
 from zorkgpt.memory.storage.postgres import PostgresDatabase
@@ -119,6 +120,10 @@ class SqlStore:
         self._edits = PersonEdits(self.journal)
         self._undo = Undo(self)
         self.refresh()
+
+    @property
+    def lasting(self) -> LastingMemories:
+        return self._document
 
     @property
     def document(self) -> Document:

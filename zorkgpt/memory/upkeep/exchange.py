@@ -84,11 +84,11 @@ def import_memories(store: Store, path: Path) -> tuple[int, int]:
         MemoryStoreError: the file can't be read or is neither; or the store can't be written.
     """
     memories = read_memories(path)
-    if store.document.is_empty and not _is_json(path.read_bytes()):
+    if store.lasting.is_empty and not _is_json(path.read_bytes()):
         document = read_document(path)
         changes = differences({}, document)
         with store.transaction() as draft:
-            if draft.document.is_empty:
+            if draft.lasting.is_empty:
                 draft.rewrite(document, changes)
                 return len(changes), len(memories)
     return add_all(store, memories), len(memories)
@@ -102,7 +102,7 @@ def convert(source: Store, target: Store) -> int:
     """
     document = parse(render(source.document))
     with target.transaction() as draft:
-        if not draft.document.is_empty:
+        if not draft.lasting.is_empty:
             raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
         draft.rewrite(document)
     target.journal.copy(source.journal)
