@@ -163,6 +163,8 @@ class PlayerContext:
     """Actions that changed nothing here in this episode while what is carried, lit, open or locked was as it is now."""
     deadly_here: tuple[str, ...] = ()
     """Actions that the player has died of at this place, in any episode."""
+    destructive_verbs: tuple[str, ...] = ()
+    """The verbs with which the player has destroyed or used up something in this episode."""
     changed: tuple[Item, ...] = ()
     """The objects that the last action moved or changed, by the object tree."""
     refused: str | None = None

@@ -220,7 +220,8 @@ def _usage(episodes: list[EpisodeSummary]) -> Iterator[str]:
         calls = int(used["calls"])
         tokens = int(used["prompt_tokens"]), int(used["completion_tokens"])
         facts = [number_of(calls, "call", "calls")] if any(tokens) or not used["uncounted"] else []
-        facts += [f"{tokens[0]:,} tokens in", f"{tokens[1]:,} tokens out"] if facts else []
+        cached = f" ({used['cached_tokens'] / tokens[0]:.0%} cached)" if used.get("cached_tokens") and tokens[0] else ""
+        facts += [f"{tokens[0]:,} tokens in{cached}", f"{tokens[1]:,} tokens out"] if facts else []
         if used["uncounted"]:
             uncounted = number_of(int(used["uncounted"]), "call", "calls")
             facts.append(f"token counts not reported by the server ({uncounted})")

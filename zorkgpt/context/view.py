@@ -118,6 +118,7 @@ class PlayerView:
             untried_elsewhere=untried_elsewhere(graph, here),
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(graph, here, exits),
+            destructive_verbs=tuple(state.destructive_verbs),
             changed=changed,
             refused=refused,
             vocabulary=self._vocabulary,
