@@ -113,7 +113,13 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         knowledge = KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
         memory = _memory(config, state, llm, game.story)
     keeps_map = memory is not None if options.keep_map is None else options.keep_map
-    game_map = MapManager(get_logger("map"), config, state, remember=keeps_map)
+    game_map = MapManager(
+        get_logger("map"),
+        config,
+        state,
+        remember=keeps_map,
+        is_open=lambda door: game.get_object_attributes(door).get("open"),
+    )
     state.max_score = game.get_max_score()
     return Services(
         config=config,
