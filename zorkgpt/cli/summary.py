@@ -16,7 +16,6 @@ from zorkgpt.cli.display import score_line
 from zorkgpt.cli.learning import Learning, PlayedEpisode
 from zorkgpt.delegating_players import RULES
 from zorkgpt.extras import IS_CHECKOUT
-from zorkgpt.llm.roles import Role
 from zorkgpt.runlog.episodes import FailureCount
 from zorkgpt.runlog.events import EpisodeEnded
 from zorkgpt.text import number_of, printable
@@ -59,7 +58,7 @@ def summary_of(
         "story": story.title or story.path.stem,
         "player": choice.kind,
         "why": choice.why,
-        "language_model": choice.models.of(Role.AGENT).model if choice.kind == "model" and choice.models else None,
+        "language_model": choice.agent_model,
         "memory": remembered and config.simple_memory.enabled,
         "episodes": [_episode(end, played.get(end.episode)) for end in ended],
         "memories_that_helped": [asdict(memory) for memory in learning.memories],
