@@ -84,7 +84,8 @@ class MemoryConflict(MemoryEditError):
         now: The `Memory` as it stands.
     """
 
-    def __init__(self, message: str, now: object) -> None:
+    # With a default, so that another process can unpickle it.
+    def __init__(self, message: str, now: object = None) -> None:
         super().__init__(message)
         self.now = now
 

@@ -1,14 +1,14 @@
 """The vectors that this process uses, so that no text is embedded twice."""
 
 import logging
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.matrix import VectorMatrix
 from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
 from zorkgpt.embeddings.table import VectorTable, key_of
 from zorkgpt.errors import ZorkGPTError
+from zorkgpt.guards import new_guard
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,8 @@ class VectorCache:
         self._shared: set[bytes] = set()
         """The keys of what is in the table."""
         self._provider = provider
-        self._lock = threading.RLock()
+        self._lock = new_guard()
+        """Not held while the table is used: that has a lock of its own, with which others wait for this one."""
         self._model = provider.model
         self._vectors: dict[bytes, Vectors] = {}
         self._widths: set[int] = set()
@@ -41,10 +42,9 @@ class VectorCache:
 
     def count_missing(self, texts: Iterable[str]) -> int:
         """Return how many of these texts would have to be embedded."""
-        with self._lock:
-            keys = [key_of(text) for text in texts]
-            self._fetch(keys)
-            return sum(key not in self._vectors for key in keys)
+        keys = [key_of(text) for text in texts]
+        self._fetch(keys)
+        return sum(key not in self._vectors for key in keys)
 
     def vectors(self, texts: Sequence[str], *, lasting: bool = False) -> Vectors:
         """Return the vectors of texts, of shape (n, d); those that are missing are embedded in one batch.
@@ -55,28 +55,32 @@ class VectorCache:
         Raises:
             EmbeddingError: If a missing one could not be embedded.
         """
+        keys = [key_of(text) for text in texts]
+        self._fetch(keys)
         with self._lock:
-            keys = [key_of(text) for text in texts]
-            self._complete(keys, texts)
+            asked = dict(zip(keys, texts, strict=True))
+            self._embed({key: text for key, text in asked.items() if key not in self._vectors})
             if self._is_mixed():
                 self._drop()
-                self._embed(dict(zip(keys, texts, strict=True)))
-            if lasting:
-                self._share(keys)
-            if not keys:
-                return np.zeros((0, self._provider.get_dimension()), dtype=np.float32)
-            return np.stack([self._vectors[key] for key in keys])
+                self._embed(asked)
+            model, found = self._model, {key: self._vectors[key] for key in keys}
+        if lasting:
+            self._share(model, found)
+        if not keys:
+            return np.zeros((0, self._provider.get_dimension()), dtype=np.float32)
+        return np.stack([found[key] for key in keys])
 
     def prune(self, texts: Iterable[str]) -> None:
         """Drop the vectors of all other texts, here and in the table."""
+        keep = {key_of(text) for text in texts}
         with self._lock:
-            keep = {key_of(text) for text in texts}
             self._vectors = {key: vector for key, vector in self._vectors.items() if key in keep}
-            self._share(self._vectors)
-            try:
-                self.table.keep_only(self._model, keep)
-            except ZorkGPTError as problem:
-                self._warn("vectors can't be deleted", problem)
+            model, vectors = self._model, dict(self._vectors)
+        self._share(model, vectors)
+        try:
+            self.table.keep_only(model, keep)
+        except ZorkGPTError as problem:
+            self._warn("vectors can't be deleted", problem)
 
     def rebuild(self, texts: Sequence[str]) -> None:
         """Embed these texts again, and keep nothing else.
@@ -86,37 +90,39 @@ class VectorCache:
         """
         with self._lock:
             self._drop()
-            self.table.clear(self._model)
-            self.vectors(texts, lasting=True)
-
-    def _complete(self, keys: Sequence[bytes], texts: Sequence[str]) -> None:
-        self._fetch(keys)
-        self._embed({key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors})
+            model = self._model
+        self.table.clear(model)
+        self.vectors(texts, lasting=True)
 
     def _fetch(self, keys: Iterable[bytes]) -> None:
         """Take from the table what is not here yet."""
+        model = self._model
         if not (missing := [key for key in keys if key not in self._vectors]):
             return
         try:
-            found = self.table.find(self._model, missing)
+            found = self.table.find(model, missing)
         except ZorkGPTError as problem:
             self._warn("vectors can't be read", problem)
             return
-        self._vectors.update(found)
-        self._widths.update(map(len, found.values()))
-        self._shared.update(found)
+        with self._lock:
+            if self._model == model:
+                self._vectors.update(found)
+                self._widths.update(map(len, found.values()))
+                self._shared.update(found)
 
-    def _share(self, keys: Iterable[bytes]) -> None:
+    def _share(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
         """Put into the table what is not in it yet."""
-        new = {key: self._vectors[key] for key in keys if key not in self._shared}
+        new = {key: vector for key, vector in vectors.items() if key not in self._shared}
         if not (new := {key: vector for key, vector in new.items() if np.isfinite(vector).all()}):
             return
         try:
-            self.table.put(self._model, new)
+            self.table.put(model, new)
         except ZorkGPTError as problem:
             self._warn("vectors can't be written", problem)
             return
-        self._shared.update(new)
+        with self._lock:
+            if self._model == model:
+                self._shared.update(new)
 
     def _embed(self, missing: dict[bytes, str]) -> None:
         if missing:

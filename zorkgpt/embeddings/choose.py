@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from zorkgpt.embeddings.provider import DEFAULT_MODEL, EmbeddingProvider, ProviderChoice, Vectors
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import install_command
+from zorkgpt.guards import new_guard
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ class FirstThatWorks:
         self.providers = tuple(providers)
         self._usable = list(providers)
         self._load_timeout_s = load_timeout_s
-        self._lock = threading.Lock()
+        self._lock = new_guard()
         self._problems: list[str] = []
         self._has_worked = False
         self._failures = 0

@@ -1,10 +1,10 @@
 """Vectors in this process, as the rows of one array per model."""
 
-import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.provider import Vectors
+from zorkgpt.guards import new_guard
 
 
 class VectorMatrix:
@@ -14,7 +14,7 @@ class VectorMatrix:
 
     def __init__(self) -> None:
         self._models: dict[str, _ModelVectors] = {}
-        self._guard = threading.RLock()
+        self._guard = new_guard()
 
     def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
         """Return the vectors of these keys, as far as they are known."""

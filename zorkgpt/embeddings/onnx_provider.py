@@ -1,7 +1,6 @@
 """The default model on ONNX Runtime: the vectors of sentence-transformers without PyTorch."""
 
 import logging
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
 from zorkgpt.embeddings.weights import Weights, default_cache_dir, find_weights
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
+from zorkgpt.guards import new_guard
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class OnnxProvider:
         self._batch_size = batch_size
         self._cache_dir = cache_dir or default_cache_dir()
         self._hub_timeout_s = hub_timeout_s
-        self._lock = threading.Lock()
+        self._lock = new_guard()
         self._session: Any = None
         self._tokenizer: Any = None
         self._inputs: set[str] = set()

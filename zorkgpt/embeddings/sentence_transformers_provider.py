@@ -1,6 +1,5 @@
 """Embeddings by the sentence-transformers library."""
 
-import threading
 from typing import Any
 
 from zorkgpt.embeddings.provider import DEFAULT_MODEL, Vectors
@@ -8,6 +7,7 @@ from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
 from zorkgpt.embeddings.weights import local_folders
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
+from zorkgpt.guards import new_guard
 
 # Room for the special tokens, and for a word that was cut in two.
 _MARGIN = 16
@@ -19,7 +19,7 @@ class SentenceTransformerProvider:
     def __init__(self, model: str = DEFAULT_MODEL, *, batch_size: int = 32) -> None:
         self.model = model
         self._batch_size = batch_size
-        self._lock = threading.Lock()
+        self._lock = new_guard()
         self._encoder: Any = None
         self._dimension = 0
 

@@ -295,8 +295,7 @@ class EvaluationRun:
         """
         config = self._configured(files.workdir, turns)
         seed = self.protocol.seed_of(self.seed, episode)
-        choice = self.ablation.player(self.choice)
-        options = RunOptions(choice, self.story, seed, self.ablation.remembers, self.walkthrough, stand_in=False)
+        options = RunOptions(self.choice, self.story, seed, self.ablation.remembers, self.walkthrough, stand_in=False)
         try:
             with logging_to(files.workdir / LOG_FILE):
                 recorder = TruthRecorder(undone)

@@ -1,6 +1,7 @@
 """Writes memories: lasting ones into the store, those of the episode into the memory book of this process."""
 
 import logging
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -75,10 +76,18 @@ class MemoryWriter:
         """The end of the journal before the first ephemeral memory of the episode; None if there is none."""
         self._is_note_lost = False
         """Whether a change of an ephemeral memory could not be journaled."""
-        self.last_error: MemoryStoreError | None = None
-        """Why the last change could not be written; None: it was."""
+        self._failed = threading.local()
         self._observed_in: dict[tuple[SubjectKey, str, str], list[tuple[ChangeKind, TurnStamp]]] = {}
         """The turns that taught a memory or bore it out, by place, title and text."""
+
+    @property
+    def last_error(self) -> MemoryStoreError | None:
+        """Why this thread's last change could not be written; None: it was."""
+        return getattr(self._failed, "error", None)
+
+    @last_error.setter
+    def last_error(self, error: MemoryStoreError | None) -> None:
+        self._failed.error = error
 
     @property
     def book(self) -> MemoryBook:

@@ -1,11 +1,11 @@
 """The vectors of the memories' texts, from whatever provider there is, or none: how near memories are in meaning."""
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
+from zorkgpt.guards import new_guard
 from zorkgpt.memory.models import SubjectKey
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ class EmbeddingIndex:
         self._loader: threading.Thread | None = None
         self._stop = threading.Event()
         self._cache: VectorCache | None = None
-        self._creating = threading.Lock()
-        self._process = os.getpid()
+        self._creating = new_guard()
         self._places: dict[SubjectKey, tuple[tuple[str, ...], int, Vectors]] = {}
         self._dirty = False
 
@@ -77,9 +76,6 @@ class EmbeddingIndex:
         """
         if self.provider is None:
             raise ValueError("There is no embedding provider, so no vectors are kept.")
-        if self._process != os.getpid():
-            # A thread of the parent process may have been using the cache, whose lock it never releases here.
-            self._process, self._creating, self._cache, self._places = os.getpid(), threading.Lock(), None, {}
         with self._creating:
             if self._cache is None:
                 from zorkgpt.embeddings.cache import VectorCache
@@ -147,17 +143,18 @@ class EmbeddingIndex:
     def load(self, texts: Sequence[str] = ()) -> threading.Thread:
         """Load the model and embed these texts in the background."""
         if self._loader is None or not self._loader.is_alive():
-            self._stop.clear()
+            # Made anew, since a child must not use what a thread of its parent process waited for.
+            self._stop = threading.Event()
             self._loader = threading.Thread(
-                target=self._load, args=(list(texts),), name="zorkgpt-embeddings", daemon=True
+                target=self._load, args=(list(texts), self._stop), name="zorkgpt-embeddings", daemon=True
             )
             self._loader.start()
         return self._loader
 
     def close(self) -> None:
         """Don't begin to load what nobody needs any more, and let what has begun come to its end."""
-        self._stop.set()
-        if self._loader is not None:
+        if self._loader is not None and self._loader.is_alive():
+            self._stop.set()
             # An interpreter that ends while native code is being loaded may end in a crash.
             self._loader.join(_PARTING_S)
 
@@ -193,14 +190,14 @@ class EmbeddingIndex:
             return False
         return True
 
-    def _load(self, texts: list[str]) -> None:
-        if self._stop.wait(0 if self._wait else _FIRST_TURNS_S):
+    def _load(self, texts: list[str], stop: threading.Event) -> None:
+        if stop.wait(0 if self._wait else _FIRST_TURNS_S):
             return
         if self._attempt(lambda: self._finite(["warm up"])) is None:
             return
         for start in range(0, len(texts), _MOST_AT_ONCE):
             part = texts[start : start + _MOST_AT_ONCE]
-            if self._stop.is_set() or self.vectors(part) is None:
+            if stop.is_set() or self.vectors(part) is None:
                 return
 
     def _matrix(self, location_id: SubjectKey, texts: tuple[str, ...], lasting: bool) -> "Vectors":

@@ -1,8 +1,7 @@
 """Stores of lasting memories: a Markdown file with a journal beside it, SQLite, or PostgreSQL.
 
 `protocol.py` says what the memory needs of a store. `markdown.py` and `sql_store.py` implement it; `sqlite.py` and
-`postgres.py` are the two databases. `addresses.py` tells paths from addresses, and `guards.py` makes locks that survive
-a fork.
+`postgres.py` are the two databases. `addresses.py` tells paths from addresses.
 
 - Format: `document.py` parses and renders the file, `section.py` the section of a location, `entry.py` one memory, and
   `escaping.py` their texts. `damage.py` tells a damaged file from an edit.

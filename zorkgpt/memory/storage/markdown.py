@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, AtomicFile, Disk, Recovery, Stamp, recover
+from zorkgpt.guards import new_guard
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.guards import new_guard
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, differences
 from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.person_edits import PersonEdits
@@ -103,7 +103,6 @@ class MarkdownStore:
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)
         self.path, self.name = self.file.path, str(self.file.path)
-        # Before the database, whose own guard is acquired after it.
         self.guard = new_guard()
         self.database = sidecar(self.path, timeout_s=lock_timeout_s)
         self.journal = Journal(self.database)

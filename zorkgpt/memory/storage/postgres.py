@@ -2,13 +2,14 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
 from zorkgpt.extras import importing
-from zorkgpt.memory.storage.guards import new_guard
+from zorkgpt.guards import new_guard
 from zorkgpt.memory.storage.tables import FORMAT, STORE_SCHEMA
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class PostgresDatabase:
         self._connection: _Connection | None = None
         self._opened_by = 0
         self._is_changing = False
-        """Whether a transaction is under way: then a connection that is lost is not made anew."""
+        self._depth = 0
+        """How many transactions are under way, one in the other: then a connection that is lost is not made anew."""
 
     @property
     def is_changing(self) -> bool:
@@ -98,7 +100,7 @@ class PostgresDatabase:
             try:
                 return ask()
             except OperationalError:
-                if known is None or not known.closed or self._is_changing:
+                if known is None or not known.closed or self._depth:
                     raise
                 return ask()
 
@@ -118,7 +120,7 @@ class PostgresDatabase:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Ask what belongs together: what is set for the transaction ends with it."""
-        with self.guard, self._clear_errors(), self._connected().transaction():
+        with self.guard, self._clear_errors(), self._begun():
             yield
 
     @contextmanager
@@ -129,21 +131,28 @@ class PostgresDatabase:
         """
         from psycopg import sql
 
-        with self.guard, self._clear_errors():
-            connection = self._connected()
-            with connection.transaction():
-                self._is_changing = True
-                try:
-                    connection.execute(
-                        sql.SQL(
-                            # A machine that vanishes with the lock is let go of by the server.
-                            "SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 60000; "
-                            "SELECT 1 FROM zorkgpt_state FOR UPDATE"
-                        ).format(sql.Literal(max(1, int(self._lock_timeout_s * 1000))))
-                    )
-                    yield
-                finally:
-                    self._is_changing = False
+        with self.guard, self._clear_errors(), self._begun() as connection:
+            self._is_changing = True
+            try:
+                connection.execute(
+                    sql.SQL(
+                        # A machine that vanishes with the lock is let go of by the server.
+                        "SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 60000; "
+                        "SELECT 1 FROM zorkgpt_state FOR UPDATE"
+                    ).format(sql.Literal(max(1, int(self._lock_timeout_s * 1000))))
+                )
+                yield
+            finally:
+                self._is_changing = False
+
+    def abandon(self) -> bool:
+        """Undo a change that Ctrl-C has left open. False if there is none."""
+        with self.guard:
+            if not self._depth:
+                return False
+            self._depth, self._is_changing = 0, False
+            self.close()
+            return True
 
     def close(self) -> None:
         with self.guard:
@@ -151,11 +160,30 @@ class PostgresDatabase:
                 self._connection.close()
             self._connection = None
 
+    @contextmanager
+    def _begun(self) -> "Iterator[_Connection]":
+        connection, depth = self._connected(), self._depth
+        with connection.transaction():
+            self._depth = depth + 1
+            try:
+                yield connection
+            finally:
+                self._depth = depth
+
     def _connected(self) -> "_Connection":
+        from psycopg.pq import TransactionStatus
+
         if self._opened_by != os.getpid():
             # A child must not go on with what its parent process opened.
             self._connection = None
-        if self._connection is None or (self._connection.closed and not self._is_changing):
+        elif (
+            self._connection is not None
+            and not self._depth
+            and self._connection.info.transaction_status is not TransactionStatus.IDLE
+        ):
+            # Ctrl-C has interrupted a command or a rollback: what was not committed must not be continued.
+            self._connection.close()
+        if self._connection is None or (self._connection.closed and not self._depth):
             self._connection = self._connect()
             self._opened_by = os.getpid()
         return self._connection
@@ -199,14 +227,21 @@ class PostgresDatabase:
     def _clear_errors(self) -> Iterator[None]:
         import psycopg
 
+        handled = sys.exc_info()[1]
         try:
             yield
         except psycopg.errors.LockNotAvailable:
             raise MemoryStoreError(
                 f"The memory at {self.address} has been locked by another process for {self._lock_timeout_s:g} s."
             ) from None
-        except psycopg.Error as error:
-            raise MemoryStoreError(f"PostgreSQL at {self.address}: {self._without_password(error)}") from None
+        except BaseException as error:
+            if (interrupt := _interrupt_behind(error, handled)) is not None:
+                # The driver does not say in which state it leaves the connection.
+                self.close()
+                raise interrupt from None
+            if isinstance(error, psycopg.Error):
+                raise MemoryStoreError(f"PostgreSQL at {self.address}: {self._without_password(error)}") from None
+            raise
 
     def _without_password(self, error: "psycopg.Error") -> str:
         said = reason_of(error).rstrip(".?")
@@ -214,6 +249,20 @@ class PostgresDatabase:
             if self._given.get(name):
                 said = said.replace(str(self._given[name]), "***")
         return said
+
+
+def _interrupt_behind(error: BaseException, handled: BaseException | None) -> BaseException | None:
+    """Return the signal, such as Ctrl-C, that this error comes from. None if it comes from none.
+
+    Args:
+        handled: What the caller was handling before.
+    """
+    reason: BaseException | None = error
+    while reason is not None and reason is not handled:
+        if not isinstance(reason, (Exception, GeneratorExit)):
+            return reason
+        reason = reason.__context__
+    return None
 
 
 def _address(given: dict[str, Any]) -> str:

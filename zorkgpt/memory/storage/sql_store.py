@@ -75,6 +75,10 @@ class StoreDatabase(Rows, Protocol):
         """Begin a transaction that no other process's can overlap; nothing is changed if the block raises."""
         ...
 
+    def abandon(self) -> bool:
+        """Undo a change that Ctrl-C has left open. False if there is none."""
+        ...
+
     def close(self) -> None:
         """Close the connection; the next call opens it again."""
         ...
@@ -136,6 +140,9 @@ class SqlStore:
             MemoryStoreError: The database can't be read; the document is as last read.
         """
         with self.guard:
+            # A signal can arrive as Python is about to end a change, which is then ended some time later.
+            if self.database.abandon():
+                self._revision = -1
             revision, read_anew_at = self._state()
             if revision != self._revision:
                 self._pull(revision, read_anew_at)

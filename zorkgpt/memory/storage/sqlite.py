@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import check_is_file
+from zorkgpt.guards import new_guard
 from zorkgpt.log import get_logger
-from zorkgpt.memory.storage.guards import new_guard
 
 if TYPE_CHECKING:
     # Loaded when a file is opened first: a memory that nothing was written to needs none.
@@ -142,6 +142,15 @@ class SqliteDatabase:
                 raise
             finally:
                 self._is_changing = False
+
+    def abandon(self) -> bool:
+        """Undo a change that Ctrl-C has left open. False if there is none."""
+        with self.guard:
+            if not self._is_changing:
+                return False
+            self._is_changing = False
+            self._drop()
+            return True
 
     def execute(self, statements: str) -> None:
         """Execute statements without parameters, separated by semicolons, all or none.
