@@ -1,5 +1,8 @@
 """How long each role's prompts are over a whole walkthrough, with a memory that fills up.
 
+"agent, after the shared beginning" is the part of the agent's prompt after what it shares with the prompt before: a
+server with a prefix cache reads only that.
+
 `uv run python -m benchmarks.prompt_sizes [--publish]` plays Zork I if ZORKGPT_ZORK1 names it, else the bundled story.
 
 A model that talks at length plays the walkthrough, remembers something on every turn that it is asked about and wants
@@ -11,6 +14,7 @@ import os
 import statistics
 import sys
 import tempfile
+from itertools import takewhile
 from pathlib import Path
 
 from rich.console import Console
@@ -30,7 +34,13 @@ def prompts(story: Path, commands: list[str], seed: int) -> dict[str, list[int]]
         run, llm = a_chatty_run(Path(workdir), story, commands, seed)
         with run:
             run.play_episode()
+    before = ""
     for call in llm.calls:
+        if call.role == "agent":
+            shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, call.prompt, strict=False)))
+            new = call.prompt[shared:]
+            sizes.setdefault("agent, after the shared beginning", []).append(estimated_tokens(new))
+            before = call.prompt
         thins_out = call.messages[0].content.startswith("You thin out")
         sizes.setdefault(f"{call.role}, thinning out" if thins_out else call.role, []).append(
             estimated_tokens(call.prompt)

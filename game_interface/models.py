@@ -27,6 +27,15 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Door:
+    """A door of the room, which may lie between it and another one."""
+
+    num: int
+    name: str
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """The state of the game. None means that the story does not tell."""
 
@@ -49,6 +58,8 @@ class Observation:
     circumstances: str = ""
     """A digest of what decides, beside the location, whether an action works: what is carried, darkness, the vehicle,
     and which things at hand are open, locked or switched on."""
+    doors: tuple[Door, ...] = ()
+    """The doors of the room that the printed text has named; () also if the story does not tell which things are."""
     question: str | None = None
     """The story awaits an answer or a key press instead of a command: its question as printed, "" if that can't be told
     apart from the rest of the text. None if it awaits an ordinary command, or this is unknown."""

@@ -1,7 +1,7 @@
 """Keeps the map up to date with every turn, and on disk across episodes."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,24 @@ class MapManager(BaseManager):
     Args:
         remember: Whether the map of earlier episodes is read and the new one saved. Without it every episode starts
             with an empty map.
+        is_open: Returns whether a door is open now, by its object number; None if the story does not tell.
 
     Raises:
         ZorkGPTError: If there is a map file, and it can't be read or a later version wrote it.
     """
 
     def __init__(
-        self, logger: logging.Logger, config: GameConfiguration, game_state: GameState, *, remember: bool = True
+        self,
+        logger: logging.Logger,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        remember: bool = True,
+        is_open: Callable[[int], bool | None] = lambda door: None,
     ) -> None:
         super().__init__(logger, config, game_state)
         self._remember = remember
+        self._is_open = is_open
         self._file = AtomicFile(Path(config.zork_game_workdir) / config.map_state_file)
         self._threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
         self.graph = self._saved() if remember else MapGraph(exit_failure_threshold=self._threshold)
@@ -71,6 +79,7 @@ class MapManager(BaseManager):
     def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
         """Add the player's first location and the exits that its description names."""
         self._learner.arrive(location_id, name, exits)
+        self._look_at_doors()
 
     def process_turn(self, record: TurnRecord) -> None:
         """Learn from the turn, unless the map contains it already."""
@@ -78,6 +87,10 @@ class MapManager(BaseManager):
             self._learner.learn(record.transition, record.extraction.exits if record.extraction else ())
             self._learned_to = self.graph.learned[record.episode] = record.turn
         self._learner.record_success(record.transition)
+        self._look_at_doors()
+
+    def _look_at_doors(self) -> None:
+        self.graph.set_closed_doors({door for door in self.graph.doors.names if self._is_open(door) is False})
 
     def process_periodic_update(self) -> None:
         """Save the map every few turns, so that a killed run loses little of it."""

@@ -83,7 +83,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
     objectives = _objectives(services, knowledge)
     extraction = ExtractionManager(
         *services.for_manager("extraction"),
-        extractor=_extractor(services.config, services.llm),
+        extractor=_extractor(services.config, services.helper_llm),
         known_exits=services.map.graph.exits,
     )
     progress = ProgressManager(*services.for_manager("progress"))
@@ -134,7 +134,7 @@ def _objectives(services: Services, knowledge: KnowledgeManager | None) -> Objec
         search=ObjectiveSearch(
             services.map.graph,
             rules=RuleObjectiveFinder(services.recall, services.game.get_object_attributes),
-            model=ModelObjectiveFinder(services.llm) if services.llm else None,
+            model=ModelObjectiveFinder(services.helper_llm) if services.helper_llm else None,
             recall=services.recall,
             knowledge=knowledge.lines if knowledge else lambda now: (),
         ),
@@ -182,7 +182,7 @@ def _returns(services: Services) -> ReturnManager:
 def _critic(services: Services) -> Critic | None:
     """Return the critic; None if proposals are played without review."""
     config, language = services.config, services.game.language
-    if not (config.enable_critic and services.player_decides):
+    if not (config.enable_critic and services.player_decides) or services.options.is_plain:
         return None
     return Critic(language, services.llm, threshold=config.critic_rejection_threshold, budgets=config.context)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,9 @@ from zorkgpt.player import Player
 if TYPE_CHECKING:
     from orchestration.services import Services
 
+PLAIN = "plain"
+"""The player that shows a model the transcript of the episode and nothing else: a baseline."""
+
 _HOW_TO_NAME_ONE = "Name one with --model, or in pyproject.toml as agent_model under [tool.zorkgpt.llm]."
 
 
@@ -40,6 +44,11 @@ class PlayerChoice:
     servers: tuple[ModelStatus, ...] = ()
     """The servers of the models, as checked at the start."""
 
+    @property
+    def agent_model(self) -> str | None:
+        """The name of the model that plays; None if none does."""
+        return self.models.of(Role.AGENT).model if self.kind in ("model", PLAIN) and self.models else None
+
 
 def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
     """Choose the player: `asked` is a key of `PLAYERS`, or `auto` for the configured model, otherwise the rules.
@@ -48,7 +57,7 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
         ConfigurationError: If `asked` needs a model and none is named, or a server is named without a model.
     """
     models = model_settings(config)
-    if models is None and config.llm.client_base_url and asked in ("auto", "model"):
+    if models is None and config.llm.client_base_url and asked in ("auto", "model", PLAIN):
         raise ConfigurationError(
             f"The server {config.llm.client_base_url} is configured without a model. {_HOW_TO_NAME_ONE}"
         )
@@ -57,15 +66,15 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
             return PlayerChoice("model", f"the model {models.of(Role.AGENT).model} is configured", models)
         key = "a key is set, but no model is named" if config.llm.client_api_key else "no model is configured"
         return PlayerChoice("rules", key, None)
-    if asked == "model" and models is None:
+    if asked in ("model", PLAIN) and models is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
     return PlayerChoice(asked, f"--player {asked}", models if asked != "rules" else None)
 
 
-def _model_player(services: "Services") -> Player:
+def _model_player(services: "Services", *, plain: bool = False) -> Player:
     if services.llm is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    agent = Agent(services.llm, services.config.context)
+    agent = Agent(services.llm, services.config.context, plain=plain)
     return StandIn(agent, rules_player(services)) if services.options.stand_in else agent
 
 
@@ -112,6 +121,7 @@ def _person(services: "Services") -> Player:
 
 PLAYERS: dict[str, Callable[["Services"], Player]] = {
     "model": _model_player,
+    PLAIN: partial(_model_player, plain=True),
     "rules": rules_player,
     "walkthrough": _walkthrough_player,
     "human": _person,

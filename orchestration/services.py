@@ -12,7 +12,7 @@ from game_interface.story import Story
 from managers.episode_log import EpisodeLog
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
-from orchestration.players import PlayerChoice
+from orchestration.players import PLAIN, PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnHistory
@@ -53,6 +53,11 @@ class RunOptions:
     stand_in: bool = True
     """Whether the rules choose a turn for which the model gives no usable command; otherwise that ends the episode."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the player is a model with the transcript alone: no memory, no map, no other role."""
+        return self.choice.kind == PLAIN
+
 
 @dataclass(frozen=True)
 class Services:
@@ -87,6 +92,11 @@ class Services:
         return [memory for memory in found if not is_of_attempts(memory)]
 
     @property
+    def helper_llm(self) -> LLM | None:
+        """The model of all roles but the agent; None if rules do what it would."""
+        return None if self.options.is_plain else self.llm
+
+    @property
     def player_decides(self) -> bool:
         """Whether a program chooses each action, not a person or a list of commands."""
         return self.options.choice.kind not in ("walkthrough", "human")
@@ -109,11 +119,17 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         models = ModelCalls(get_logger("models"), config, state, choice.models, choice.servers, options.observer)
         llm = models.client
     knowledge = memory = None
-    if options.remember and config.simple_memory.enabled:
+    if options.remember and config.simple_memory.enabled and not options.is_plain:
         knowledge = KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
         memory = _memory(config, state, llm, game.story)
     keeps_map = memory is not None if options.keep_map is None else options.keep_map
-    game_map = MapManager(get_logger("map"), config, state, remember=keeps_map)
+    game_map = MapManager(
+        get_logger("map"),
+        config,
+        state,
+        remember=keeps_map,
+        is_open=lambda door: game.get_object_attributes(door).get("open"),
+    )
     state.max_score = game.get_max_score()
     return Services(
         config=config,

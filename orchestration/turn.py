@@ -28,7 +28,7 @@ from zorkgpt.critic import Critic
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.player import AgentDecision, Player, UndoRequested
-from zorkgpt.world.directions import OPPOSITE, canonical_direction, exit_name
+from zorkgpt.world.directions import exit_name
 
 _LONGEST_STAY = 50
 """Turns of a stay at a place that are looked at."""
@@ -298,23 +298,19 @@ class TurnCycle:
         return tuple(memory.drain_events())
 
     def _is_known_way(self, step: Transition) -> bool:
-        """Return whether the walk led to where the map knew, or took a way that the text of the place names.
+        """Return whether the walk led to where the map knew or expected it.
 
-        So is the way back of one that was walked. What failed before is no such way, nor is one on which the player
-        sets out after it has changed something here, such as a door: that may be what the way needs.
+        A way that was not walked before counts as unknown if the player has changed something here, such as a door:
+        that may be what the way needs.
         """
         source, destination = step.before.location, step.after.location
         if source is None or destination is None or source == destination:
             return False
-        graph, way = self._services.map.graph, exit_name(step.action)
-        if graph.exits(source.num).get(way) == destination.num:
+        graph = self._services.map.graph
+        if graph.exits(source.num).get(exit_name(step.action)) == destination.num:
             return True
-        if canonical_direction(step.action) is None or graph.has_failed(source.num, step.action):
-            return False
-        if self._has_changed_something(source.num):
-            return False
-        came_by = graph.exits(destination.num).get(OPPOSITE.get(way, "")) == source.num
-        return came_by or (source.num in graph.rooms and way in graph.rooms[source.num].exits)
+        expected = graph.expects(source.num, step.action, destination.num)
+        return expected and not self._has_changed_something(source.num)
 
     def _has_changed_something(self, place: int) -> bool:
         """Return whether the player has opened, unlocked or otherwise changed something since it came to a place."""

@@ -5,7 +5,8 @@ from typing import Any
 
 from game_interface.models import Item, Location, Observation
 from session.history import TurnRecord
-from session.outcome import failed, visible_outcome
+from session.outcome import destroyed, failed, visible_outcome
+from zorkgpt.text import normalized_action
 
 
 @dataclass
@@ -43,6 +44,8 @@ class GameState:
     (`Observation.circumstances`) in which they changed nothing."""
     scored_actions: dict[int, list[str]] = field(default_factory=dict)
     """Location → actions that scored there in this episode."""
+    destructive_verbs: list[str] = field(default_factory=list)
+    """The verbs of the actions that have removed an object from the world in this episode."""
     room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
     """Location → the latest description of it in this episode, and the turn on which it was printed."""
     last_room_description: str = ""
@@ -104,6 +107,8 @@ class GameState:
                 self._record_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
             if not step.is_answer and step.points > 0:
                 self.scored_actions.setdefault(step.before.location.num, []).append(step.action)
+        if destroyed(step) and (verb := normalized_action(step.action).partition(" ")[0]) not in self.destructive_verbs:
+            self.destructive_verbs.append(verb)
         self.deaths += step.died
         self.finished = self.finished or step.finished
         self.victory = self.victory or step.victory

@@ -17,6 +17,13 @@ _PASSIVE = _LOOKING | _SENSING | _WAITING
 _WORD = re.compile(r"[^\W_]+")
 
 
+def destroyed(step: Transition) -> bool:
+    """Return whether the action removed an object from the world that the player had or saw."""
+    before = step.before
+    near = {item.num for items in (before.visible, before.carried, before.inventory) for item in items or ()}
+    return any(move.destination_number is None and not move.by_itself and move.number in near for move in step.moved)
+
+
 def visible_outcome(step: Transition) -> tuple[str, ...]:
     """Return the changes that the player could see, as short phrases: "score +5", "lamp: lit".
 

@@ -17,6 +17,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import AgentDecision, Danger, Exit, NoRoute, Player, PlayerContext, Route, UntriedWays
+from zorkgpt.world.graph import RouteStep
 
 NOTHING_KNOWN = Observation(None, None, None, None, None, None)
 HALL = Observation(
@@ -208,7 +209,7 @@ def test_the_model_is_told_what_is_known():
         exits=(
             Exit("south", "Porch", 11, 0.75),
             Exit("down", "Pit", 14, 0.6, (("Pit", 0.6), ("Ledge", 0.4)), deadly=True),
-            Exit("up", came_from=("Loft",)),
+            Exit("up", "Loft", 17, unproven=True),
             Exit("west", "Shed", 15, 0.6, failures=1, tries=2, opened_by=("unlock door",)),
             Exit("east", "Yard", 16, 0.5, failures=1, tries=2, failed="It is shut."),
             Exit("in", failed="It is nailed up."),
@@ -217,9 +218,11 @@ def test_the_model_is_told_what_is_known():
             Exit("northeast"),
         ),
         no_route=NoRoute("Well", False),
-        untried_elsewhere=(UntriedWays(("east", "up"), "Yard", 16, ("south", "out")),),
+        untried_elsewhere=(
+            UntriedWays(("east", "up"), "Yard", 16, (RouteStep("south", 11), RouteStep("out", 16, unproven=True))),
+        ),
         dangers=(Danger("down", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core"), on_route=True),),
-        route=Route("Pit", 14, ("down",)),
+        route=Route("Pit", 14, (RouteStep("down", 14, closed_door="hatch"),)),
         failed_here=("climb bell", "eat bell"),
         deadly_here=("jump",),
         things=(ThingState(5, "bell", states=("open",)), ThingState(9, "hatch", states=("closed",))),
@@ -256,7 +259,7 @@ Changed: "score +2; bell: open"
 
 ## Exits from here
 
-- The way to "Pit": "down"
+- The way to "Pit": (open "hatch" first) "down"
 - No way to "Well" is known: you have not seen a place with this name.
 - "south" leads to "Porch"
 - "down" leads to "Pit" (60%) or "Ledge" (40%): chance decides; you have died this way
@@ -286,7 +289,7 @@ You've been here 5 times across 4 episodes.
 
 ## Untried exits elsewhere, nearest first
 
-- "east", "up" at "Yard": go "south", "out"
+- "east", "up" at "Yard": go "south", "out" (unproven)
 
 ## Objectives
 

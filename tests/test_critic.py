@@ -1,6 +1,7 @@
 """The critic: the story's own refusals first, then a model's judgement."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,17 +12,19 @@ from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.chat_server import ChatServer
+from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.scenes import LANGUAGE, SCENE
-from zorkgpt.critic import Critic, CriticVerdict, prompt_for
+from zorkgpt.critic import Critic, CriticVerdict, is_risky, prompt_for
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.player import AgentDecision, PlayerContext
+from zorkgpt.memory.models import Memory
+from zorkgpt.player import AgentDecision, Danger, Exit, PlayerContext
 from zorkgpt.runlog.episodes import read_episode
 
 HALL = Observation(Location(12, "Hall"), (Item(1, "lamp"),), (Item(1, "lamp"),), (Item(2, "box"),), 0, 3)
-CONTEXT = PlayerContext(HALL, "A hall.", failed_here=("open box",), memories="[NOTE] Box: empty.")
+CONTEXT = PlayerContext(HALL, "A hall.", failed_here=("open box", "take box"), memories="[NOTE] Box: empty.")
 TAKE_BOX = AgentDecision("take box", "It may be of use.")
 
 
@@ -34,6 +37,36 @@ def test_what_the_story_refuses_costs_no_call():
     verdict, llm = judged(proposal=AgentDecision("take lamp"))
     assert verdict == CriticVerdict(False, "The lamp is already in your hands.", "story", confidence=0.9)
     assert llm.calls == []
+
+
+@pytest.mark.parametrize(
+    ("action", "risky"),
+    [
+        ("open box", True),
+        ("OPEN  box", True),
+        ("jump", True),
+        ("d", True),
+        ("e", True),
+        ("eat lamp", True),
+        ("open lamp", False),
+        ("north", False),
+    ],
+)
+def test_the_model_is_asked_only_of_repeats_dangers_and_verbs_that_destroyed_something(action, risky):
+    context = replace(
+        CONTEXT,
+        deadly_here=("jump",),
+        exits=(Exit("down", deadly=True), Exit("north")),
+        dangers=(Danger("east", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core")),),
+        destructive_verbs=("eat",),
+    )
+    assert is_risky(action, context) is risky
+
+
+def test_verbs_that_destroy_something_are_learned_from_the_object_tree(tmp_path):
+    with a_walkthrough(tmp_path, "north", "north", "east", "eat pear") as run:
+        run.play_episode()
+        assert run.game_state.destructive_verbs == ["eat"]
 
 
 @pytest.mark.parametrize(("score", "accepted"), [(0.7, True), (-0.2, True), (-0.21, False), (-1, False)])
@@ -66,7 +99,12 @@ def test_a_question_of_the_game_may_be_answered_with_a_name():
 
 def test_the_model_is_told_what_is_known_and_what_is_proposed():
     prompt = prompt_for(TAKE_BOX, CONTEXT)[1].content
-    for told in ('Place: "Hall" (location 12)', 'Carried: "lamp"', 'here: "box"', 'Changed nothing: "open box"'):
+    for told in (
+        'Place: "Hall" (location 12)',
+        'Carried: "lamp"',
+        'here: "box"',
+        'Changed nothing: "take box", "open box"',
+    ):
         assert told in prompt
     assert "```\ntake box\n```" in prompt
     assert "```\nIt may be of use.\n```" in prompt
@@ -94,17 +132,18 @@ def a_run(workdir, answers: dict, **settings):
 
 
 def test_the_player_is_told_why_and_a_rejection_costs_no_turn(tmp_path):
-    agent = iter(["ACTION: take moon", "ACTION: sing", "ACTION: look"])
-    critic = iter([{"score": -1, "reason": "Nobody listens."}, {"score": 0.5, "reason": "Good."}])
+    agent = iter(["ACTION: sing", "ACTION: take moon", "ACTION: sing", "ACTION: look"])
+    critic = iter([{"score": -1, "reason": "Nobody listens."}])
     run, llm = a_run(tmp_path, {"agent": agent, "critic": critic})
     with run:
+        run.process_turn()
         record = run.process_turn()
         asked = [call.prompt for call in llm.calls if call.role == "agent"]
         assert record.transition.action == "look"
-        assert run.game_state.turn_count == 1
+        assert run.game_state.turn_count == 2
         assert record.transition.after.moves - record.transition.before.moves <= 1
-    assert "sing: Nobody listens." in asked[2]
-    (turn,) = [event for event in read_episode(tmp_path, 1) if isinstance(event, TurnRecord)]
+    assert "sing: Nobody listens." in asked[3]
+    _, turn = [event for event in read_episode(tmp_path, 1) if isinstance(event, TurnRecord)]
     assert [(told.action, told.judge) for told in turn.rejections] == [("take moon", "story"), ("sing", "model")]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pydantic import BaseModel, Field
 
 from session.sections import ContextSection
-from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted
+from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted, plain_sections
 from zorkgpt.context.sections import turns_shown
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
 from zorkgpt.llm.messages import LLM, Completion, Message
@@ -49,11 +49,13 @@ class Agent(Player):
 
     Args:
         budgets: How long each part of the prompt may be.
+        plain: Show the model the transcript of the episode and nothing else, as a baseline.
     """
 
-    def __init__(self, llm: LLM, budgets: ContextSection = DEFAULT_BUDGETS) -> None:
+    def __init__(self, llm: LLM, budgets: ContextSection = DEFAULT_BUDGETS, *, plain: bool = False) -> None:
         self._llm = llm
         self._budgets = budgets
+        self._plain = plain
         self._context_length: int | None = None
         self._by_fields = False
         """Whether the model named no command in its own words before, and did in a typed answer."""
@@ -66,7 +68,7 @@ class Agent(Player):
             LLMError: If the model could not be asked, several times in a row.
         """
         budgets = budgets_for(context, self._budgets, self._context_length)
-        messages = _question(context, budgets)
+        messages = _question(context, budgets, plain=self._plain)
         decision = self._decision(messages, context)
         soon = budgets.model_copy(update={"history_tokens": int(budgets.history_tokens * _FULL)})
         fitting = turns_shown(context, soon)
@@ -130,14 +132,19 @@ class Agent(Player):
 
 
 def prompt_for(
-    context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS, context_length: int | None = None
+    context: PlayerContext,
+    budgets: ContextSection = DEFAULT_BUDGETS,
+    context_length: int | None = None,
+    *,
+    plain: bool = False,
 ) -> list[Message]:
     """Return the question to the model: instructions, the episode so far, the present state.
 
     Args:
         context_length: The maximum tokens of prompt and answer together; None if unknown.
+        plain: Leave out the present state and how to use it.
     """
-    return _question(context, budgets_for(context, budgets, context_length))
+    return _question(context, budgets_for(context, budgets, context_length), plain=plain)
 
 
 def budgets_for(context: PlayerContext, budgets: ContextSection, context_length: int | None) -> ContextSection:
@@ -149,8 +156,11 @@ def budgets_for(context: PlayerContext, budgets: ContextSection, context_length:
     return fitted(context, budgets, context_length - _ANSWER_TOKENS - around)
 
 
-def _question(context: PlayerContext, budgets: ContextSection) -> list[Message]:
-    prompt = render("agent", sections=agent_sections(context, budgets))
+def _question(context: PlayerContext, budgets: ContextSection, *, plain: bool) -> list[Message]:
+    if plain:
+        prompt = render("agent_plain", sections=plain_sections(context, budgets))
+    else:
+        prompt = render("agent", sections=agent_sections(context, budgets))
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 

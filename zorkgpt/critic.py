@@ -1,4 +1,4 @@
-"""Reviews a proposed action: by the story's grammar and objects first, then by a model, if there is one."""
+"""Reviews a proposed action: by the story's grammar and objects, and if it is risky by a model, if there is one."""
 
 import math
 from dataclasses import dataclass
@@ -17,6 +17,8 @@ from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.prompts.render import render
+from zorkgpt.text import normalized_action
+from zorkgpt.world.directions import exit_name
 
 log = get_logger(__name__)
 
@@ -47,7 +49,7 @@ class CriticVerdict:
 
 
 class Critic:
-    """Rejects what the story is known to refuse, and what the model of the role `critic` scores too low.
+    """Rejects what the story is known to refuse, and risky actions that the model of the role `critic` scores too low.
 
     Args:
         language: The story's grammar; None if unknown.
@@ -78,7 +80,7 @@ class Critic:
         result = check_action(proposal.action, self._language, scene, answering="?" in context.response)
         if not result.valid:
             return CriticVerdict(False, result.reason, "story", confidence=result.confidence)
-        if self._llm is None:
+        if self._llm is None or not is_risky(proposal.action, context):
             return CriticVerdict(True)
         try:
             question = prompt_for(proposal, context, self._budgets)
@@ -94,6 +96,22 @@ class Critic:
         self.failures += 1
         if self.failures == 1:
             log.warning("critic's model failed, playing unjudged", extra={"problem": str(error)})
+
+
+def is_risky(action: str, context: PlayerContext) -> bool:
+    """Return whether an action repeats what failed here, leads into a known danger, or may destroy something.
+
+    All by what happened before: what changed nothing or killed at this place, remembered dangers, verbs that have
+    destroyed things in this episode.
+    """
+    action, way = normalized_action(action), exit_name(action)
+    if action in map(normalized_action, (*context.failed_here, *context.deadly_here)):
+        return True
+    if any(known.deadly and known.way == way for known in context.exits):
+        return True
+    if any(danger.way == way for danger in context.dangers):
+        return True
+    return action.partition(" ")[0] in context.destructive_verbs
 
 
 def prompt_for(

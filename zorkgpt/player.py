@@ -9,6 +9,7 @@ from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import RecentTurn
+from zorkgpt.world.graph import RouteStep
 
 
 class PlayerStopped(ZorkGPTError):
@@ -26,7 +27,7 @@ class Exit:
     way: str
     """A direction, or the action that took it."""
     leads_to: str | None = None
-    """The name of the place; None if the exit was not walked."""
+    """The name of the place; None if the exit was not walked and is no way back."""
     location_id: int | None = None
     confidence: float | None = None
     """The confidence in the destination, in (0, 1); None if the exit was not walked."""
@@ -34,8 +35,6 @@ class Exit:
     """Where chance decides, the places and the share of the walks that ended at each."""
     deadly: bool = False
     """Whether the player has died this way."""
-    came_from: tuple[str, ...] = ()
-    """If the exit was not walked: the places from which the opposite exit led here."""
     failures: int = 0
     """How many of the tries led nowhere, or elsewhere than to `leads_to`."""
     tries: int = 0
@@ -45,6 +44,10 @@ class Exit:
     """The response when it was last tried, if it led nowhere then."""
     carried_to: tuple[str, ...] = ()
     """The places to which something carried the player off on this way."""
+    unproven: bool = False
+    """It was not walked, but should lead to `leads_to`, from where the opposite exit led here."""
+    closed_door: str = ""
+    """The door on this way that is closed now; "" if none is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +82,8 @@ class KnownPoints:
     location_id: int
     memory: Memory
     """The memory that says so."""
-    ways: tuple[str, ...] | None
-    """The ways from here to the place; () at the place itself, None if no route is known."""
-    unproven: tuple[str, ...] = ()
-    """Without a route: the ways there if walked connections can be taken back too; () if not even those lead there."""
+    steps: tuple[RouteStep, ...] | None
+    """The route from here to the place; () at the place itself, None if no route is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +92,23 @@ class Route:
 
     place: str
     location_id: int
-    ways: tuple[str, ...]
+    steps: tuple[RouteStep, ...]
+    """At least one. A step may be unproven, or need a door to be opened first."""
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The actions to take."""
+        return tuple(step.way for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class UntriedWays:
-    """The exits of another place that were never tried, and the ways there."""
+    """The exits of another place that were never tried, without the ways back, and the route there."""
 
     untried: tuple[str, ...]
     place: str
     location_id: int
-    ways: tuple[str, ...]
-    unproven: bool = False
-    """The ways lead there only if walked connections can be taken back too."""
+    steps: tuple[RouteStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +118,6 @@ class NoRoute:
     place: str
     on_map: bool
     """Whether the map has a place of this name."""
-    unproven: tuple[str, ...] = ()
-    """Ways that may lead there, if one can go back the way that one came; () if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,21 +151,26 @@ class PlayerContext:
     max_turns: int = 0
     episode: int = 1
     exits: tuple[Exit, ...] = ()
-    """The exits that were walked, then those that the place is only said to have."""
+    """The exits that were walked, then the unproven ways back, then those that the place is only said to have."""
     dangers: tuple[Danger, ...] = ()
     """The dangers one way from here and on the route, the nearest first."""
     known_points: tuple[KnownPoints, ...] = ()
     """Actions that scored in earlier episodes, the nearest first."""
     route: Route | None = None
-    """None if there is no destination, or no route to it is known."""
+    """The route to the destination that the player stated, or else to that of the most promising objective.
+
+    None if there is no destination, or no route to it is known.
+    """
     no_route: NoRoute | None = None
-    """The destination that the player itself named, if no route to it is known."""
+    """The destination that the player stated, if no route to it is known; an objective does not replace it."""
     untried_elsewhere: tuple[UntriedWays, ...] = ()
     """The untried exits of other places, the nearest first."""
     failed_here: tuple[str, ...] = ()
     """Actions that changed nothing here in this episode while what is carried, lit, open or locked was as it is now."""
     deadly_here: tuple[str, ...] = ()
     """Actions that the player has died of at this place, in any episode."""
+    destructive_verbs: tuple[str, ...] = ()
+    """The verbs with which the player has destroyed or used up something in this episode."""
     changed: tuple[Item, ...] = ()
     """The objects that the last action moved or changed, by the object tree."""
     refused: str | None = None

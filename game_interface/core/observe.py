@@ -8,7 +8,7 @@ from game_interface.core.light import Light, RoomState, state_of
 from game_interface.core.names import Names, is_shown
 from game_interface.core.profile import Profile
 from game_interface.core.zmachine import View, changes
-from game_interface.models import Item, Location, Observation
+from game_interface.models import Door, Item, Location, Observation
 from zorkgpt.memory.claims import STATES
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
@@ -104,6 +104,7 @@ class ViewReader:
             dark=dark,
             creatures=self._alive(view, visible or ()),
             circumstances=self._circumstances(view, room, carried, visible, (dark, held_by)),
+            doors=self._doors_as_values(view, room, visible or ()) if room else (),
         )
 
     def revealed(self, view: View, now: Observation, named: Collection[int]) -> frozenset[int]:
@@ -158,6 +159,11 @@ class ViewReader:
     def _doors(self, view: View, room: int) -> Iterator[int]:
         if "door" in self.profile.attributes:
             yield from (number for number in self.mentioned(view, room) if self.profile.has(view, number, "door"))
+
+    def _doors_as_values(self, view: View, room: int, visible: tuple[Item, ...]) -> tuple[Door, ...]:
+        seen = (item.num for item in visible if self.profile.has(view, item.num, "door"))
+        found = sorted({*self._doors(view, room), *seen})
+        return tuple(Door(door, self.name(view, door), self.profile.has(view, door, "open")) for door in found)
 
     def _alive(self, view: View, items: tuple[Item, ...]) -> tuple[Item, ...] | None:
         if "animate" not in self.profile.attributes:

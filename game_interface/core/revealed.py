@@ -52,4 +52,5 @@ def as_revealed(now: Observation, revealed: Collection[int]) -> Observation:
     def kept(items: tuple[Item, ...] | None) -> tuple[Item, ...] | None:
         return None if items is None else tuple(item for item in items if item.num in revealed)
 
-    return replace(now, visible=kept(now.visible), creatures=kept(now.creatures))
+    doors = tuple(door for door in now.doors if door.num in revealed)
+    return replace(now, visible=kept(now.visible), creatures=kept(now.creatures), doors=doors)

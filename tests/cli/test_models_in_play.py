@@ -59,7 +59,6 @@ def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
     assert code == ExitCode.OK
     assert {role: took["calls"] for role, took in usage.items()} == {
         "agent": 4,
-        "critic": 4,
         # The opening, and the first look: what the next ones print is the same.
         "extractor": 2,
         # Of the episode and its last turns at once.
@@ -69,6 +68,30 @@ def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
     assert (usage["agent"]["prompt_tokens"], usage["agent"]["completion_tokens"]) == (40, 20)
     *_, ended = read_episode(tmp_path / "files", 1)
     assert ended.metrics["model_usage"] == usage
+
+
+def test_a_plain_model_sees_the_transcript_alone(play, tmp_path):
+    with ChatServer(reply) as server:
+        code, out, _ = play(server, "--json", "--player", "plain")
+    summary = json.loads(out)
+    (episode,) = summary["episodes"]
+    assert code == ExitCode.OK
+    assert (summary["player"], summary["language_model"], summary["memory"]) == ("plain", server.model, False)
+    assert {role: took["calls"] for role, took in episode["model_usage"].items()} == {"agent": 4}
+    last = server.requests[-1].prompt
+    assert re.findall(r"^## .*", last, re.MULTILINE) == ["## The episode so far"]
+    assert re.findall(r"^Turn (\d+), ", last, re.MULTILINE) == ["1", "2", "3"]
+    assert not (tmp_path / "files" / "Memories.md").exists()
+
+
+def test_an_evaluation_compares_with_a_plain_model(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with ChatServer(reply) as server:
+        given = ["--model", server.model, "--base-url", server.url, "--out", str(tmp_path / "out"), "--jobs", "1"]
+        assert run(["eval", "learning-1x3", "--seeds", "1", "--ablate", "plain", *given]) == ExitCode.OK
+    assert "on − plain" in capsys.readouterr().out
+    assert run(["eval", "learning-1x3", "--player", "rules", "--ablate", "plain"]) == ExitCode.BAD_INPUT
+    assert "name a --model" in capsys.readouterr().err
 
 
 def test_every_question_to_a_model_can_be_read_again(play, tmp_path):

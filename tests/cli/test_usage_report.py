@@ -36,6 +36,11 @@ def test_a_memory_model_that_takes_later_visits_for_first_ones_is_told():
     assert said[1].endswith("try another memory_model.")
 
 
+def test_the_share_of_cached_tokens_is_shown_where_it_is_known():
+    said = next(usage_report([an_episode(agent=TOOK | {"cached_tokens": 6})]))
+    assert said == "Model (agent): 3 calls, 9 tokens in (67% cached), 6 tokens out, 0.1 s per call"
+
+
 def test_token_counts_that_the_server_does_not_report_are_not_zeros():
     unreported = TOOK | {"calls": 6, "uncounted": 6, "prompt_tokens": 0, "completion_tokens": 0, "latency_s": 3}
     said = next(usage_report([an_episode(agent=unreported)]))

@@ -3,20 +3,24 @@
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.models import Location, Observation
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
 from zorkgpt.context.navigation import (
     dangers_ahead,
     deadly_actions,
     exits_of,
     known_points,
-    no_route,
     route_to,
     stated_destination,
     untried_elsewhere,
 )
+from zorkgpt.context.view import PlayerView
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, Exit, NoRoute, Route, UntriedWays
-from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.graph import MapGraph, RouteStep
 from zorkgpt.world.movement import Move, MoveKind, move_of
 
 
@@ -36,17 +40,18 @@ def graph() -> MapGraph:
     [
         (["GOING TO: Attic"], 4),
         (["GOING TO: **Attic**"], 4),
-        (["Nothing here. I'll head back to the cellar."], 2),
-        (["I am going to the Deep\nCellar with the lamp."], 3),
-        (["I could go to the Cellar, but no: GOING TO: Attic"], 4),
+        (["I could go to the Cellar, but no: GOING TO: the Attic, with the lamp. Then back to the Cellar."], 4),
         (["GOING TO: Attic", "It is dark on the stairs."], 4),
         (["GOING TO: Attic", "Better: GOING TO: Cellar"], 2),
         (["GOING TO: Attic", "x", "y", "z"], None),
         (["GOING TO: Forest"], 5),
-        (["GOING TO: Island"], None),
+        (["GOING TO: Forest (location 6)"], 6),
+        (['GOING TO: "Forest" (location 5).'], 5),
         (["GOING TO: Hall"], None),
-        (["GOING TO: Atticus"], None),
-        (["I was in the Attic. The Cellar was dark."], None),
+        (["GOING TO: The Island."], NoRoute("Island", True)),
+        (["GOING TO: **Shangri-La**", "It must exist."], NoRoute("Shangri-La", False)),
+        (["GOING TO: Atticus"], NoRoute("Atticus", False)),
+        (["I was in the Attic. I head back to the cellar."], None),
         ([], None),
     ],
 )
@@ -62,58 +67,67 @@ def test_a_destination_that_was_reached_is_none_any_more(graph, places, place):
     assert stated_destination(graph, 1, reasons, places) == place
 
 
-@pytest.mark.parametrize("said", ["GOING TO: The Round Room", "I head back to the round room.", "GOING TO: Round Room"])
+@pytest.mark.parametrize("said", ["GOING TO: The Round Room", "GOING TO: Round Room"])
 def test_the_article_of_a_place_s_name_may_be_said_or_not(graph, said):
     graph.add_room(8, "The Round Room")
     graph.add_connection(1, "west", 8)
     assert stated_destination(graph, 1, ["GOING TO: Attic", said]) == 8
 
 
-def test_the_number_after_a_name_tells_which_place_is_meant(graph):
-    assert stated_destination(graph, 1, ["GOING TO: Forest (location 6)"]) == 6
-    assert stated_destination(graph, 1, ['GOING TO: "Forest" (location 5).']) == 5
+def test_a_stated_destination_beats_the_objectives_even_if_no_route_leads_there(graph):
+    class ToTheCellar:
+        def lines(self):
+            return ()
 
+        def destination(self):
+            return 2
 
-@pytest.mark.parametrize(
-    ("here", "reasons", "told"),
-    [
-        (3, "It is dark. GOING TO: Hall", NoRoute("Hall", True, ("up", "up"))),
-        (3, "GOING TO: The Island.", NoRoute("Island", True)),
-        (3, "GOING TO: **Shangri-La**", NoRoute("Shangri-La", False)),
-        (1, "GOING TO: Attic", None),
-        (3, "GOING TO: Deep Cellar", None),
-        (3, "I could go to the Moon.", None),
-        (None, "GOING TO: Hall", None),
-    ],
-)
-def test_of_a_destination_without_a_known_route_it_is_said_why(graph, here, reasons, told):
-    assert no_route(graph, here, reasons) == told
+    view = PlayerView(graph=graph, goals=ToTheCellar())
+
+    def composed(reasons):
+        recent = [RecentTurn(1, "Hall", "look", "A hall.", reasons)]
+        now = Observation(Location(1, "Hall"), (), (), (), None, None)
+        return view.compose(
+            now,
+            "",
+            state=GameState(),
+            config=GameConfiguration(),
+            recent=recent,
+            opening="",
+            response="",
+            changed=(),
+            refused=None,
+        )
+
+    assert [composed(said).route.place for said in ("", "GOING TO: Attic")] == ["Cellar", "Attic"]
+    nowhere = composed("GOING TO: Island")
+    assert (nowhere.route, nowhere.no_route) == (None, NoRoute("Island", True))
 
 
 def test_untried_ways_of_other_places_come_with_the_way_there_the_nearest_first(graph):
-    for room, way in ((6, "east"), (3, "west"), (1, "in"), (7, "south")):
+    for room, way in ((6, "east"), (6, "south"), (3, "west"), (1, "in"), (7, "south")):
         graph.add_exit(room, way)
     assert untried_elsewhere(graph, 1) == (
-        UntriedWays(("west",), "Deep Cellar", 3, ("down", "down")),
-        UntriedWays(("east",), "Forest (location 6)", 6, ("up", "north", "north")),
+        UntriedWays(("west",), "Deep Cellar", 3, (RouteStep("down", 2), RouteStep("down", 3))),
+        UntriedWays(
+            ("east",), "Forest (location 6)", 6, (RouteStep("up", 4), RouteStep("north", 5), RouteStep("north", 6))
+        ),
     )
     assert untried_elsewhere(graph, None) == ()
 
 
-def test_without_a_known_route_the_ways_back_are_named_and_called_unproven(graph):
-    for room, way in ((6, "east"), (1, "in"), (7, "south")):
-        graph.add_exit(room, way)
-    assert untried_elsewhere(graph, 3) == (
-        UntriedWays(("in",), "Hall", 1, ("up", "up"), unproven=True),
-        UntriedWays(("east",), "Forest (location 6)", 6, ("up", "up", "up", "north", "north"), unproven=True),
-    )
+def test_routes_take_ways_back_and_say_that_they_are_unproven(graph):
+    graph.add_exit(1, "in")
+    back = (RouteStep("up", 2, unproven=True), RouteStep("up", 1, unproven=True))
+    assert untried_elsewhere(graph, 3) == (UntriedWays(("in",), "Hall", 1, back),)
     memory = Memory("SUCCESS", "Ring", 1, "1", 5, "It scored.", "permanent", action="ring bell")
     found = known_points(graph, 3, lambda room: [memory] if room in (1, 7) else (), {})
-    assert [(one.location_id, one.ways, one.unproven) for one in found] == [(1, None, ("up", "up")), (7, None, ())]
+    assert [(one.location_id, one.steps) for one in found] == [(1, back), (7, None)]
 
 
 def test_the_route_is_what_the_map_knows(graph):
-    assert route_to(graph, 1, 3) == Route("Deep Cellar", 3, ("down", "down"))
+    assert route_to(graph, 1, 3) == Route("Deep Cellar", 3, (RouteStep("down", 2), RouteStep("down", 3)))
+    assert route_to(graph, 1, 3).ways == ("down", "down")
     assert [route_to(graph, 1, place) for place in (1, 7, None)] == [None] * 3
     assert route_to(graph, None, 3) is None
 
@@ -134,14 +148,9 @@ def test_exits_say_where_they_lead_how_sure_and_what_chance_does(graph):
     assert exits_of(graph, None) == ()
 
 
-def test_of_a_way_that_nobody_walked_it_is_said_where_its_opposite_came_from(graph):
-    graph.add_exit(2, "up")
+def test_the_way_back_is_an_exit_even_if_no_text_names_it(graph):
     graph.add_exit(2, "east")
-    assert exits_of(graph, 2)[1:] == (Exit("east"), Exit("up", came_from=("Hall",)))
-
-
-def test_the_way_back_is_told_even_if_no_text_names_it(graph):
-    assert exits_of(graph, 3) == (Exit("up", came_from=("Cellar",)),)
+    assert exits_of(graph, 2)[1:] == (Exit("up", "Hall", 1, unproven=True), Exit("east"))
 
 
 def test_a_way_that_led_nowhere_is_still_told_with_what_was_said(graph):
@@ -200,5 +209,5 @@ def test_every_place_of_a_walkthrough_can_be_named_as_destination(bundled_story)
                 graph.add_move(move)
     for room in graph.routes(start.num):
         if graph.rooms[room].name != start.name:
-            found = stated_destination(graph, start.num, [f"Now I go to the {graph.rooms[room].name}."])
+            found = stated_destination(graph, start.num, [f"GOING TO: {graph.rooms[room].name}."])
             assert graph.rooms[found].name == graph.rooms[room].name

@@ -18,6 +18,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
+from zorkgpt.world.graph import RouteStep
 
 PARTS = [
     *(
@@ -50,14 +51,15 @@ def contexts(draw) -> PlayerContext:
     dangers = st.builds(
         Danger, names, names, st.just(2), st.builds(lambda text: Memory("DANGER", "X", 1, "1", 0, text, "core"), texts)
     )
+    steps = st.lists(st.builds(RouteStep, names, st.just(2), st.booleans(), names), max_size=20).map(tuple)
     points = st.builds(
         KnownPoints,
         *(names, st.integers(1, 99), names, st.just(2)),
         st.just(Memory("SUCCESS", "X", 1, "1", 5, "It scored.", "permanent")),
-        st.none() | st.lists(names, max_size=20).map(tuple),
+        st.none() | steps,
     )
     some = st.lists(names, max_size=8).map(tuple)
-    elsewhere = st.builds(UntriedWays, some, names, st.just(2), some)
+    elsewhere = st.builds(UntriedWays, some, names, st.just(2), steps)
     return PlayerContext(
         seen,
         draw(texts),
@@ -71,8 +73,8 @@ def contexts(draw) -> PlayerContext:
         exits=tuple(draw(st.lists(st.builds(Exit, names, names, st.just(2), st.just(0.5)), max_size=40))),
         dangers=tuple(draw(st.lists(dangers, max_size=20))),
         known_points=tuple(draw(st.lists(points, max_size=20))),
-        route=draw(st.none() | st.builds(Route, names, st.just(3), st.lists(names, max_size=20).map(tuple))),
-        no_route=draw(st.none() | st.builds(NoRoute, texts, st.booleans(), st.lists(names, max_size=5).map(tuple))),
+        route=draw(st.none() | st.builds(Route, names, st.just(3), steps)),
+        no_route=draw(st.none() | st.builds(NoRoute, texts, st.booleans())),
         untried_elsewhere=tuple(draw(st.lists(elsewhere, max_size=20))),
         failed_here=tuple(draw(st.lists(names, max_size=60))),
         deadly_here=tuple(draw(st.lists(names, max_size=60))),

@@ -102,6 +102,20 @@ def test_the_answer_is_read_from_what_is_around_it(body, reasoning):
 
 
 @pytest.mark.parametrize(
+    ("told", "cached"),
+    [
+        ({"prompt_tokens_details": {"cached_tokens": 20}}, 20),
+        ({"prompt_cache_hit_tokens": 12, "prompt_cache_miss_tokens": 18}, 12),
+        ({"prompt_tokens_details": {"cached_tokens": "many"}}, None),
+        ({}, None),
+    ],
+)
+def test_cached_tokens_are_counted_where_the_server_reports_them(told, cached):
+    body = OPENAI | {"usage": {"prompt_tokens": 30, "completion_tokens": 7} | told}
+    assert ask(body).usage == Usage(30, 7, cached)
+
+
+@pytest.mark.parametrize(
     "body",
     [
         {"error": {"message": "not today", "code": 502}},

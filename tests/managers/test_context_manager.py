@@ -110,7 +110,7 @@ def test_what_scored_before_and_not_in_this_episode_is_told_with_the_way_there_t
     ]
     state.scored_actions[3].append("west")
     shown = manager.get_agent_context(HERE)["known_points"]
-    assert [(one["action"], one["ways"]) for one in shown] == [("ring bell", []), ("pray", None)]
+    assert [(one["action"], one["steps"]) for one in shown] == [("ring bell", []), ("pray", None)]
 
 
 def test_dangers_further_on_are_told_while_the_player_is_on_its_way_there():
@@ -118,7 +118,8 @@ def test_dangers_further_on_are_told_while_the_player_is_on_its_way_there():
     manager = with_memories({3: [danger(3)], 4: [danger(4)]}, state=state)
     manager.add_reasoning(1, "The rope may be of use below. GOING TO: Deep", "take rope")
     context = manager.get_agent_context(HERE)
-    assert context["route"] == {"to": "Deep", "to_id": 3, "ways": ["down", "down"]}
+    steps = [{"way": "down", "leads_to": room, "unproven": False, "closed_door": ""} for room in (2, 3)]
+    assert context["route"] == {"to": "Deep", "to_id": 3, "steps": steps}
     assert [(one["place"], one["on_route"]) for one in context["dangers"]] == [("Attic", False), ("Deep", True)]
     prompt = told(manager)
     assert '- The way to "Deep": "down", "down"\n' in prompt

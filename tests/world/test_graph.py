@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from zorkgpt.files import AtomicFile
 from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, canonical_direction, exit_name
-from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.doors import DoorSign
+from zorkgpt.world.graph import MapGraph, RouteStep
 from zorkgpt.world.map_file import from_dict, load_map, save_map, to_dict
-from zorkgpt.world.movement import Move, MoveKind
+from zorkgpt.world.movement import PLACE_KILLS, Move, MoveKind
 
 WALKS = st.lists(
     st.one_of(
@@ -42,11 +43,87 @@ def test_opposites_are_mutual():
     assert all(OPPOSITE[OPPOSITE[way]] == way for way in DIRECTIONS)
 
 
-def test_a_one_way_exit_stays_one_way():
+def test_the_way_back_is_unproven_until_it_is_walked():
     graph = MapGraph()
     graph.add_connection(1, "down", 2)
+    assert (graph.ways_back(2), graph.exits(2)) == ({"up": 1}, {})
+    assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1, unproven=True),)
+    graph.add_connection(2, "up", 1)
+    assert graph.ways_back(2) == {}
+    assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1),)
+
+
+def test_a_way_back_that_fails_once_or_leads_elsewhere_is_none():
+    graph = MapGraph()
+    for room, way in ((1, "down"), (3, "west"), (5, "north")):
+        graph.add_connection(room, way, room + 1)
+    graph.add_failure(2, "up")
+    graph.add_connection(4, "east", 9)
+    graph.add_move(Move(6, "south", 6, MoveKind.DIED))
+    assert [graph.route(room + 1, room) for room in (1, 3, 5)] == [None] * 3
+    assert graph.route(4, 9) == ["east"]
+
+
+def test_what_only_a_vehicle_or_a_word_can_do_has_no_way_back():
+    graph = MapGraph()
+    graph.add_connection(1, "east", 2, MoveKind.ABOARD)
+    graph.add_move(Move(2, "say plugh", 3, MoveKind.TRANSPORTED))
+    graph.add_connection(3, "enter window", 4)
+    assert [graph.ways_back(room) for room in (2, 3, 4)] == [{}, {}, {}]
+
+
+def test_a_walked_detour_of_one_step_is_as_good_as_an_unproven_way_and_a_longer_one_is_not():
+    graph = MapGraph()
+    graph.add_connection(1, "down", 2)
+    graph.add_connection(2, "east", 3)
+    graph.add_connection(3, "up", 1)
+    assert graph.route(2, 1) == ["up"]
+    graph.add_connection(2, "in", 1)
+    assert graph.route(2, 1) == ["in"]
+
+
+def test_routes_lead_around_known_deaths():
+    graph = MapGraph()
+    for room, way, to in ((1, "east", 2), (2, "east", 3), (1, "north", 4), (4, "east", 5), (5, "south", 3)):
+        graph.add_connection(room, way, to)
+    assert graph.route(1, 3) == ["east", "east"]
+    graph.add_move(Move(1, "east", 1, MoveKind.DIED))
+    assert graph.route(1, 3) == ["north", "east", "south"]
+    graph.add_move(Move(4, PLACE_KILLS, 4, MoveKind.DIED))
+    assert graph.route(4, 3) == ["east", "south"]
+
+
+def test_a_door_is_what_was_closed_when_the_way_failed_and_open_when_it_worked():
+    graph = MapGraph()
+    graph.add_door_sign(1, "down", 7, "hatch", DoorSign.FAILED_CLOSED)
+    assert graph.doors_on(1, "down") == frozenset()
+    for number, name in ((7, "hatch"), (8, "chest")):
+        graph.add_door_sign(1, "down", number, name, DoorSign.WALKED_OPEN)
+    graph.add_connection(1, "down", 2)
+    assert graph.doors_on(1, "down") == graph.doors_on(2, "up") == {7}
+    graph.set_closed_doors({7})
+    assert graph.steps(1, graph.route(1, 2)) == (RouteStep("down", 2, closed_door="hatch"),)
+    assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1, unproven=True, closed_door="hatch"),)
+    for room, way, to in ((1, "east", 3), (3, "down", 2)):
+        graph.add_connection(room, way, to)
+    assert graph.route(1, 2) == ["east", "down"]
+    graph.set_closed_doors(())
     assert graph.route(1, 2) == ["down"]
+    graph.add_door_sign(1, "down", 7, "hatch", DoorSign.WALKED_CLOSED)
+    assert graph.doors_on(1, "down") == frozenset()
+
+
+def test_a_way_back_that_failed_at_a_closed_door_counts_again_once_the_door_is_open():
+    graph = MapGraph()
+    for sign in (DoorSign.WALKED_OPEN, DoorSign.BETWEEN):
+        graph.add_door_sign(1, "down", 7, "hatch", sign)
+    graph.add_connection(1, "down", 2)
+    graph.set_closed_doors({7})
+    graph.add_door_sign(2, "up", 7, "hatch", DoorSign.FAILED_CLOSED)
+    graph.add_failure(2, "up")
     assert graph.route(2, 1) is None
+    graph.set_closed_doors(())
+    assert graph.route(2, 1) == ["up"]
 
 
 def test_rooms_of_one_name_are_different_rooms():
@@ -193,12 +270,13 @@ def test_a_word_that_transports_saves_a_long_walk_only():
     assert graph.connections[1] == {"east": 2}
 
 
-def test_a_frontier_is_a_room_with_a_way_that_nobody_tried():
+def test_a_frontier_is_a_room_with_an_untried_exit_that_is_no_way_back():
     graph = MapGraph()
     graph.add_connection(1, "north", 2)
     for way in ("n", "up", "ne", "enter window"):
         graph.add_exit(1, way)
     graph.add_failure(1, "up")
+    graph.add_exit(2, "s")
     assert graph.frontiers() == {1: ("northeast", "enter window")}
     graph.add_exit(2, "w")
     assert graph.frontiers() == {1: ("northeast", "enter window"), 2: ("west",)}

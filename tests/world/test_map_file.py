@@ -10,6 +10,7 @@ from hypothesis import given
 from tests.fixtures.walks import SIGHTINGS, manager_in, walked
 from zorkgpt.errors import MapFileError
 from zorkgpt.files import AtomicFile
+from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import from_dict, load_map, read_map, save_map, to_dict
 from zorkgpt.world.movement import MoveKind
@@ -32,6 +33,7 @@ def test_the_file_has_the_documented_form(tmp_path):
     graph.add_attempt(15, "open lid", "It is stuck.")
     graph.add_attempt(15, "open lid", None)
     graph.record_opening(15, "down", ["move rug", "open lid"])
+    graph.add_door_sign(15, "down", 30, "lid", DoorSign.FAILED_CLOSED)
     save_map(graph, AtomicFile(tmp_path / FILE))
     state = json.loads((tmp_path / FILE).read_text())
     assert state.pop("metadata") | {"timestamp": ""} == {
@@ -56,6 +58,7 @@ def test_the_file_has_the_documented_form(tmp_path):
         "in_vain": {"15": {"open trunk": "It is locked.", "up": "It is shut."}},
         "in_vain_after": {"15": {"up": ["open lid"]}},
         "opened_by": {"15": {"down": ["move rug", "open lid"]}},
+        "doors": [{"room": 15, "way": "down", "door": 30, "name": "lid", "sign": "failed closed"}],
         "other_moves": [],
     }
     assert to_dict(load_map(tmp_path / FILE)) == to_dict(graph)

@@ -1,22 +1,29 @@
 """The memory as a store of LangGraph: namespaces are places, keys are titles, values are texts."""
 
 import asyncio
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from zorkgpt.adapters.langgraph_encoding import (
+    Namespace,
+    items_of,
+    key_of_title,
+    namespace_of,
+    place_of,
+    text_of_value,
+    title_of_key,
+    value_of_text,
+)
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, SubjectKey
-from zorkgpt.memory.places import checked_place, is_place, parse_place, place_order, render_place
+from zorkgpt.memory.places import is_place, place_order
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.escaping import json_in_a_line, one_line
 from zorkgpt.memory.storage.person_edits import JournalFollower
-from zorkgpt.memory.storage.versions import is_current, titled
+from zorkgpt.memory.storage.versions import titled
 
 with importing("langgraph"):
     from langgraph.store.base import (
@@ -38,12 +45,9 @@ if TYPE_CHECKING:
     # Loaded only where items are searched by vectors.
     from zorkgpt.adapters.langgraph_index import VectorIndex
 
-Namespace = tuple[str, ...]
-
 _INDEX = "index"
 """In the metadata of an item: the fields that are searched, if it was put with others than those of the store."""
 
-_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, wanted: bool(value == wanted),
     "$ne": lambda value, wanted: bool(value != wanted),
@@ -108,7 +112,7 @@ class MemoryBaseStore(BaseStore):
             puts.append(op)
             return None
         if isinstance(op, GetOp):
-            memory = titled(self._memory.store.lasting.memories(_place(op.namespace)), _title(op.key))
+            memory = titled(self._memory.store.lasting.memories(_place(op.namespace)), title_of_key(op.key))
             return None if memory is None else self._item(_place(op.namespace), memory)
         if isinstance(op, SearchOp):
             return self._found(op)
@@ -121,7 +125,7 @@ class MemoryBaseStore(BaseStore):
         found = [
             (self._item(place, memory), memory)
             for place in self._places()
-            if _namespace(place)[: len(within)] == within
+            if namespace_of(place)[: len(within)] == within
             for memory in self._items(place)
         ]
         if op.filter:
@@ -142,14 +146,14 @@ class MemoryBaseStore(BaseStore):
     def _by_words(self, query: str, found: Sequence[tuple[SearchItem, Memory]]) -> list[float | None]:
         best = self._memory.search(query, k=len(self._memory.all_memories()))
         scores = {
-            (_namespace(at), _key(one.located.memory.title)): one.score
+            (namespace_of(at), key_of_title(one.located.memory.title)): one.score
             for one in best
             if is_place(at := one.located.location_id)
         }
         return [scores.get((item.namespace, item.key)) for item, _ in found]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        found = {_namespace(place) for place in self._places() if self._items(place)}
+        found = {namespace_of(place) for place in self._places() if self._items(place)}
         kept = [each for each in found if all(_fits(each, condition) for condition in op.match_conditions or ())]
         cut = kept if op.max_depth is None else {each[: op.max_depth] for each in kept}
         return sorted(cut)[op.offset : op.offset + op.limit]
@@ -158,16 +162,11 @@ class MemoryBaseStore(BaseStore):
         return sorted(filter(is_place, self._memory.store.lasting.places()), key=place_order)
 
     def _items(self, place: PlaceKey) -> Iterable[Memory]:
-        """Return the memories of a place that are items: of several with one title the first that is believed."""
-        by_title: dict[str, Memory] = {}
-        for memory in self._memory.store.lasting.memories(place):
-            if is_current(memory):
-                by_title.setdefault(one_line(memory.title), memory)
-        return by_title.values()
+        return items_of(self._memory.store.lasting.memories(place))
 
     def _item(self, place: PlaceKey, memory: Memory) -> SearchItem:
         created, updated = self._times.of(place, memory)
-        return SearchItem(_namespace(place), _key(memory.title), _value(memory.text), created, updated)
+        return SearchItem(namespace_of(place), key_of_title(memory.title), value_of_text(memory.text), created, updated)
 
 
 def _vector_index(memory: AgentMemory, index: IndexConfig) -> "VectorIndex":
@@ -177,7 +176,7 @@ def _vector_index(memory: AgentMemory, index: IndexConfig) -> "VectorIndex":
 
 
 def _put(draft: Draft, op: PutOp) -> None:
-    place, title = _place(op.namespace), _title(op.key)
+    place, title = _place(op.namespace), title_of_key(op.key)
     old = titled(draft.memories(place), title)
     if old is not None and old.is_settled_by_person:
         raise MemoryEditError(f"{title!r} at {place!r} was pinned or edited by a person. Unpin it first.")
@@ -185,7 +184,7 @@ def _put(draft: Draft, op: PutOp) -> None:
         if old is not None:
             draft.remove(place, old)
         return
-    text, fields = _text(op.value), {} if op.index is None else {_INDEX: op.index}
+    text, fields = text_of_value(op.value), {} if op.index is None else {_INDEX: op.index}
     if old is None:
         new = Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT, metadata=fields)
         draft.add(place, " / ".join(op.namespace), new)
@@ -229,91 +228,9 @@ class _Times:
 
 
 def _place(namespace: Namespace) -> PlaceKey:
-    """Return the place of a namespace.
-
-    Raises:
-        InvalidNamespaceError: It has no label.
-    """
     if not namespace:
         raise InvalidNamespaceError("The namespace is empty; it needs a label.")
-    joined = ".".join(namespace)
-    if _NUMBER.fullmatch(joined):
-        return checked_place(int(joined))
-    path = _path_in(joined)
-    return path or checked_place(_quoted_in(joined, _is_plain_place, _label) or joined)
-
-
-def _namespace(place: PlaceKey) -> Namespace:
-    """Return the labels of a place; one label, in quotation marks, where the labels would mean another place."""
-    if isinstance(place, tuple):
-        return (_path_label(place),)
-    if isinstance(place, int) or _is_plain_place(place):
-        return tuple(str(place).split("."))
-    return (_label(place),)
-
-
-def _path_label(path: tuple[int | str, ...]) -> str:
-    return render_place(path).replace(".", "\\u002e")
-
-
-def _path_in(label: str) -> tuple[int | str, ...] | None:
-    """Return the path that `_path_label` has written; None if this is another text."""
-    try:
-        path = parse_place(label) if label.startswith("[") else None
-    except ValueError:
-        return None
-    return path if isinstance(path, tuple) and _path_label(path) == label else None
-
-
-def _is_plain_place(place: str) -> bool:
-    if not all(place.split(".")) or _NUMBER.fullmatch(place):
-        return False
-    return _path_in(place) is None and _quoted_in(place, _is_plain_place, _label) is None
-
-
-def _label(place: str) -> str:
-    return json_in_a_line(place).replace(".", "\\u002e")
-
-
-def _title(key: str) -> str:
-    """Return the title for a key: the key itself, or in quotation marks if the file would not keep it as it is."""
-    return key if _is_plain_title(key) else json_in_a_line(key)
-
-
-def _key(title: str) -> str:
-    return title if (key := _quoted_in(title, _is_plain_title, json_in_a_line)) is None else key
-
-
-def _is_plain_title(key: str) -> bool:
-    return bool(key) and key == one_line(key) and _quoted_in(key, _is_plain_title, json_in_a_line) is None
-
-
-def _quoted_in(text: str, is_plain: Callable[[str], bool], quoted: Callable[[str], str]) -> str | None:
-    """Return the text that was put in quotation marks because it is not plain; None if this is another text."""
-    if not text.startswith('"'):
-        return None
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return None
-    return found if isinstance(found, str) and not is_plain(found) and quoted(found) == text else None
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    plain = value.get("text")
-    if len(value) == 1 and isinstance(plain, str) and plain and plain == one_line(plain) and _value(plain) == value:
-        return plain
-    return json_in_a_line(dict(value))
-
-
-def _value(text: str) -> dict[str, Any]:
-    if text.startswith("{"):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return {"text": text}
-        return value if isinstance(value, dict) else {"text": text}
-    return {"text": text}
+    return place_of(namespace)
 
 
 def _fits_filter(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -22,7 +22,6 @@ from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
 from zorkgpt.delegating_players import RETURN, RULES
-from zorkgpt.llm.roles import Role
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import number_of, printable, visible
@@ -80,7 +79,7 @@ def display_for(
         progress: A watcher that follows every turn before the display does.
     """
     console = line.console
-    model = choice.models.of(Role.AGENT).model if choice.kind == "model" and choice.models else None
+    model = choice.agent_model
     heading = f"{title} — player: {f'{choice.kind} {model}' if model else choice.kind}"
     if console.is_terminal and console.width >= _MIN_WIDTH and console.height >= _MIN_HEIGHT:
         return ScreenDisplay(line, heading, progress, choice.kind, linger_s=linger_s)

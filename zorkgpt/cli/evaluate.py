@@ -112,7 +112,7 @@ def _planned(options: EvalOptions) -> list[EvaluationRun]:
     seeds = list(protocol.seeds) if options.seeds is None else _seeds(options.seeds)
     choice = _choice(options, config)
     root = _root(options.out, Path(config.zork_game_workdir) / _FOLDER, protocol.name)
-    ablations = _ablations(options.ablate)
+    ablations = _ablations(options.ablate, has_model=choice.models is not None)
     return list(plan(protocol, stories, seeds, ablations, choice, config, root.absolute(), options.walkthrough))
 
 
@@ -137,11 +137,13 @@ def _seeds(given: str) -> list[int]:
     return list(seeds)
 
 
-def _ablations(given: str | None) -> list[Ablation]:
+def _ablations(given: str | None, *, has_model: bool) -> list[Ablation]:
     """Return the ablations of `off,shuffled`, behind the whole memory, which everything is compared with."""
     names = [name for name in (given or "").replace(" ", ",").split(",") if name]
     if names == ["all"]:
-        return list(Ablation)
+        return [ablation for ablation in Ablation if has_model or ablation is not Ablation.PLAIN]
+    if Ablation.PLAIN in names and not has_model:
+        raise ConfigurationError("--ablate plain compares with a model that sees the transcript alone: name a --model.")
     known = [ablation.value for ablation in Ablation]
     for name in names:
         if name not in known:

@@ -71,7 +71,8 @@ class PlayOptions:
         typer.Option(
             "--player",
             callback=_player_kind,
-            help="auto, model, rules (no model), walkthrough or human. [default: auto]",
+            help="auto, model, plain (a model with the transcript alone), rules (no model), walkthrough or human. "
+            "[default: auto]",
         ),
     ] = None
     model: _ModelOption = None
@@ -124,12 +125,15 @@ class EvalOptions:
     ablate: Annotated[
         str | None,
         typer.Option(
-            "--ablate", help="Ablations to add: off, shuffled, frozen, no-classes, no-audit (comma-separated), or all."
+            "--ablate",
+            help="Ablations to add, comma-separated: off, plain, shuffled, frozen, no-classes, no-audit; or all.",
         ),
     ] = None
     player: Annotated[
         str | None,
-        typer.Option("--player", callback=_player_kind, help="auto, model, rules or walkthrough. [default: auto]"),
+        typer.Option(
+            "--player", callback=_player_kind, help="auto, model, plain, rules or walkthrough. [default: auto]"
+        ),
     ] = None
     model: _ModelOption = None
     base_url: Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible server.")] = None

@@ -17,7 +17,7 @@ from game_interface.core.coverage import CONSEQUENCES
 from game_interface.story import Story, find_story
 from managers.resumable import SavedEpisode, find_resumable
 from orchestration.assembly import RunOptions, assemble, claim_workdir
-from orchestration.players import PLAYERS, PlayerChoice, choose_player
+from orchestration.players import PLAIN, PLAYERS, PlayerChoice, choose_player
 from orchestration.zork_orchestrator_v2 import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
@@ -108,6 +108,8 @@ def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
     config = _configuration(options)
     story = find_story(options.game)
     choice = _choose(options, config, line)
+    if choice.kind == PLAIN:
+        options = replace(options, no_memory=True)
     if options.workdir is None:
         config = config.with_workdir(story_folder(config, StoryMark.of(story.summary())))
     return _Plan(options, config, story, choice, saved.checkpoint.episode if saved else None)

@@ -16,7 +16,6 @@ from zorkgpt.cli.display import score_line
 from zorkgpt.cli.learning import Learning, PlayedEpisode
 from zorkgpt.delegating_players import RULES
 from zorkgpt.extras import IS_CHECKOUT
-from zorkgpt.llm.roles import Role
 from zorkgpt.runlog.episodes import FailureCount
 from zorkgpt.runlog.events import EpisodeEnded
 from zorkgpt.text import number_of, printable
@@ -59,7 +58,7 @@ def summary_of(
         "story": story.title or story.path.stem,
         "player": choice.kind,
         "why": choice.why,
-        "language_model": choice.models.of(Role.AGENT).model if choice.kind == "model" and choice.models else None,
+        "language_model": choice.agent_model,
         "memory": remembered and config.simple_memory.enabled,
         "episodes": [_episode(end, played.get(end.episode)) for end in ended],
         "memories_that_helped": [asdict(memory) for memory in learning.memories],
@@ -220,7 +219,8 @@ def _usage(episodes: list[EpisodeSummary]) -> Iterator[str]:
         calls = int(used["calls"])
         tokens = int(used["prompt_tokens"]), int(used["completion_tokens"])
         facts = [number_of(calls, "call", "calls")] if any(tokens) or not used["uncounted"] else []
-        facts += [f"{tokens[0]:,} tokens in", f"{tokens[1]:,} tokens out"] if facts else []
+        cached = f" ({used['cached_tokens'] / tokens[0]:.0%} cached)" if used.get("cached_tokens") and tokens[0] else ""
+        facts += [f"{tokens[0]:,} tokens in{cached}", f"{tokens[1]:,} tokens out"] if facts else []
         if used["uncounted"]:
             uncounted = number_of(int(used["uncounted"]), "call", "calls")
             facts.append(f"token counts not reported by the server ({uncounted})")

@@ -46,11 +46,17 @@ _STATE: tuple[SectionBuilder, ...] = (
 _AGENT = (history, *_STATE, refused)
 """The history first, which grows at its end, so that servers can cache it. The present state last."""
 _CRITIC = (history, *_STATE)
+_PLAIN = (history, response, question)
 
 
 def agent_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:
     """Return the sections that the agent is shown, without the empty ones."""
     return _shown(_AGENT, context, budgets)
+
+
+def plain_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:
+    """Return the sections that a plain agent is shown: the history and what the game asks."""
+    return _shown(_PLAIN, context, budgets)
 
 
 def critic_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:

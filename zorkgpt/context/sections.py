@@ -1,7 +1,7 @@
 """The sections of a prompt: the history of the episode, then the present state, goals and knowledge."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from game_interface.models import Item
@@ -22,6 +22,7 @@ from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
+from zorkgpt.world.graph import RouteStep
 
 _HEADING_TOKENS = 20
 """The tokens of a heading and of a note about what was left out."""
@@ -105,6 +106,9 @@ def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         *remarked,
         *([plain] if plain else []),
     ]
+    destination = (
+        {"to": route.place, "to_id": route.location_id, "steps": _steps_values(route.steps)} if route else None
+    )
     section = list_section(
         heading,
         shown,
@@ -112,7 +116,7 @@ def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         budgets.exits_tokens,
         lambda kept: {
             "exits": [_exit_values(way) for way in context.exits if way in kept or way in plain],
-            "route": {"to": route.place, "to_id": route.location_id, "ways": list(route.ways)} if route else None,
+            "route": destination,
             "no_route": context.no_route.place if context.no_route else None,
         },
     )
@@ -176,10 +180,9 @@ def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSecti
 
 def way_to_points(known: KnownPoints) -> str:
     """Return the way to where the points are, as seen from here."""
-    if known.ways is None:
-        unproven = ", ".join(map(one_line, known.unproven))
-        return f"no proven route, but maybe: {unproven}" if unproven else "no known route"
-    return f"from here: {', '.join(map(one_line, known.ways))}" if known.ways else "here"
+    if known.steps is None:
+        return "no known route"
+    return f"from here: {_route(known.steps)}" if known.steps else "here"
 
 
 def room_description(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -356,8 +359,8 @@ def _listed(quoted: Sequence[str], tokens: int) -> tuple[str, int]:
 
 
 def _untried(place: UntriedWays) -> str:
-    untried, ways = (", ".join(map(one_line, names)) for names in (place.untried, place.ways))
-    return f"- {untried} at {one_line(place.place)}: {'unproven, but maybe' if place.unproven else 'go'} {ways}"
+    untried = ", ".join(map(one_line, place.untried))
+    return f"- {untried} at {one_line(place.place)}: go {_route(place.steps)}"
 
 
 def _untried_values(place: UntriedWays) -> dict[str, Any]:
@@ -365,15 +368,27 @@ def _untried_values(place: UntriedWays) -> dict[str, Any]:
         "untried": list(place.untried),
         "place": place.place,
         "place_id": place.location_id,
-        "ways": list(place.ways),
-        "unproven": place.unproven,
+        "steps": _steps_values(place.steps),
     }
+
+
+def _route(steps: Sequence[RouteStep]) -> str:
+    return ", ".join(map(_step, steps))
+
+
+def _step(step: RouteStep) -> str:
+    first = f"(open {one_line(step.closed_door)} first) " if step.closed_door else ""
+    return f"{first}{one_line(step.way)}{' (unproven)' if step.unproven else ''}"
+
+
+def _steps_values(steps: Sequence[RouteStep]) -> list[dict[str, Any]]:
+    return [asdict(step) for step in steps]
 
 
 def _way(way: Route | NoRoute | Exit | tuple[Exit, ...]) -> str:
     match way:
         case Route():
-            return f"- The way to {one_line(way.place)}: {', '.join(map(one_line, way.ways))}"
+            return f"- The way to {one_line(way.place)}: {_route(way.steps)}"
         case NoRoute():
             return _no_route(way)
         case Exit():
@@ -386,8 +401,7 @@ def _no_route(wanted: NoRoute) -> str:
     place = one_line(first_sentences(wanted.place, _NAME_TOKENS))
     if not wanted.on_map:
         return f"- No way to {place} is known: you have not seen a place with this name."
-    back = f" Unproven, but maybe: {', '.join(map(one_line, wanted.unproven))}" if wanted.unproven else ""
-    return f"- No way to {place} is known: nothing that you have walked leads there from here.{back}"
+    return f"- No way to {place} is known: nothing that you have walked leads there from here."
 
 
 def _is_plain(known: Exit) -> bool:
@@ -396,10 +410,11 @@ def _is_plain(known: Exit) -> bool:
 
 
 def _remarks(known: Exit) -> Iterator[str]:
-    back = " and ".join(map(one_line, known.came_from))
     if known.shares:
         ends = " or ".join(f"{one_line(place)} ({share:.0%})" for place, share in known.shares)
         yield f"leads to {ends}: chance decides"
+    elif known.unproven and known.leads_to is not None:
+        yield f"is unproven, but should lead back to {one_line(known.leads_to)}"
     elif known.leads_to is not None:
         after = f", after {' and '.join(map(one_line, known.opened_by[-_MOST_CONDITIONS:]))}" if known.opened_by else ""
         yield f"{'leads' if known.failed is None else 'has led'} to {one_line(known.leads_to)}{after}"
@@ -408,10 +423,12 @@ def _remarks(known: Exit) -> Iterator[str]:
     elif known.carried_to:
         yield f"is unreliable: it once took you to {' or '.join(map(one_line, known.carried_to))}"
     elif known.failed is None:
-        yield f"is unproven, but should lead back to {back}" if back else _OPEN_END
+        yield _OPEN_END
     if known.failed is not None:
         said = f": {one_line(first_sentences(known.failed, _FAILED_TOKENS))}" if known.failed else ""
         yield f"led nowhere when last tried{said}"
+    if known.closed_door:
+        yield f"{one_line(known.closed_door)} is closed"
     if known.deadly:
         yield "you have died this way"
 
@@ -427,8 +444,7 @@ def _points_values(known: KnownPoints) -> dict[str, Any]:
         "points": known.points,
         "place": known.place,
         "location_id": known.location_id,
-        "ways": None if known.ways is None else list(known.ways),
-        "unproven": list(known.unproven),
+        "steps": None if known.steps is None else _steps_values(known.steps),
     }
 
 
@@ -440,7 +456,8 @@ def _exit_values(known: Exit) -> dict[str, Any]:
         "confidence": known.confidence,
         "shares": dict(known.shares),
         "deadly": known.deadly,
-        "came_from": list(known.came_from),
+        "unproven": known.unproven,
+        "closed_door": known.closed_door,
         "opened_by": list(known.opened_by),
         "failed": known.failed,
         "carried_to": list(known.carried_to),

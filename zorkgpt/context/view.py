@@ -12,7 +12,6 @@ from zorkgpt.context.navigation import (
     deadly_actions,
     exits_of,
     known_points,
-    no_route,
     route_to,
     stated_destination,
     untried_elsewhere,
@@ -22,7 +21,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import Danger, PlayerContext, Route
+from zorkgpt.player import Danger, NoRoute, PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
 
 
@@ -93,7 +92,9 @@ class PlayerView:
         """
         graph, here = self._graph, now.location_id
         age = _shown_age(state.room_description_age(here), config.room_description_age_window)
-        route, exits = self._route(here, recent), exits_of(graph, here)
+        destination, exits = self._destination(here, recent), exits_of(graph, here)
+        no_route = destination if isinstance(destination, NoRoute) else None
+        route = route_to(graph, here, destination) if isinstance(destination, int) else None
         return PlayerContext(
             observation=now,
             opening=opening,
@@ -114,10 +115,11 @@ class PlayerView:
             dangers=self._dangers(here, route),
             known_points=known_points(graph, here, self._recall, state.scored_actions),
             route=route,
-            no_route=no_route(graph, here, recent[-1].reasoning) if recent and route is None else None,
+            no_route=no_route,
             untried_elsewhere=untried_elsewhere(graph, here),
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(graph, here, exits),
+            destructive_verbs=tuple(state.destructive_verbs),
             changed=changed,
             refused=refused,
             vocabulary=self._vocabulary,
@@ -126,14 +128,14 @@ class PlayerView:
             notices=tuple(self._notices()),
         )
 
-    def _route(self, here: int | None, recent: Sequence[RecentTurn]) -> Route | None:
-        """Return the route to the place that the player says it is going to, or else to the first objective."""
+    def _destination(self, here: int | None, recent: Sequence[RecentTurn]) -> int | NoRoute | None:
+        """Return the place that the player says it is going to, or else that of the first objective."""
         last = recent[-REASONED_TURNS:]
         reasons, places = [turn.reasoning for turn in last], [turn.location_name for turn in last]
         destination = stated_destination(self._graph, here, reasons, places)
         if destination is None and self._goals:
-            destination = self._goals.destination()
-        return route_to(self._graph, here, destination)
+            return self._goals.destination()
+        return destination
 
     def _dangers(self, here: int | None, route: Route | None) -> tuple[Danger, ...]:
         """Return the dangers ahead, each with the current state that contradicts it."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from orchestration.players import PLAIN, PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.encoding import as_json
@@ -31,6 +32,8 @@ class Ablation(StrEnum):
     """Nothing."""
     OFF = "off"
     """All that earlier episodes leave: memories, map, knowledge, objectives, and the plan made of their logs."""
+    PLAIN = "plain"
+    """Everything: the model sees the transcript of the episode alone. Only with a model."""
     SHUFFLED = "shuffled"
     """The right places: each memory of an earlier episode stands at another place than it was learned at."""
     FROZEN = "frozen"
@@ -42,7 +45,11 @@ class Ablation(StrEnum):
 
     @property
     def remembers(self) -> bool:
-        return self is not Ablation.OFF
+        return self not in (Ablation.OFF, Ablation.PLAIN)
+
+    def player(self, choice: PlayerChoice) -> PlayerChoice:
+        """Return the player of the runs of this ablation, given that of the evaluation."""
+        return replace(choice, kind=PLAIN) if self is Ablation.PLAIN else choice
 
     def configured(self, config: GameConfiguration) -> GameConfiguration:
         """Return the configuration with what this ablation switches off."""

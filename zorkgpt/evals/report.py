@@ -124,7 +124,9 @@ def _link(one: RunFigures, episode: EpisodeFigures, pages: Pages) -> _Link:
 
 
 _SIZE_IN = (7.0, 3.6)
-_COLORS = dict(zip(Ablation, ("#1f5fa8", "#b0413e", "#c98a1b", "#5a8a3a", "#7a4fa0", "#4a4a4a"), strict=True))
+_COLORS = dict(
+    zip(Ablation, ("#1f5fa8", "#b0413e", "#c98a1b", "#5a8a3a", "#7a4fa0", "#4a4a4a", "#0f8b8d"), strict=True)
+)
 _METRIC = {metric.name: metric for metric in METRICS}
 
 

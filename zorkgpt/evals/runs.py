@@ -295,7 +295,8 @@ class EvaluationRun:
         """
         config = self._configured(files.workdir, turns)
         seed = self.protocol.seed_of(self.seed, episode)
-        options = RunOptions(self.choice, self.story, seed, self.ablation.remembers, self.walkthrough, stand_in=False)
+        choice = self.ablation.player(self.choice)
+        options = RunOptions(choice, self.story, seed, self.ablation.remembers, self.walkthrough, stand_in=False)
         try:
             with logging_to(files.workdir / LOG_FILE):
                 recorder = TruthRecorder(undone)

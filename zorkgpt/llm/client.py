@@ -348,6 +348,7 @@ class LLMClient:
             cost=cost_of(usage, price_of(model, self.settings.prices)),
             latency_s=round(latency_s, 6),
             error=str(error) if error else None,
+            cached_tokens=usage.cached_tokens,
         )
         self.usage.add(record)
         if self._on_call:

@@ -25,6 +25,8 @@ class Usage:
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Those of the prompt that the server had in its cache."""
 
 
 @dataclass(frozen=True, slots=True)

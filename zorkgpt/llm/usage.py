@@ -49,10 +49,12 @@ class CallRecord:
     """None if the price of the model is unknown, or the server did not report usage."""
     latency_s: float
     error: str | None = None
+    cached_tokens: int | None = None
+    """The tokens of the prompt that the server had in its cache; None if it did not report it."""
 
     @property
     def usage(self) -> Usage:
-        return Usage(self.prompt_tokens, self.completion_tokens)
+        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Tally:
     """Calls of unknown cost, which `cost` leaves out."""
     cost: float = 0.0
     latency_s: float = 0.0
+    cached_tokens: int = 0
+    """The part of `prompt_tokens` that servers reported to have in their cache; its price counts in full."""
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -87,6 +91,7 @@ class Tally:
             unpriced=int(answered and call.cost is None),
             cost=call.cost or 0.0,
             latency_s=call.latency_s,
+            cached_tokens=call.cached_tokens or 0,
         )
 
 

@@ -337,7 +337,11 @@ def _text(content: Any) -> str:
 
 
 def _usage(usage: Any) -> Usage:
-    counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
+    counts = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    details = getattr(usage, "prompt_tokens_details", None)
+    # DeepSeek reports what was in its cache under a name of its own.
+    cached = getattr(details, "cached_tokens", None), getattr(usage, "prompt_cache_hit_tokens", None)
+    counts.append(next((count for count in cached if count is not None), None))
     return Usage(*(count if isinstance(count, int) and count >= 0 else None for count in counts))
 
 

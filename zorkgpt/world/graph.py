@@ -7,8 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.world.directions import DIRECTIONS, exit_name
-from zorkgpt.world.movement import WAYS, Move, MoveKind
+from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, canonical_direction, exit_name
+from zorkgpt.world.doors import Doors, DoorSign
+from zorkgpt.world.movement import PLACE_KILLS, WAYS, Move, MoveKind
 
 # Confidence rises after a few walks and falls quickly: (walks + 1) / (tries + 2), Laplace's rule of succession.
 _PRIOR_WALKS, _PRIOR_TRIES = 1, 2
@@ -130,6 +131,10 @@ class RouteFinder:
 
 # An action that transports the player is preferred to a walk that is longer than this.
 _TRANSPORT_COST = 3.0
+# What a way without any walk costs by the rule above.
+_UNPROVEN_COST = _PRIOR_TRIES / _PRIOR_WALKS
+# A detour of so many steps is preferred to a closed door or a known death.
+_AVOIDED_COST = 20.0
 MapChange = tuple[str, tuple[Any, ...]]
 """A change of a map: the name of the method that makes it, and its arguments."""
 
@@ -143,8 +148,23 @@ class Room:
     exits: set[str] = field(default_factory=set)
 
 
+@dataclass(frozen=True, slots=True)
+class RouteStep:
+    """One way of a route."""
+
+    way: str
+    leads_to: int
+    """The number of the room."""
+    unproven: bool = False
+    """It was never walked, but is the way back of one that was."""
+    closed_door: str = ""
+    """The name of the door on this way that is closed now and must be opened first; "" if none is."""
+
+
 class MapGraph:
     """Rooms keyed by object number, one-way connections keyed by direction or by the action that takes them.
+
+    The way back of a walk counts as walkable, unproven, until it is tried: it may fail or lead elsewhere.
 
     Args:
         exit_failure_threshold: After so many failures in a row an exit is pruned, until it works again; None for never.
@@ -171,8 +191,13 @@ class MapGraph:
         """The same for the episodes that this process plays; takes precedence over `contains`."""
         self.file_version: tuple[Path, object] | None = None
         """The file and its stamp when this map was last read or written; used only by `map_file`."""
+        self.doors = Doors()
         self._connections: dict[int, dict[str, Connection]] = {}
+        self._entrances: dict[int, set[tuple[int, str]]] = {}
+        """Room → the (room, exit) pairs of the connections that have ended there."""
         self._routes = RouteFinder()
+        self._changed: set[int] = set()
+        """The rooms whose ways have changed since routes were last asked for."""
 
     def clear(self) -> None:
         for kept in (
@@ -185,8 +210,11 @@ class MapGraph:
             self.unsaved,
             self.contains,
             self.learned,
+            self.doors,
             self._connections,
+            self._entrances,
             self._routes,
+            self._changed,
         ):
             kept.clear()
 
@@ -212,12 +240,13 @@ class MapGraph:
     def add_connection(self, from_id: int, direction: str, to_id: int, kind: MoveKind = MoveKind.WALKED) -> None:
         """Record that an exit was walked, which confirms or contradicts where it led before."""
         name = exit_name(direction)
-        self._connections.setdefault(from_id, {}).setdefault(name, Connection()).walk(to_id, MoveKind(kind))
+        way = self._connections.setdefault(from_id, {}).setdefault(name, Connection())
+        way.walk(to_id, MoveKind(kind))
         self.exit_failure_counts.get(from_id, {}).pop(name, None)
         self.add_room(from_id, "").exits.add(name)
         self.add_room(to_id, "")
         self.unsaved.append(("add_connection", (from_id, name, to_id, kind)))
-        self._update_routes(from_id)
+        self._enter(from_id, name, way)
 
     def add_move(self, move: Move) -> None:
         """Record that the player came to another room, by a connection or otherwise."""
@@ -228,7 +257,9 @@ class MapGraph:
         self.add_room(move.to_id, "")
         self.moves[move] += 1
         self.unsaved.append(("add_move", (move,)))
-        self._update_routes(move.from_id)
+        self._changed.add(move.from_id)
+        if move.kind is MoveKind.DIED:
+            self._changed.update(room for room, _ in self._entrances.get(move.from_id, ()))
 
     def add_failure(self, from_id: int, direction: str) -> int:
         """Record that an exit led nowhere. Return how often that happened since it last worked."""
@@ -238,7 +269,7 @@ class MapGraph:
         failures[name] = failures.get(name, 0) + 1
         if way := self._connections.get(from_id, {}).get(name):
             way.failures += 1
-            self._update_routes(from_id)
+        self._changed.add(from_id)
         self.unsaved.append(("add_failure", (from_id, name)))
         return failures[name]
 
@@ -289,7 +320,7 @@ class MapGraph:
         shut = [(room, name) for room in at for name in self.exit_failure_counts[room] if self.connection(room, name)]
         for room, name in shut:
             del self.exit_failure_counts[room][name]
-            self._update_routes(room)
+            self._changed.add(room)
         if shut:
             self.unsaved.append(("reopen", (room_id,)))
 
@@ -299,7 +330,20 @@ class MapGraph:
         for room_id in (from_id, *way.ends):
             self.add_room(room_id, "")
         self.rooms[from_id].exits.add(name)
-        self._update_routes(from_id)
+        self._enter(from_id, name, way)
+
+    def add_door_sign(self, room_id: int, way: str, number: int, name: str, sign: DoorSign) -> None:
+        """Add evidence that a way may depend on a thing that is open or closed."""
+        if self.doors.add(room_id, way, number, name, sign):
+            self.unsaved.append(("add_door_sign", (room_id, way, number, name, sign)))
+            self._changed.update((room_id, *self._ends(room_id, way)))
+
+    def set_closed_doors(self, closed: Collection[int]) -> None:
+        """Record which of the doors are closed now."""
+        if self.doors.closed != frozenset(closed):
+            self.doors.closed = frozenset(closed)
+            rooms = self.doors.rooms()
+            self._changed |= rooms.union(*(self._ends(room, way) for room in rooms for way in self._ways(room)))
 
     def apply_changes(self, map_changes: Iterable[MapChange]) -> None:
         """Apply the changes of another map of the same world."""
@@ -327,8 +371,11 @@ class MapGraph:
         return pruned
 
     def is_pruned(self, room_id: int, direction: str) -> bool:
-        failures = self.exit_failure_counts.get(room_id, {}).get(exit_name(direction), 0)
-        return self.exit_failure_threshold is not None and failures >= self.exit_failure_threshold
+        """Return whether an exit failed too often, and not because of a door that is open now."""
+        name = exit_name(direction)
+        failures = self.exit_failure_counts.get(room_id, {}).get(name, 0)
+        threshold = self.exit_failure_threshold
+        return threshold is not None and failures >= threshold and not self._was_opened(room_id, name)
 
     def all_connections(self) -> Iterator[tuple[int, str, Connection]]:
         """Yield every connection as (room, exit, connection)."""
@@ -340,14 +387,51 @@ class MapGraph:
         return self._connections.get(from_id, {}).get(exit_name(direction))
 
     def leads_to(self, from_id: int, direction: str) -> int | None:
-        """Return where an exit, or else an action that transports, led most often; None if it never led anywhere."""
-        way = self.connection(from_id, direction)
-        return way.leads_to if way else self._transports(from_id).get(exit_name(direction))
+        """Return where an exit, or else an action that transports, led most often, or a way back should lead.
+
+        None if unknown.
+        """
+        if way := self.connection(from_id, direction):
+            return way.leads_to
+        name = exit_name(direction)
+        return self._transports(from_id).get(name) or self.ways_back(from_id).get(name)
 
     def exits(self, room_id: int) -> dict[str, int]:
         """Return exit → room, for the exits of a room that were walked and are not pruned."""
         ways = self._connections.get(room_id, {})
         return {name: way.leads_to for name, way in ways.items() if not self.is_pruned(room_id, name)}
+
+    def ways_back(self, room_id: int) -> dict[str, int]:
+        """Return exit → room, for the exits that were never tried and are opposite to a walk that ended here.
+
+        One that led nowhere counts again once the door that was closed then is open.
+        """
+        tried = {*self._ways(room_id), *self._other_ways(room_id, MoveKind.CARRIED, MoveKind.DIED)}
+        found: dict[str, tuple[int, int]] = {}
+        for from_id, name in self._entrances.get(room_id, ()):
+            way, back = self._connections[from_id][name], OPPOSITE.get(name)
+            if back is None or back in tried or from_id == room_id or way.leads_to != room_id:
+                continue
+            if way.kind is MoveKind.WALKED and (not self.has_failed(room_id, back) or self._was_opened(room_id, back)):
+                # Of several walks, the one that was made most often.
+                found[back] = max(found.get(back, (0, 0)), (way.walks, -from_id))
+        return {back: -room for back, (_, room) in sorted(found.items())}
+
+    def expects(self, from_id: int, direction: str, to_id: int) -> bool:
+        """Return whether the way back of a walk or the text of a room promises a walk that was not made yet."""
+        name = canonical_direction(direction)
+        if name is None or self.has_failed(from_id, name):
+            return False
+        named = from_id in self.rooms and name in self.rooms[from_id].exits
+        return named or self.ways_back(from_id).get(name) == to_id
+
+    def doors_on(self, room_id: int, way: str) -> frozenset[int]:
+        """Return the numbers of the doors that a way depends on, by its own walks or those of its opposite."""
+        return self.doors.on(room_id, way) | self._doors_of_opposite(room_id, way) - self.doors.refuted(room_id, way)
+
+    def closed_door(self, room_id: int, way: str) -> str:
+        """Return the name of a door that is closed now and that a way depends on; "" if there is none."""
+        return next((self.doors.names[door] for door in sorted(self.doors_on(room_id, way) & self.doors.closed)), "")
 
     def label(self, room_id: int) -> str:
         """Return the name of a room, with its number if the map has several rooms of this name."""
@@ -363,12 +447,11 @@ class MapGraph:
         return {(move.from_id, move.way) for move in self.moves if move.kind is MoveKind.DIED}
 
     def untried(self, room_id: int) -> tuple[str, ...]:
-        """Return the known exits of a room that were never tried."""
+        """Return the known exits of a room that were never tried and are no way back."""
         room = self.rooms.get(room_id)
         offered = set(room.exits) if room else set()
-        tried = {*self._connections.get(room_id, {}), *self.exit_failure_counts.get(room_id, {})}
-        tried |= {move.way for move in self.moves if move.from_id == room_id and move.kind is MoveKind.CARRIED}
-        return tuple(sorted(offered - tried, key=compass_order))
+        tried = {*self._ways(room_id), *self.exit_failure_counts.get(room_id, {}), *self.ways_back(room_id)}
+        return tuple(sorted(offered - tried - self._other_ways(room_id, MoveKind.CARRIED), key=compass_order))
 
     def frontiers(self) -> dict[int, tuple[str, ...]]:
         """Return room → its untried exits, for the rooms that have any."""
@@ -385,7 +468,21 @@ class MapGraph:
         Args:
             dangers: Rooms and (room, exit) pairs that routes must avoid.
         """
+        for room in self._changed:
+            self._routes.replace(room, self._priced_ways(room))
+        self._changed.clear()
         return self._routes.routes(from_id, dangers)
+
+    def steps(self, from_id: int, ways: Iterable[str]) -> tuple[RouteStep, ...]:
+        """Return the steps of a route that `route` or `routes` gave."""
+        steps: list[RouteStep] = []
+        for way in ways:
+            unproven, to = way not in self._ways(from_id), self.leads_to(from_id, way)
+            assert to is not None
+            unproven &= way not in self._transports(from_id)
+            steps.append(RouteStep(way, to, unproven, self.closed_door(from_id, way)))
+            from_id = to
+        return tuple(steps)
 
     def _failed(self) -> list[tuple[int, str]]:
         return [(room, name) for room, counts in self.exit_failure_counts.items() for name in counts]
@@ -395,16 +492,57 @@ class MapGraph:
         led.sort(key=lambda item: item[0])
         return {move.way: move.to_id for _, move in led if move.kind is MoveKind.TRANSPORTED}
 
-    def _update_routes(self, from_id: int) -> None:
-        """Update the exits of a room in the graph for routes."""
-        ways = [
-            (name, way.leads_to, 1 / way.confidence)
-            for name, way in self._connections.get(from_id, {}).items()
-            if not self.is_pruned(from_id, name)
+    def _ways(self, room_id: int) -> dict[str, Connection]:
+        return self._connections.get(room_id, {})
+
+    def _ends(self, room_id: int, way: str) -> tuple[int, ...]:
+        """Return the rooms where a way ended, whose ways back may depend on it."""
+        known = self._ways(room_id).get(way)
+        return tuple(known.ends) if known else ()
+
+    def _enter(self, from_id: int, name: str, way: Connection) -> None:
+        for room in way.ends:
+            self._entrances.setdefault(room, set()).add((from_id, name))
+        self._changed.update((from_id, *way.ends))
+
+    def _other_ways(self, room_id: int, *kinds: MoveKind) -> set[str]:
+        return {move.way for move in self.moves if move.from_id == room_id and move.kind in kinds}
+
+    def _doors_of_opposite(self, room_id: int, way: str) -> frozenset[int]:
+        """Return the doors of the walks that ended here in the opposite direction, from where this way leads."""
+        back, known = OPPOSITE.get(way), self._ways(room_id).get(way)
+        opposite = (
+            from_id
+            for from_id, name in self._entrances.get(room_id, ())
+            if name == back and (known is None or known.leads_to == from_id)
+        )
+        return frozenset().union(*(self.doors.on(from_id, back) for from_id in opposite if back))
+
+    def _was_opened(self, room_id: int, way: str) -> bool:
+        """Return whether a door was closed when a way failed, and is open now."""
+        shut_then = self.doors_on(room_id, way) & self.doors.closed_at_failure(room_id, way)
+        return bool(shut_then) and not shut_then & self.doors.closed
+
+    def _priced_ways(self, room_id: int) -> list[tuple[str, int, float]]:
+        """Return the ways that routes may take from a room: name, destination, cost in steps."""
+        walked = self._ways(room_id).items()
+        ways = [(name, way.leads_to, 1 / way.confidence) for name, way in walked if not self.is_pruned(room_id, name)]
+        ways += [(name, to, _UNPROVEN_COST) for name, to in self.ways_back(room_id).items()]
+        transports = self._transports(room_id).items()
+        ways += [(name, to, _TRANSPORT_COST) for name, to in transports if name not in self._ways(room_id)]
+        deadly = self._other_ways(room_id, MoveKind.DIED)
+        return [
+            (
+                name,
+                to,
+                cost + _AVOIDED_COST * (name in deadly or self._kills(to) or bool(self.closed_door(room_id, name))),
+            )
+            for name, to, cost in ways
         ]
-        transports = self._transports(from_id).items()
-        ways += [(name, to, _TRANSPORT_COST) for name, to in transports if self.connection(from_id, name) is None]
-        self._routes.replace(from_id, ways)
+
+    def _kills(self, room_id: int) -> bool:
+        """Return whether the player has died of being in a room."""
+        return PLACE_KILLS in self._other_ways(room_id, MoveKind.DIED)
 
 
 def compass_order(name: str) -> tuple[int, str]:

@@ -6,8 +6,9 @@ from game_interface.models import Transition
 from session.outcome import moved_or_had_effect, shows_outcome, worked
 from zorkgpt.prompts.render import cut
 from zorkgpt.world.directions import canonical_direction, exit_name
+from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.movement import led_nowhere, move_of
+from zorkgpt.world.movement import Move, MoveKind, led_nowhere, move_of
 
 _MOST_RESPONSE_CHARACTERS = 120
 """Characters that are kept of the game's response to an action that failed."""
@@ -42,11 +43,26 @@ class MapLearner:
                 self._graph.add_room(place.num, place.name)
         if (move := move_of(step)) is not None:
             self._graph.add_move(move)
+            if move.kind is MoveKind.WALKED:
+                self._learn_doors(step, move)
         elif led_nowhere(step) and step.before.location is not None:
-            self._graph.add_failure(step.before.location.num, step.action)
+            room = step.before.location.num
+            self._graph.add_failure(room, step.action)
+            for door in step.before.doors:
+                if not door.is_open:
+                    way = exit_name(step.action)
+                    self._graph.add_door_sign(room, way, door.num, door.name, DoorSign.FAILED_CLOSED)
         self._learn_attempt(step)
         if step.after.location is not None:
             self.arrive(step.after.location.num, step.after.location.name, exits)
+
+    def _learn_doors(self, step: Transition, move: Move) -> None:
+        beyond = {door.num for door in step.after.doors}
+        for door in step.before.doors:
+            signs = [DoorSign.WALKED_OPEN if door.is_open else DoorSign.WALKED_CLOSED]
+            signs += [DoorSign.BETWEEN] * (door.num in beyond)
+            for sign in signs:
+                self._graph.add_door_sign(move.from_id, move.way, door.num, door.name, sign)
 
     def record_success(self, step: Transition) -> None:
         """Remember the action if it succeeded. Called after `learn`, and for turns that the map contains already."""

@@ -11,6 +11,7 @@ from typing import Any
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.files import AtomicFile, write_file
+from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import Connection, MapChange, MapGraph, failures_from_confidence
 from zorkgpt.world.movement import Move, MoveKind
 
@@ -46,6 +47,10 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
         "opened_by": {
             str(room): {way: list(actions) for way, actions in ways.items()} for room, ways in graph.opened_by.items()
         },
+        "doors": [
+            {"room": room, "way": way, "door": number, "name": name, "sign": str(sign)}
+            for room, way, number, name, sign in graph.doors.evidence()
+        ],
         "other_moves": [
             {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
             for move, times in graph.moves.items()
@@ -74,6 +79,9 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> 
     for number, ways in state["opened_by"].items():
         for way, actions in ways.items():
             graph.record_opening(int(number), str(way), map(str, actions))
+    for found in state["doors"]:
+        place = int(found["room"]), str(found["way"])
+        graph.add_door_sign(*place, int(found["door"]), str(found["name"]), DoorSign(found["sign"]))
     for move in state["other_moves"]:
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
@@ -122,6 +130,7 @@ def map_changes(graph: MapGraph) -> Iterator[MapChange]:
         )
     for room_id, ways in graph.opened_by.items():
         yield from (("record_opening", (room_id, way, actions)) for way, actions in ways.items())
+    yield from (("add_door_sign", evidence) for evidence in graph.doors.evidence())
     for move, times in graph.moves.items():
         yield from [("add_move", (move,))] * times
 

@@ -27,8 +27,8 @@ class MoveKind(StrEnum):
     """The player died, and the story put them somewhere."""
 
 
-_WAITING = "wait"
-"""What kills at a place where being there kills."""
+PLACE_KILLS = "wait"
+"""The way of a death that the place itself caused."""
 
 WAYS = frozenset({MoveKind.WALKED, MoveKind.ABOARD})
 
@@ -66,7 +66,7 @@ def move_of(step: Transition) -> Move | None:
         if cause is LossCause.CLOCK:
             return None
         if cause is LossCause.PLACE:
-            way = _WAITING
+            way = PLACE_KILLS
         return Move(before.num, way, after.num if after else before.num, MoveKind.DIED)
     if after is None:
         return None
