@@ -1,8 +1,9 @@
 """The memory as a store of LangGraph: it answers as LangGraph's own store does, and the file stays readable."""
 
 import asyncio
+import json
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,9 +13,13 @@ from langgraph.store.memory import InMemoryStore
 
 from zorkgpt import Memory, SimpleMemoryManager
 from zorkgpt.adapters.langgraph import MemoryBaseStore
+from zorkgpt.adapters.langgraph_encoding import key_of_title, namespace_of, place_of, title_of_key
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.places import checked_place, is_text_of_place
+from zorkgpt.memory.storage.escaping import one_line
 
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
 PREFERENCES = ("users", "7")
 
 
@@ -49,9 +54,9 @@ def test_an_item_is_put_read_replaced_and_deleted(store):
 
 def test_a_text_stands_in_the_file_as_it_is_and_is_told_at_its_place(store, memory):
     store.put(("shop", "cart"), "Coupon", {"text": "The coupon field takes one code only."})
-    assert memory.get_location_memory("shop.cart") == "[NOTE] Coupon: The coupon field takes one code only."
+    assert memory.get_location_memory(("shop", "cart")) == "[NOTE] Coupon: The coupon field takes one code only."
     written = memory.store.file.path.read_text(encoding="utf-8")
-    assert '## Location "shop.cart": shop / cart' in written
+    assert '## Location ["shop", "cart"]: shop / cart' in written
     assert "\nThe coupon field takes one code only.\n" in written
 
 
@@ -154,7 +159,7 @@ def test_a_value_that_is_no_json_is_refused(store):
 
 def test_an_operator_that_is_none_is_named(store):
     store.put(("a",), "k", {"n": 1})
-    with pytest.raises(ValueError, match=r"'\$like' is no operator"):
+    with pytest.raises(ValueError, match=r"'\$like' is not a supported filter operator"):
         store.search(("a",), filter={"n": {"$like": 1}})
 
 
@@ -171,7 +176,7 @@ values = st.dictionaries(
     max_size=2,
 )
 keys = texts.filter(lambda key: key.strip())
-puts = st.builds(PutOp, namespaces, keys, values | st.none())
+puts = st.builds(PutOp, namespaces, keys, values | st.none(), ttl=st.none())
 
 
 @given(st.lists(puts, max_size=8), st.integers(1, 3))
@@ -234,6 +239,144 @@ def test_it_answers_as_langgraphs_own_store_does(store, op):
 
 def test_an_item_that_has_expired_is_gone(store, memory):
     store.put(("a",), "k", {"n": 1})
-    memory.update("k", "a", expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+    memory.update("k", "a", expires_at=PAST)
     assert store.get(("a",), "k") is None
     assert store.search(("a",)) == []
+    assert store.list_namespaces() == []
+
+
+def expires_in_minutes(memory, title="k"):
+    [located] = [each for each in memory.all_memories() if each.memory.title == title]
+    expires_at = located.memory.expires_at
+    return None if expires_at is None else (datetime.fromisoformat(expires_at) - datetime.now(UTC)).total_seconds() / 60
+
+
+def test_a_put_sets_the_time_to_live_anew(memory):
+    store = MemoryBaseStore(memory, ttl={"default_ttl": 60})
+    store.put(("a",), "k", {"n": 1})
+    assert 59 < expires_in_minutes(memory) <= 60
+    store.put(("a",), "k", {"n": 1}, ttl=10)
+    assert 9 < expires_in_minutes(memory) <= 10
+    store.put(("a",), "k", {"n": 1}, ttl=None)
+    assert expires_in_minutes(memory) is None
+
+
+@pytest.mark.parametrize(
+    ("ttl", "refresh", "is_restarted"),
+    [
+        ({"refresh_on_read": True}, True, True),
+        ({"refresh_on_read": True}, False, False),
+        ({"refresh_on_read": False}, True, False),
+        ({}, True, False),
+        (None, True, False),
+    ],
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda store, refresh: [store.get(("a",), "k", refresh_ttl=refresh)],
+        lambda store, refresh: store.search(("a",), query="red", filter={"colour": "red"}, refresh_ttl=refresh),
+    ],
+    ids=["get", "search"],
+)
+def test_a_read_starts_the_time_to_live_again_if_it_is_asked_to(memory, read, ttl, refresh, is_restarted):
+    store = MemoryBaseStore(memory, ttl=ttl)
+    store.put(("a",), "k", {"colour": "red"}, ttl=60)
+    store.put(("a",), "other", {"colour": "blue"}, ttl=60)
+    soon = datetime.now(UTC) + timedelta(minutes=30)
+    for title in ("k", "other"):
+        memory.update(title, "a", expires_at=soon)
+    [item] = read(store, refresh)
+    assert item.key == "k"
+    assert (expires_in_minutes(memory) > 31) == is_restarted
+    assert expires_in_minutes(memory, "other") < 31
+
+
+def test_a_time_to_live_that_was_made_invalid_in_the_file_is_not_started_again(memory):
+    store = MemoryBaseStore(memory, ttl={"refresh_on_read": True})
+    store.put(("a",), "k", {"n": 1}, ttl=60)
+    memory.update("k", "a", metadata={"ttl_minutes": "soon"})
+    assert store.get(("a",), "k").value == {"n": 1}
+
+
+@pytest.mark.parametrize("ttl", [-1, float("nan"), float("inf"), 1e10])
+def test_an_invalid_time_to_live_is_refused(store, ttl):
+    with pytest.raises(ValueError, match=f"The time to live is {ttl} minutes; it must be from 0 to 1000000000"):
+        store.put(("a",), "k", {"n": 1}, ttl=ttl)
+    assert store.get(("a",), "k") is None
+
+
+def test_a_sweep_deletes_what_has_expired(store):
+    puts = [PutOp(("a",), key, {"n": 1}, ttl=ttl) for key, ttl in (("one", 0), ("two", 0), ("three", None))]
+    store.batch(puts)
+    assert store.sweep_ttl() == 2
+    assert [item.key for item in store.search(())] == ["three"]
+    assert store.sweep_ttl() == 0
+
+
+def test_the_sweeper_sweeps_until_it_is_stopped(memory):
+    store = MemoryBaseStore(memory, ttl={"sweep_interval_minutes": 0.001})
+    store.put(("a",), "k", {"n": 1}, ttl=0)
+    first, second = store.start_ttl_sweeper(), store.start_ttl_sweeper()
+    while memory.store.lasting.count():
+        assert not first.done()
+    assert store.stop_ttl_sweeper()
+    assert (first.result(), second.result()) == (None, None)
+    again = store.start_ttl_sweeper(sweep_interval_minutes=60)
+    assert again.cancel()
+    assert store.stop_ttl_sweeper()
+    assert store.stop_ttl_sweeper()
+
+
+def test_the_sweeper_goes_on_after_an_error(memory, caplog):
+    store = MemoryBaseStore(memory, ttl={"default_ttl": 1})
+    path = memory.store.file.path
+    store.put(("a",), "k", {"n": 1}, ttl=0)
+    hidden = path.rename(path.with_name("hidden"))
+    path.mkdir()
+    store.start_ttl_sweeper(sweep_interval_minutes=0.001)
+    while "expired items not deleted" not in caplog.messages:
+        pass
+    path.rmdir()
+    hidden.rename(path)
+    while memory.store.lasting.count():
+        pass
+    assert store.stop_ttl_sweeper()
+
+
+def test_without_a_configuration_nothing_is_swept(store):
+    assert store.start_ttl_sweeper().result() is None
+    assert store.stop_ttl_sweeper()
+
+
+def test_an_interval_must_be_positive(memory):
+    store = MemoryBaseStore(memory, ttl={"sweep_interval_minutes": -1})
+    with pytest.raises(ValueError, match="The interval is -1 minutes; it must be a positive number"):
+        store.start_ttl_sweeper()
+
+
+quoted_texts = st.builds(
+    lambda text, depth: text if depth == 0 else json.dumps(json.dumps(text)) if depth == 2 else json.dumps(text),
+    st.sampled_from(["a", "5", "-3", "01", "a.b", "a.5", " ", "", "a\n", "\n.", "\x7f", 'x"', '"', '"a']) | st.text(),
+    st.integers(0, 2),
+)
+elements = st.integers(-9, 9) | quoted_texts.filter(is_text_of_place)
+
+
+@given(st.lists(quoted_texts.filter(lambda text: text and "." not in text), min_size=1, max_size=3).map(tuple))
+def test_every_namespace_is_that_of_its_place(namespace):
+    assert namespace_of(place_of(namespace)) == namespace
+
+
+@given(st.lists(elements, min_size=1, max_size=3).map(lambda path: checked_place(tuple(path))))
+def test_every_place_is_that_of_its_namespace(place):
+    namespace = namespace_of(place)
+    assert all(label and "." not in label for label in namespace)
+    assert place_of(namespace) == place
+
+
+@given(quoted_texts)
+def test_every_key_is_that_of_its_title_and_every_title_that_of_its_key(text):
+    assert key_of_title(title_of_key(text)) == text
+    if text and text == one_line(text):
+        assert title_of_key(key_of_title(text)) == text

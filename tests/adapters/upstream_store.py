@@ -2,9 +2,11 @@
 
     uv run python -m tests.adapters.upstream_store FOLDER [pytest options]
 
-FOLDER is the unpacked source distribution.
+FOLDER is the unpacked source distribution. Its tests run in several processes, since those of the time to live sleep.
+This module is a plugin of theirs: it replaces the modules that they import.
 """
 
+import asyncio
 import sys
 import types
 from collections.abc import AsyncIterator, Iterator
@@ -35,20 +37,29 @@ class SqliteStore(MemoryBaseStore):
 
     @classmethod
     @contextmanager
-    def from_conn_string(cls, address: str, *, index: Any = None) -> Iterator["SqliteStore"]:
+    def from_conn_string(cls, address: str, *, index: Any = None, ttl: Any = None) -> Iterator["SqliteStore"]:
         if index is not None:
             index = {**index, "fields": index.get("fields") or index.get("text_fields")}
         with TemporaryDirectory() as folder:
             path = Path(folder) / "memory.sqlite" if address == ":memory:" else f"{address}.sqlite"
             with AgentMemory.open(path) as memory:
-                yield cls(memory, index=index)
+                yield cls(memory, index=index, ttl=ttl)
 
 
 class AsyncSqliteStore(MemoryBaseStore):
-    """The same for its asynchronous twin."""
+    """The same for its asynchronous twin, whose own methods are coroutines."""
 
     async def setup(self) -> None:
         """Do nothing."""
+
+    async def sweep_ttl(self) -> int:
+        return await asyncio.to_thread(super().sweep_ttl)
+
+    async def start_ttl_sweeper(self) -> "asyncio.Future[None]":
+        return asyncio.wrap_future(super().start_ttl_sweeper())
+
+    async def stop_ttl_sweeper(self) -> bool:
+        return await asyncio.to_thread(super().stop_ttl_sweeper)
 
     @classmethod
     @asynccontextmanager
@@ -58,22 +69,28 @@ class AsyncSqliteStore(MemoryBaseStore):
             yield store
 
 
-def main(folder: str, *options: str) -> int:
-    stores = {"SqliteStore": SqliteStore, "AsyncSqliteStore": AsyncSqliteStore}
-    modules = {
-        "langgraph.store.sqlite": stores,
-        "langgraph.store.sqlite.aio": stores,
-        "langgraph.store.sqlite.base": dict.fromkeys(_INTERNALS),
-    }
-    for name, content in modules.items():
+_STORES = {"SqliteStore": SqliteStore, "AsyncSqliteStore": AsyncSqliteStore}
+_MODULES = {
+    "langgraph.store.sqlite": _STORES,
+    "langgraph.store.sqlite.aio": _STORES,
+    "langgraph.store.sqlite.base": dict.fromkeys(_INTERNALS),
+}
+
+
+def pytest_load_initial_conftests() -> None:
+    for name, content in _MODULES.items():
         module = types.ModuleType(name)
         vars(module).update(content)
         sys.modules[name] = module
-    tests = [str(Path(folder) / "tests" / name) for name in ("test_store.py", "test_async_store.py")]
-    plugins = ["-p", "no:cacheprovider", "-c", "/dev/null", "--import-mode=importlib", "-o", "asyncio_mode=auto"]
+
+
+def main(folder: str, *options: str) -> int:
+    tests = [str(Path(folder) / "tests" / name) for name in ("test_store.py", "test_async_store.py", "test_ttl.py")]
+    plugins = ["-p", "no:cacheprovider", "-p", "tests.adapters.upstream_store"]
+    settings = ["-c", "/dev/null", "--import-mode=importlib", "-o", "asyncio_mode=auto", "-n", "4"]
     # Here a file too, and half a minute of commits.
     twice = ["--deselect", "test_async_store.py::test_large_batches_async[memory]"]
-    return int(pytest.main([*plugins, "-q", "-rf", "--tb=no", *twice, *options, *tests]))
+    return int(pytest.main([*plugins, *settings, "-q", "-rf", "--tb=no", *twice, *options, *tests]))
 
 
 if __name__ == "__main__":

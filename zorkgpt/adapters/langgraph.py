@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.adapters.langgraph_encoding import (
@@ -16,9 +17,11 @@ from zorkgpt.adapters.langgraph_encoding import (
     title_of_key,
     value_of_text,
 )
+from zorkgpt.adapters.langgraph_ttl import TtlSweeper
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.metadata import checked_time
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import is_place, place_order
 from zorkgpt.memory.storage.book import Draft
@@ -38,6 +41,7 @@ with importing("langgraph"):
         Result,
         SearchItem,
         SearchOp,
+        TTLConfig,
         validate_op_namespace,
     )
 
@@ -47,6 +51,10 @@ if TYPE_CHECKING:
 
 _INDEX = "index"
 """In the metadata of an item: the fields that are searched, if it was put with others than those of the store."""
+_TTL = "ttl_minutes"
+"""In the metadata of an item: its time to live, in minutes, which a read may start again."""
+_MAX_TTL_MINUTES = 1e9
+_SWEEP_INTERVAL_MINUTES = 5.0
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, wanted: bool(value == wanted),
@@ -61,41 +69,52 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 class MemoryBaseStore(BaseStore):
     """A `BaseStore` whose items are the lasting memories of a manager, in its file.
 
-    The namespace `("users", "7")` is the place `users.7`, and `("5",)` is the place with the number 5. A place that
-    such labels can't name, such as the text "5", is one label in quotation marks. An item's key is the memory's title.
-    A value `{"text": "..."}` is the memory's text; any other is its text as JSON. So every lasting memory is an item,
-    whoever wrote it, and every item is told with the other memories of its place.
+    The namespace `("users", "7")` is the place `("users", 7)`, and `("5",)` is the place 5. A label is in quotation
+    marks where it would mean another place, such as the text "5". An item's key is the memory's title. A value
+    `{"text": "..."}` is the memory's text, and any other value is the text as JSON. So every lasting memory is an item,
+    whoever wrote it, and every item is shown with the other memories of its place.
 
-    As with every store of LangGraph, an item is what was put last: what else says the same or the opposite is not
-    looked for. Without an index, search is that of the manager, by meaning or by words.
+    The last `put` wins, as in LangGraph's own stores: duplicates and contradictions are not checked. Without an index,
+    search is that of the memory, by meaning or by words.
+
+    Expired items are never returned (`omit_expired`), and are deleted by the next read or `sweep_ttl`.
 
     Args:
-        memory: the manager; it is not closed with the store.
-        index: Search by the cosines of the vectors of these fields, as every store of LangGraph has it.
+        memory: The memory; it is not closed with the store.
+        index: Search by the cosines of the vectors of these fields, as LangGraph's own stores do.
+        ttl: As in `SqliteStore`: a read starts the time to live again only with `refresh_on_read`, and nothing is
+            swept before `start_ttl_sweeper`.
     """
 
-    def __init__(self, memory: AgentMemory, *, index: IndexConfig | None = None) -> None:
+    supports_ttl = True
+
+    def __init__(self, memory: AgentMemory, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
         self._memory = memory
         self._times = _Times(memory)
         self._index = None if index is None else _vector_index(memory, index)
+        self.ttl_config = ttl
+        self._sweeper = TtlSweeper(self.sweep_ttl)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Read what is asked for, then write all that is put, or deleted with the value None, in one go.
+        """Run all reads, then write all puts and deletions in one transaction.
 
         Raises:
-            TypeError: a value is not of JSON.
-            ValueError: a namespace or a key is none that a memory file can hold.
-            MemoryEditError: A person has pinned or edited what was to be replaced or deleted; nothing was written.
-            MemoryStoreError: the file can't be read or written.
+            TypeError: If a value can't be written as JSON.
+            ValueError: If a namespace or key can't be stored, or a time to live is not from 0 to a billion minutes.
+            MemoryEditError: If an item that would be replaced or deleted was pinned or edited by a person. Nothing is
+                written then.
+            MemoryStoreError: If the file can't be read or written.
         """
-        wanted, puts = list(ops), list[PutOp]()
+        wanted, puts, read = list(ops), list[PutOp](), list[tuple[PlaceKey, Memory]]()
         for op in wanted:
             validate_op_namespace(op)
         with self._memory.store.guard:
             self._memory.refresh()
-            results = [self._read(op, puts) for op in wanted]
-            if puts:
+            results = [self._result(op, puts, read) for op in wanted]
+            if puts or read:
                 with self._memory.store.transaction() as draft:
+                    for place, memory in read:
+                        _restart_ttl(draft, place, memory.title)
                     for put in puts:
                         _put(draft, put)
         if self._index is not None:
@@ -104,53 +123,101 @@ class MemoryBaseStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do the same in a thread, so that the event loop goes on."""
+        """Do the same in a thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.batch, list(ops))
 
-    def _read(self, op: Op, puts: list[PutOp]) -> Result:
+    def sweep_ttl(self) -> int:
+        """Delete expired memories, and return how many.
+
+        Raises:
+            MemoryStoreError: If the file can't be read.
+        """
+        return self._memory.refresh()
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> "Future[None]":
+        """Sweep at regular intervals in a thread, until `stop_ttl_sweeper`. Stop it before the memory is closed.
+
+        Args:
+            sweep_interval_minutes: Defaults to the configured interval, or else to 5.
+
+        Returns:
+            A future that is done when the thread ends, and at once if no `ttl` is configured. Cancelling it stops the
+            thread.
+
+        Raises:
+            ValueError: If the interval is not positive.
+        """
+        if not self.ttl_config:
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
+        configured = self.ttl_config.get("sweep_interval_minutes")
+        return self._sweeper.start(sweep_interval_minutes or configured or _SWEEP_INTERVAL_MINUTES)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop the thread.
+
+        Args:
+            timeout: Seconds to wait for its end. Defaults to no limit.
+
+        Returns:
+            False if it is still running.
+        """
+        return self._sweeper.stop(timeout)
+
+    def _result(self, op: Op, puts: list[PutOp], read: list[tuple[PlaceKey, Memory]]) -> Result:
+        """Return the result of an operation. Collects puts, and the memories whose time to live starts again."""
         if isinstance(op, PutOp):
             puts.append(op)
             return None
-        if isinstance(op, GetOp):
-            memory = titled(self._memory.store.lasting.memories(_place(op.namespace)), title_of_key(op.key))
-            return None if memory is None else self._item(_place(op.namespace), memory)
-        if isinstance(op, SearchOp):
-            return self._found(op)
         if isinstance(op, ListNamespacesOp):
             return self._namespaces(op)
-        raise ValueError(f"{op!r} is no operation of a store.")
+        if isinstance(op, GetOp):
+            place = _place(op.namespace)
+            memory = titled(self._memory.store.lasting.memories(place), title_of_key(op.key))
+            if memory is None:
+                return None
+            found = [(place, memory, self._item(place, memory))]
+        elif isinstance(op, SearchOp):
+            found = self._found(op)
+        else:
+            raise ValueError(f"{op!r} is not a supported operation.")
+        if op.refresh_ttl and self.ttl_config and self.ttl_config.get("refresh_on_read"):
+            read += [(place, memory) for place, memory, _ in found if _ttl(memory) is not None]
+        items = [item for _, _, item in found]
+        return items[0] if isinstance(op, GetOp) else items
 
-    def _found(self, op: SearchOp) -> list[SearchItem]:
+    def _found(self, op: SearchOp) -> list[tuple[PlaceKey, Memory, SearchItem]]:
         within = tuple(op.namespace_prefix)
         found = [
-            (self._item(place, memory), memory)
+            (place, memory, self._item(place, memory))
             for place in self._places()
             if namespace_of(place)[: len(within)] == within
             for memory in self._items(place)
         ]
         if op.filter:
-            found = [(item, memory) for item, memory in found if _fits_filter(item.value, op.filter)]
-        items = [item for item, _ in found]
+            found = [each for each in found if _fits_filter(each[2].value, op.filter)]
         if op.query:
             by = self._by_words if self._index is None else self._by_vectors
-            for item, score in zip(items, by(op.query, found), strict=True):
+            for (_, _, item), score in zip(found, by(op.query, found), strict=True):
                 item.score = score
-            items = sorted((item for item in items if item.score is not None), key=lambda item: -(item.score or 0))
-        return items[op.offset : op.offset + op.limit]
+            found = [each for each in found if each[2].score is not None]
+            found.sort(key=lambda each: -(each[2].score or 0))
+        return found[op.offset : op.offset + op.limit]
 
-    def _by_vectors(self, query: str, found: Sequence[tuple[SearchItem, Memory]]) -> list[float | None]:
+    def _by_vectors(self, query: str, found: Sequence[tuple[PlaceKey, Memory, SearchItem]]) -> list[float | None]:
         assert self._index is not None
-        texts = [self._index.texts(item.value, memory.metadata.get(_INDEX)) for item, memory in found]
+        texts = [self._index.texts(item.value, memory.metadata.get(_INDEX)) for _, memory, item in found]
         return self._index.scores(query, texts)
 
-    def _by_words(self, query: str, found: Sequence[tuple[SearchItem, Memory]]) -> list[float | None]:
+    def _by_words(self, query: str, found: Sequence[tuple[PlaceKey, Memory, SearchItem]]) -> list[float | None]:
         best = self._memory.search(query, k=len(self._memory.all_memories()))
         scores = {
             (namespace_of(at), key_of_title(one.located.memory.title)): one.score
             for one in best
             if is_place(at := one.located.location_id)
         }
-        return [scores.get((item.namespace, item.key)) for item, _ in found]
+        return [scores.get((item.namespace, item.key)) for _, _, item in found]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         found = {namespace_of(place) for place in self._places() if self._items(place)}
@@ -184,17 +251,39 @@ def _put(draft: Draft, op: PutOp) -> None:
         if old is not None:
             draft.remove(place, old)
         return
-    text, fields = text_of_value(op.value), {} if op.index is None else {_INDEX: op.index}
+    text, expires_at = text_of_value(op.value), _expiry(op.ttl)
+    fields = {name: value for name, value in ((_INDEX, op.index), (_TTL, op.ttl)) if value is not None}
     if old is None:
-        new = Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT, metadata=fields)
+        new = Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT, metadata=fields, expires_at=expires_at)
         draft.add(place, " / ".join(op.namespace), new)
         return
-    metadata = {name: value for name, value in old.metadata.items() if name != _INDEX} | fields
+    metadata = {name: value for name, value in old.metadata.items() if name not in (_INDEX, _TTL)} | fields
+    new = replace(old, text=text, metadata=metadata, expires_at=expires_at)
     if old.text != text:
         # Facts noted about the old text may not be true of the new one.
-        draft.replace(place, old, replace(old, text=text, metadata=metadata, claims=(), when=(), outcome=""), "edited")
-    elif old.metadata != metadata:
-        draft.replace(place, old, replace(old, metadata=metadata), "edited")
+        new = replace(new, claims=(), when=(), outcome="")
+    if new != old:
+        draft.replace(place, old, new, "edited")
+
+
+def _restart_ttl(draft: Draft, place: PlaceKey, title: str) -> None:
+    memory = titled(draft.memories(place), title)
+    if memory is not None and not memory.is_settled_by_person and (ttl := _ttl(memory)) is not None:
+        draft.replace(place, memory, replace(memory, expires_at=_expiry(ttl)), "edited")
+
+
+def _ttl(memory: Memory) -> float | None:
+    """Return the time to live in minutes; None if there is none, or if it was changed in the file to an invalid one."""
+    ttl = memory.metadata.get(_TTL)
+    return ttl if isinstance(ttl, (int, float)) and 0 <= ttl <= _MAX_TTL_MINUTES else None
+
+
+def _expiry(ttl: float | None) -> str | None:
+    if ttl is None:
+        return None
+    if not 0 <= ttl <= _MAX_TTL_MINUTES:
+        raise ValueError(f"The time to live is {ttl} minutes; it must be from 0 to {_MAX_TTL_MINUTES:.0f}.")
+    return checked_time(timedelta(minutes=ttl))
 
 
 class _Times:
@@ -259,7 +348,7 @@ def _matches(value: object, wanted: object) -> bool:
 
 def _compared(value: object, operator: str, wanted: object) -> bool:
     if operator not in _OPERATORS:
-        raise ValueError(f"{operator!r} is no operator of a filter: {', '.join(_OPERATORS)}.")
+        raise ValueError(f"{operator!r} is not a supported filter operator. Use one of: {', '.join(_OPERATORS)}.")
     return _OPERATORS[operator](value, wanted)
 
 

@@ -2,17 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from zorkgpt.memory.models import Memory, PlaceKey
-from zorkgpt.memory.places import checked_place, parse_place, render_place
+from zorkgpt.memory.places import checked_place, is_text_of_place, path_of
 from zorkgpt.memory.storage.escaping import json_in_a_line, one_line
 from zorkgpt.memory.storage.versions import is_current
 
 Namespace = tuple[str, ...]
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_UNWRITABLE_IN_LABEL = re.compile("[.\x7f-\x9f\ud800-\udfff]")
+"""What `json_in_a_line` leaves as it is: periods, control characters after ASCII, halves of surrogate pairs."""
 
 
 def items_of(memories: Iterable[Memory]) -> Iterable[Memory]:
@@ -25,73 +27,73 @@ def items_of(memories: Iterable[Memory]) -> Iterable[Memory]:
 
 
 def place_of(namespace: Namespace) -> PlaceKey:
-    """Return the place of a namespace of at least one label.
-
-    Raises:
-        ValueError: If no memory can have it as a place, for example because of a control character.
-    """
-    joined = ".".join(namespace)
-    if _NUMBER.fullmatch(joined):
-        return checked_place(int(joined))
-    path = _path_in(joined)
-    return path or checked_place(_quoted_in(joined, _is_plain_place, _label) or joined)
+    """Return the place of a namespace of at least one label: a path with an element for each label."""
+    return checked_place(tuple(map(_element, namespace)))
 
 
 def namespace_of(place: PlaceKey) -> Namespace:
-    """Return the labels of a place; one label, in quotation marks, where the labels would mean another place."""
-    if isinstance(place, tuple):
-        return (_path_label(place),)
-    if isinstance(place, int) or _is_plain_place(place):
-        return tuple(str(place).split("."))
-    return (_label(place),)
+    """Return the namespace of any place."""
+    return tuple(map(_label, path_of(place)))
 
 
-def _path_label(path: tuple[int | str, ...]) -> str:
-    return render_place(path).replace(".", "\\u002e")
+def _element(label: str) -> int | str:
+    if _NUMBER.fullmatch(label):
+        return int(label)
+    text, depth = _unquoted(label)
+    return _quoted(text, depth - _depth_of_label(text))
 
 
-def _path_in(label: str) -> tuple[int | str, ...] | None:
-    """Return the path that `_path_label` has written; None if this is another text."""
-    try:
-        path = parse_place(label) if label.startswith("[") else None
-    except ValueError:
-        return None
-    return path if isinstance(path, tuple) and _path_label(path) == label else None
+def _label(element: int | str) -> str:
+    if isinstance(element, int):
+        return str(element)
+    text, depth = _unquoted(element)
+    return _quoted(text, depth + _depth_of_label(text))
 
 
-def _is_plain_place(place: str) -> bool:
-    if not all(place.split(".")) or _NUMBER.fullmatch(place):
-        return False
-    return _path_in(place) is None and _quoted_in(place, _is_plain_place, _label) is None
+def _depth_of_label(text: str) -> int:
+    """Return how often a text is quoted in a label, minus how often in an element of a place.
 
-
-def _label(place: str) -> str:
-    return json_in_a_line(place).replace(".", "\\u002e")
+    Labels can't contain periods, and a label of digits is a number. Elements can't be blank or contain control
+    characters.
+    """
+    is_label = text and "." not in text and not _NUMBER.fullmatch(text)
+    return is_text_of_place(text) - bool(is_label)
 
 
 def title_of_key(key: str) -> str:
     """Return the title for a key: the key itself, or in quotation marks if the file would not keep it as it is."""
-    return key if _is_plain_title(key) else json_in_a_line(key)
+    text, depth = _unquoted(key)
+    return _quoted(text, depth + (not _is_title(text)))
 
 
 def key_of_title(title: str) -> str:
     """Return the key for the title of any memory."""
-    return title if (key := _quoted_in(title, _is_plain_title, json_in_a_line)) is None else key
+    text, depth = _unquoted(title)
+    return _quoted(text, depth - (not _is_title(text)))
 
 
-def _is_plain_title(key: str) -> bool:
-    return bool(key) and key == one_line(key) and _quoted_in(key, _is_plain_title, json_in_a_line) is None
+def _is_title(text: str) -> bool:
+    return bool(text) and text == one_line(text)
 
 
-def _quoted_in(text: str, is_plain: Callable[[str], bool], quoted: Callable[[str], str]) -> str | None:
-    """Return the text that was put in quotation marks because it is not plain; None if this is another text."""
-    if not text.startswith('"'):
-        return None
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return None
-    return found if isinstance(found, str) and not is_plain(found) and quoted(found) == text else None
+def _quoted(text: str, depth: int) -> str:
+    for _ in range(depth):
+        text = _UNWRITABLE_IN_LABEL.sub(lambda match: f"\\u{ord(match[0]):04x}", json_in_a_line(text))
+    return text
+
+
+def _unquoted(text: str) -> tuple[str, int]:
+    """Return the text that `_quoted` was given, and the depth."""
+    depth = 0
+    while text.startswith('"'):
+        try:
+            inner = json.loads(text)
+        except ValueError:
+            break
+        if not isinstance(inner, str) or _quoted(inner, 1) != text:
+            break
+        text, depth = inner, depth + 1
+    return text, depth
 
 
 def text_of_value(value: Mapping[str, Any]) -> str:

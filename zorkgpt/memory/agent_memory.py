@@ -433,14 +433,17 @@ class AgentMemory:
             )
             return list(islice(found, offset, offset + limit))
 
-    def refresh(self) -> None:
+    def refresh(self) -> int:
         """Read what others wrote, and delete what has expired. Every call that reads memories begins with this.
+
+        Returns:
+            The number of expired memories that were deleted.
 
         Raises:
             MemoryStoreError: If the memories can't be read.
         """
         self.store.refresh()
-        self._writer.forget_expired()
+        return self._writer.forget_expired()
 
     def all_memories(self) -> list[LocatedMemory]:
         """Return all memories, including superseded ones, ordered by place."""

@@ -29,6 +29,11 @@ def path_of(place: PlaceKey) -> tuple[int | str, ...]:
     return place if isinstance(place, tuple) else (place,)
 
 
+def is_text_of_place(text: str) -> bool:
+    """Return whether a text can be a place, or an element of one."""
+    return bool(text.strip()) and _UNWRITABLE.search(text) is None
+
+
 @overload
 def checked_place(key: PlaceKey) -> PlaceKey: ...
 @overload

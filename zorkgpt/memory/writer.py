@@ -118,10 +118,19 @@ class MemoryWriter:
         self.forget_expired()
         return True
 
-    def forget_expired(self) -> None:
-        """Remove the memories whose time has come."""
-        for place, memory in self.book.expired(utc_now()):
-            self.remove(place, MemoryId(memory_id(place, memory)), "it has expired")
+    def forget_expired(self) -> int:
+        """Remove expired memories, and return how many. A failed write is reported, and removes none."""
+        now = utc_now()
+        expired = self.book.expired(now)
+        if not expired:
+            return 0
+        lasting = any(memory.persistence.outlives_episode for _, memory in expired)
+        with self._failures_reported(), self._changing(lasting=lasting) as draft:
+            expired = draft.book.expired(now)
+            for place, memory in expired:
+                draft.remove(place, memory, "it has expired")
+            return len(expired)
+        return 0
 
     def keep(self, location_id: SubjectKey, name: str, memory: Memory, *, is_judged: bool = False) -> str:
         """Keep a memory, or count it as one more observation of one that says the same. Return the id of that one.
