@@ -100,20 +100,22 @@ def test_a_memory_can_be_converted_with_its_past(folder, tmp_path, kind):
 
 
 def test_what_is_exported_can_be_imported(folder, tmp_path):
-    code, said, _ = run(folder, "export", "--json")
+    code, said, _ = run(folder, "export", "--to", "jsonl")
     assert code == 0
-    assert [row["title"] for row in json.loads(said)] == ["Sword", "Troll is friendly", "Rope"]
-    (tmp_path / "all.json").write_text(said)
+    assert [json.loads(line)["title"] for line in said.splitlines()] == ["Sword", "Troll is friendly", "Rope"]
+    (tmp_path / "all.jsonl").write_text(said)
     other = tmp_path / "other"
     other.mkdir()
-    assert run(other, "import", tmp_path / "all.json") == (0, "3 of 3 memories added.\n", "")
-    assert run(other, "import", folder / "Memories.md") == (0, "0 of 3 memories added.\n", "")
-    assert run(other, "export", "--json")[1] == said
+    imported = "3 memories imported, 0 already known, 0 skipped.\n"
+    assert run(other, "import", tmp_path / "all.jsonl") == (0, imported, "")
+    known = "0 memories imported, 3 already known, 0 skipped.\n"
+    assert run(other, "import", folder / "Memories.md") == (0, known, "")
+    assert run(other, "export", "--to", "jsonl")[1] == said
     with SimpleMemoryManager.open(other) as copy, SimpleMemoryManager.open(folder) as original:
         assert copy.memory_cache == original.memory_cache
 
 
-def test_export_without_json_is_the_file(folder):
+def test_export_without_a_format_is_the_file(folder):
     assert run(folder, "export") == (0, (folder / "Memories.md").read_text(), "")
 
 
@@ -151,7 +153,7 @@ def test_bad_input_is_a_message_and_exit_code_2(folder, arguments, message):
     assert message in error
 
 
-@pytest.mark.parametrize("content", ["[]]", "[1]", '[{"location_id": "x"}]', '{"a": 1}', "Some text.", ""])
+@pytest.mark.parametrize("content", ["[]]", "[1]", '{"place": "x"}', '{"a": 1}', "{}\n[", "Some text.", ""])
 def test_a_file_that_is_neither_is_not_imported(folder, tmp_path, content):
     before = (folder / "Memories.md").read_bytes()
     (tmp_path / "bad").write_text(content)
@@ -169,8 +171,12 @@ def test_a_folder_without_a_memory_file_is_bad_input(tmp_path):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("location_id", True),
-        ("location_id", 10**30),
+        ("place", True),
+        ("place", 10**30),
+        ("place_name", 5),
+        ("txet", "A typo."),
+        ("metadata", {"n": float("nan")}),
+        ("expires_at", "tomorrow"),
         ("title", None),
         ("persistence", "for ever"),
         ("status", "LOST"),
@@ -182,12 +188,12 @@ def test_a_folder_without_a_memory_file_is_bad_input(tmp_path):
 )
 def test_a_row_with_a_wrong_field_is_named_and_nothing_is_imported(folder, tmp_path, field, value):
     before = (folder / "Memories.md").read_bytes()
-    rows = json.loads(run(folder, "export", "--json")[1])
-    source = tmp_path / "rows.json"
-    source.write_text(json.dumps([*rows, rows[0] | {"title": "Another", field: value}]))
+    rows = run(folder, "export", "--to", "jsonl")[1].splitlines()
+    source = tmp_path / "rows.jsonl"
+    source.write_text("\n".join([*rows, "", json.dumps(json.loads(rows[0]) | {"title": "Another", field: value})]))
     code, said, error = run(folder, "import", source)
     assert (code, said) == (2, "")
-    assert "is not what export --json writes" in error
+    assert error.startswith(f"zorkgpt: {source}, line 5 is not ")
     assert (folder / "Memories.md").read_bytes() == before
 
 

@@ -43,7 +43,7 @@ def test_every_command_that_looks_takes_the_address(address):
         ("stats",): "2 locations, 3 memories",
         ("check",): "3 memories read, 0 lines not parsed and left unchanged.",
         ("export",): "## Location 5: Hall\n",
-        ("export", "--json"): '"title": "Voucher"',
+        ("export", "--to", "jsonl"): '"title": "Voucher"',
         ("undo", "--list"): "There is nothing to undo.",
         ("classify",): "Every memory has a class.",
         ("dedupe", "--provider", "none"): "0 memories repeat others.",
@@ -57,14 +57,14 @@ def test_every_command_that_looks_takes_the_address(address):
 def test_every_command_that_changes_takes_the_address(address, tmp_path):
     other = tmp_path / "Other.md"
     other.write_text(FILE)
-    assert run("import", other, "--file", address) == (0, "1 of 1 memory added.\n")
+    assert run("import", other, "--file", address) == (0, "1 memory imported, 0 already known, 0 skipped.\n")
     assert run("edit", "Sword", "--text", "A rusty sword.", "--file", address)[0] == 0
     assert run("pin", "Sword", "--file", address)[0] == 0
     assert run("veto", "Voucher", "--file", address)[0] == 0
     assert run("move", 7, 8, "--file", address) == (0, "1 memory moved from location 7 to 8.\n")
     assert run("convert", tmp_path / "copy.sqlite", "--file", address)[0] == 0
-    shown = json.loads(run("export", "--json", "--file", address)[1])
-    assert [(row["location_id"], row["title"], row["text"], row["pinned"], row["vetoed"]) for row in shown] == [
+    shown = [json.loads(line) for line in run("export", "--to", "jsonl", "--file", address)[1].splitlines()]
+    assert [(row["place"], row["title"], row["text"], row["pinned"], row["vetoed"]) for row in shown] == [
         (5, "Sword", "A rusty sword.", True, False),
         (5, "Troll", "The text of Troll.", False, False),
         (8, "Rope", "A rope.", False, False),
@@ -75,7 +75,7 @@ def test_every_command_that_changes_takes_the_address(address, tmp_path):
 def test_a_file_is_taken_in_and_classified_with_a_copy_of_what_it_was(postgres, tmp_path):
     file = tmp_path / "Mine.md"
     file.write_text(FILE)
-    assert run("import", file, "--file", postgres.address) == (0, "1 of 1 memory added.\n")
+    assert run("import", file, "--file", postgres.address) == (0, "1 memory imported, 0 already known, 0 skipped.\n")
     code, said = run("classify", "--rules", "--yes", "--file", postgres.address)
     assert (code, "1 memory classified." in said) == (0, True)
     backup = re.search(r"Backup: (.*)\n", said)[1]

@@ -13,7 +13,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import parse, render
-from zorkgpt.memory.upkeep.exchange import add_missing, read_memories, rows
+from zorkgpt.memory.upkeep.exchange import add_missing, json_lines, read_memories
 
 CART = "https://shop/cart"
 
@@ -160,7 +160,7 @@ def test_what_can_not_be_written_is_an_error(manager):
 def test_ids_survive_an_export(manager, tmp_path):
     found = manager.remember(5, "The gate is shut.", title="Gate")
     manager.update(found, title="Door")
-    (tmp_path / "all.json").write_text(json.dumps(rows(manager.all_memories())))
+    (tmp_path / "all.json").write_text(json_lines(manager.all_memories()))
     other = SimpleMemoryManager.open(tmp_path / "Other.md")
     read = read_memories(tmp_path / "all.json")
     with other.store.transaction() as draft:

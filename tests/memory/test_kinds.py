@@ -80,10 +80,10 @@ def test_the_commands_know_kinds(tmp_path):
     assert "kind: rule)*" in path.read_text()
     assert "Lever" in run("search", "gate", "--kind", "rule", "--file", path)
     assert run("search", "gate", "--kind", "danger", "--file", path) == "No matches.\n"
-    rows = json.loads(run("export", "--json", "--file", path))
-    assert [row["kind"] for row in rows] == ["rule"]
+    line = run("export", "--to", "jsonl", "--file", path)
+    assert json.loads(line)["kind"] == "rule"
     exported = tmp_path / "all.json"
-    exported.write_text(json.dumps(rows))
+    exported.write_text(line)
     run("import", exported, "--file", tmp_path / "new.sqlite")
     assert "[NOTE rule permanent] Lever" in run("show", "--file", tmp_path / "new.sqlite")
     run("edit", "Lever", "--kind", "", "--file", path)

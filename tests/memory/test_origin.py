@@ -12,7 +12,7 @@ from zorkgpt.cli.memory_changes import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.dedup.consolidation import undo, undoable
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import Memory, memory_of
+from zorkgpt.memory.models import Memory, fields_of, memory_of
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.entry import parse_entry, render_entry
 
@@ -181,7 +181,7 @@ def test_the_origin_is_in_the_history_and_goes_through_export_and_import(path, t
     rows = journal_rows(path)
     # An earlier version knows no such field, and need not where it says nothing.
     assert ["first_episode" in row["after"] for row in rows if row.get("after")] == [False, True]
-    exported = CliRunner().invoke(app, ["export", "--json", "--file", str(path)])
+    exported = CliRunner().invoke(app, ["export", "--to", "jsonl", "--file", str(path)])
     (tmp_path / "all.json").write_text(exported.stdout)
     other = tmp_path / "other" / "Memories.md"
     assert CliRunner().invoke(app, ["import", str(tmp_path / "all.json"), "--file", str(other)]).exit_code == 0
@@ -191,8 +191,8 @@ def test_the_origin_is_in_the_history_and_goes_through_export_and_import(path, t
 
 
 def test_an_origin_of_the_wrong_kind_is_not_imported(tmp_path):
-    row = {"location_id": 5, "location_name": "Hall", **vars(memory("Gate")), "first_episode": [1]}
-    (tmp_path / "all.json").write_text(json.dumps([row]))
+    row = {"place": 5, "place_name": "Hall", **fields_of(memory("Gate")), "first_episode": [1]}
+    (tmp_path / "all.json").write_text(json.dumps(row))
     done = CliRunner().invoke(app, ["import", str(tmp_path / "all.json"), "--workdir", str(tmp_path)])
     assert done.exit_code == 2
     assert "The first_episode of memory 'Gate' is [1]" in done.stderr

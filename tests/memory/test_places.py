@@ -23,7 +23,7 @@ from zorkgpt.memory.places import (
 )
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import parse, render
-from zorkgpt.memory.upkeep.exchange import read_memories, rows
+from zorkgpt.memory.upkeep.exchange import json_lines, read_memories
 
 CART = "https://shop/cart"
 
@@ -206,7 +206,7 @@ def test_everything_beside_the_file_keeps_texts_and_numbers_apart(tmp_path):
         assert resumed.get_visits(place) == manager.get_visits(place)
         assert resumed.is_first_visit(place) == manager.is_first_visit(place)
 
-    (tmp_path / "all.json").write_text(json.dumps(rows(manager.all_memories())))
+    (tmp_path / "all.json").write_text(json_lines(manager.all_memories()))
     assert [one.location_id for one in read_memories(tmp_path / "all.json")] == [5, 5, "5", "5", path_place, path_place]
 
 

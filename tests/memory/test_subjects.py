@@ -212,8 +212,8 @@ def test_commands_name_things_and_the_game(home, tmp_path):
     assert "thing 181" in run("history", "Key", *where)
     assert "Key" in run("explain", "Key", "--location", "thing 181", *where)
     exported = tmp_path / "all.json"
-    exported.write_text(run("export", "--json", *where))
-    assert [row["location_id"] for row in json.loads(exported.read_text())] == [
+    exported.write_text(run("export", "--to", "jsonl", *where))
+    assert [json.loads(line)["place"] for line in exported.read_text().splitlines()] == [
         5,
         {"subject": "thing 181"},
         {"subject": "game"},

@@ -3,20 +3,21 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from zorkgpt.adapters.formats import FileFormat
 from zorkgpt.cli.lookup import ambiguous, find_memories, find_place
 from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_paths
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.places import is_place, place_label
-from zorkgpt.text import indented, number_of
+from zorkgpt.text import indented, number_of, visible
 
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord
     from zorkgpt.memory.storage.trials import Trial
+    from zorkgpt.memory.upkeep.exchange import Skipped
     from zorkgpt.memory.world import World
 
 app = typer.Typer(
@@ -43,6 +45,7 @@ _CONTINUED = " " * 12
 """Before all lines but the first of a text."""
 _LONGEST_AS_OF = 100
 """Characters of an episode and a turn; Python reads no number of thousands of digits."""
+_MOST_SKIPPED = 20
 _MOST_TRIALS, _MOST_CHANGES = 10, 10
 """How many of each are shown, the last ones; --json has all of them."""
 
@@ -227,20 +230,38 @@ def check(workdir: WorkdirOption = None, file: File = None, game: SavedGameOptio
 
 @app.command()
 def export(
-    as_json: Annotated[bool, typer.Option("--json", help="JSON array instead of Markdown.")] = False,
+    target: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="New file, or new folder for basic-memory. [default: print]")
+    ] = None,
+    file_format: Annotated[FileFormat, typer.Option("--to", help="Format.")] = FileFormat.MARKDOWN,
     workdir: WorkdirOption = None,
     file: File = None,
     game: SavedGameOption = None,
 ) -> None:
-    """Print all memories."""
+    """Print all memories, or write them to a new file."""
+    if file_format.is_folder and target is None:
+        fail(f"The format {file_format} is a folder of notes. Name a new folder.")
     with opened(workdir, file, game) as manager:
-        from zorkgpt.memory.storage.document import render
-        from zorkgpt.memory.upkeep.exchange import rows
+        from zorkgpt.adapters.formats.transfer import export_as, write_new
 
-        if as_json:
-            typer.echo(json.dumps(rows(manager.all_memories()), indent=1))
+        exported = export_as(manager, file_format)
+        if target is None:
+            typer.echo(exported.files[""], nl=False)
         else:
-            typer.echo(render(manager.store.document), nl=False)
+            write_new(target, exported, file_format)
+        exported_count = number_of(exported.count, "memory", "memories")
+        lines = [f"{exported_count} exported, {len(exported.skipped)} skipped.", *skipped_lines(exported.skipped)]
+        if target is not None or exported.skipped:
+            # The memories themselves may have been printed.
+            typer.echo("\n".join(lines), err=target is None)
+
+
+def skipped_lines(skipped: "Sequence[Skipped]") -> Iterator[str]:
+    """Return a line for each thing that an import or export left out; at most 20."""
+    for each in skipped[:_MOST_SKIPPED]:
+        yield f"  {visible(each.where)}: {each.reason}"
+    if len(skipped) > _MOST_SKIPPED:
+        yield f"  and {len(skipped) - _MOST_SKIPPED} more"
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":

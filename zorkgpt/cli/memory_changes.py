@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from zorkgpt.adapters.formats import FileFormat
 from zorkgpt.cli.lookup import contains, find_memory
 from zorkgpt.cli.memories import (
     File,
@@ -19,6 +20,7 @@ from zorkgpt.cli.memories import (
     place_given,
     place_key,
     say,
+    skipped_lines,
     world_of,
 )
 from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, configured_paths
@@ -160,17 +162,24 @@ def move(
 
 @app.command("import")
 def import_(
-    source: Annotated[Path, typer.Argument(help="Output of export --json, or another memory file.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="File or folder to import.")],
+    file_format: Annotated[
+        FileFormat | None,
+        typer.Option("--from", help="Format of FILE. [default: markdown or jsonl, by content]"),
+    ] = None,
     workdir: WorkdirOption = None,
     file: File = None,
     game: SavedGameOption = None,
 ) -> None:
     """Add the memories of another file, except those already known."""
     with opened(workdir, file, game, must_exist=False) as manager:
-        from zorkgpt.memory.upkeep.exchange import import_memories
+        from zorkgpt.adapters.formats.transfer import import_as
 
-        added, given = import_memories(manager.store, source)
-        say(f"{added} of {number_of(given, 'memory', 'memories')} added.")
+        report = import_as(manager.store, source, file_format or FileFormat.MARKDOWN)
+        imported = number_of(report.added, "memory", "memories")
+        say(f"{imported} imported, {report.known} already known, {len(report.skipped)} skipped.")
+        for line in skipped_lines(report.skipped):
+            say(line)
 
 
 @app.command()

@@ -722,7 +722,7 @@ class AgentMemory:
         write_memories(self.store, Path(path))
 
     def import_file(self, path: Path | str) -> int:
-        """Add the memories of a Markdown file, or of `memories export --json`, and return how many were new.
+        """Add the memories of a Markdown file, or of `memories export --to jsonl`, and return how many were new.
 
         An empty memory copies a Markdown file byte for byte, including everything that people wrote in it.
 
@@ -731,7 +731,7 @@ class AgentMemory:
         """
         from zorkgpt.memory.upkeep.exchange import import_memories
 
-        return import_memories(self.store, Path(path))[0]
+        return import_memories(self.store, Path(path)).added
 
     def _recalled(self, place: SubjectKey) -> Recalled:
         self._writer.refresh()

@@ -1,15 +1,18 @@
-"""Import and export: memories as rows of plain JSON, or from another memory file."""
+"""Import and export: memories as JSON lines, or from another memory file."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from zorkgpt.errors import FileError, MemoryStoreError, reason_of
 from zorkgpt.files import write_file
-from zorkgpt.memory.checks import check_types
-from zorkgpt.memory.models import Memory, SubjectKey, fields_of, memory_of
-from zorkgpt.memory.places import place_from_json, place_order, place_to_json
+from zorkgpt.memory.checks import check_name, check_text, check_types, title_of
+from zorkgpt.memory.metadata import checked_metadata, checked_time, utc_now
+from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, SubjectKey, fields_of, memory_of
+from zorkgpt.memory.places import place_from_json, place_in_words, place_order, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import parse, render
@@ -17,46 +20,116 @@ from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import differences
 from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.text import quoted
 
 _AT_ONCE = 500
 """How many memories are added in one write, and more only where they are of one place."""
+_MOST_BYTES = 512 * 1024 * 1024
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PLACE, _NAME, _TEXT = "place", "place_name", "text"
+_DEFAULTS: dict[str, Any] = {
+    "category": Category.NOTE,
+    "episode": 1,
+    "turns": "0",
+    "score_change": None,
+    "persistence": Persistence.PERMANENT,
+}
 
 
-def rows(memories: Iterable[LocatedMemory]) -> list[dict[str, Any]]:
-    """Return a row for each memory: `location_id`, `location_name` and the fields of `Memory`."""
-    return [
-        {
-            "location_id": place_to_json(located.location_id),
-            "location_name": located.location_name,
-            **fields_of(located.memory),
-        }
-        | {"id": located.id}
-        for located in memories
-    ]
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A part of a file that was not imported, or a memory that was not exported."""
+
+    where: str
+    """Such as `notes/a.md, line 4`."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """The result of an import."""
+
+    added: int
+    known: int
+    """Memories of the file that the store already had. They are unchanged."""
+    skipped: tuple[Skipped, ...] = ()
+
+
+def json_lines(memories: Iterable[LocatedMemory]) -> str:
+    """Return one JSON object per line for each memory: `place`, `place_name`, `id` and the other fields of `Memory`."""
+    return "".join(f"{json_line(_row(located))}\n" for located in memories)
+
+
+def json_line(value: object) -> str:
+    """Return a value as JSON in one line that UTF-8 can encode."""
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file to import.
+
+    Raises:
+        MemoryStoreError: If it can't be read, or is larger than 512 MB.
+    """
+    try:
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise MemoryStoreError(f"{path} has {size} bytes; at most {_MOST_BYTES} are imported. Split the file.")
+        return path.read_bytes()
+    except OSError as error:
+        raise MemoryStoreError(f"Can't read {path}: {error.strerror}") from error
+
+
+def parsed_json(text: str | bytes, where: str) -> Any:
+    """Return the value of a JSON text.
+
+    Args:
+        where: For the message, such as `all.jsonl, line 3`.
+
+    Raises:
+        MemoryStoreError: If it is not JSON, or has NaN or infinity, which JSON doesn't know.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise MemoryStoreError(f"{where} is not JSON: {reason_of(error)}") from error
+
+
+def read_json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return where each line of a JSON lines file is, such as `all.jsonl, line 3`, and its object.
+
+    Raises:
+        MemoryStoreError: If the file can't be read, or a line is not a JSON object.
+    """
+    for number, line in enumerate(read_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        value = parsed_json(line, where)
+        if not isinstance(value, dict):
+            raise MemoryStoreError(f"{where} is {quoted(value)}; each line must be a JSON object.")
+        yield where, value
 
 
 def read_memories(path: Path) -> list[LocatedMemory]:
-    """Read the memories of an exported JSON file or of another `Memories.md`.
+    """Read the memories of a file of `json_lines` or of another `Memories.md`.
 
     Raises:
-        MemoryStoreError: it can't be read, or it is neither.
+        MemoryStoreError: If it can't be read or is neither, or a memory in it is invalid.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise MemoryStoreError(f"Can't read {path}: {error.strerror}") from error
-    if _is_json(data):
-        return _from_json(path, data)
+    if _is_json(read_bytes(path)):
+        return [_located(row, where) for where, row in read_json_objects(path)]
     document = read_document(path)
-    found = [
+    memories = [
         LocatedMemory(section.location_id, section.name, memory)
         for section in document.sections
         if section.location_id is not None
         for memory in section.memories
     ]
-    if not found:
-        raise MemoryStoreError(f"There is no memory in {path}. It must be a memory file, or what export --json wrote.")
-    return found
+    if not memories:
+        raise MemoryStoreError(
+            f"There is no memory in {path}. It must be a memory file or JSON lines; say --from for other formats."
+        )
+    return memories
 
 
 def write_memories(store: Store, path: Path) -> None:
@@ -72,16 +145,13 @@ def write_memories(store: Store, path: Path) -> None:
         raise MemoryStoreError(str(error)) from error
 
 
-def import_memories(store: Store, path: Path) -> tuple[int, int]:
-    """Add the memories of an exported JSON file or of another `Memories.md`.
+def import_memories(store: Store, path: Path) -> ImportReport:
+    """Add the memories of a file of `json_lines` or of another `Memories.md` in one transaction.
 
-    An empty store copies a Markdown file byte for byte, including all that a person wrote in it.
-
-    Returns:
-        The number of memories added, and the number in the file.
+    An empty store copies a Markdown file byte for byte, including everything that people wrote in it.
 
     Raises:
-        MemoryStoreError: the file can't be read or is neither; or the store can't be written.
+        MemoryStoreError: If the file can't be read or is neither, or the store can't be written. Nothing was stored.
     """
     memories = read_memories(path)
     if store.lasting.is_empty and not _is_json(path.read_bytes()):
@@ -90,8 +160,26 @@ def import_memories(store: Store, path: Path) -> tuple[int, int]:
         with store.transaction() as draft:
             if draft.lasting.is_empty:
                 draft.rewrite(document, changes)
-                return len(changes), len(memories)
-    return add_all(store, memories), len(memories)
+                return ImportReport(len(changes), 0)
+    kept, skipped = lasting_only(memories)
+    with store.transaction() as draft:
+        added = add_missing(draft, kept)
+    return ImportReport(added, len(kept) - added, tuple(skipped))
+
+
+def lasting_only(memories: Iterable[LocatedMemory]) -> tuple[list[LocatedMemory], list[Skipped]]:
+    """Return the memories that a store keeps, and those that are of an episode or have expired."""
+    kept, skipped, now = list[LocatedMemory](), list[Skipped](), utc_now()
+    for located in memories:
+        memory = located.memory
+        where = f"{memory.title!r} at {place_in_words(located.location_id)}"
+        if not memory.persistence.outlives_episode:
+            skipped.append(Skipped(where, "it is ephemeral"))
+        elif memory.expires_at is not None and memory.expires_at <= now and not memory.pinned:
+            skipped.append(Skipped(where, f"it expired at {memory.expires_at}"))
+        else:
+            kept.append(located)
+    return kept, skipped
 
 
 def convert(source: Store, target: Store) -> int:
@@ -166,18 +254,30 @@ def _key(memory: Memory) -> tuple[str, str, str]:
     return folded(memory.title), folded(memory.text), memory.status
 
 
-def _from_json(path: Path, data: bytes) -> list[LocatedMemory]:
+def _row(located: LocatedMemory) -> dict[str, Any]:
+    row = {_PLACE: place_to_json(located.location_id), _NAME: located.location_name, "id": located.id}
+    return {**row, **fields_of(located.memory), **row}
+
+
+def _located(row: dict[str, Any], where: str) -> LocatedMemory:
     try:
-        given = json.loads(data)
-        return [_located(row) for row in given]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise MemoryStoreError(f"{path} is not what export --json writes: {reason_of(error)}") from error
+        if missing := [name for name in (_PLACE, _TEXT) if name not in row]:
+            raise ValueError(f"it has no {missing[0]}")
+        if unknown := row.keys() - MEMORY_FIELDS - {_PLACE, _NAME}:
+            raise ValueError(f"the field {min(unknown)!r} is unknown; put values of your own into metadata")
+        name = row.get(_NAME, "")
+        check_name(name)
+        if "title" not in row:
+            check_text(_TEXT, row[_TEXT])
+            row = {**row, "title": title_of(row[_TEXT])}
+        memory = memory_of(_DEFAULTS | row)
+        check_types(memory)
+        memory.metadata = checked_metadata(memory.metadata)
+        memory.expires_at = checked_time(memory.expires_at)
+        return LocatedMemory(place_from_json(row[_PLACE]), name, memory)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise MemoryStoreError(f"{where} is not a memory: {error}") from error
 
 
-def _located(row: dict[str, Any]) -> LocatedMemory:
-    location_id, name = row["location_id"], row.get("location_name", "")
-    if not isinstance(name, str):
-        raise TypeError(f"location {location_id!r} with the name {name!r}")
-    memory = memory_of(row)
-    check_types(memory)
-    return LocatedMemory(place_from_json(location_id), name, memory)
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a value of JSON")

@@ -1,0 +1,449 @@
+"""Memories come from other libraries and go to them: what arrives, what is left out, and what is refused."""
+
+import json
+import re
+import shlex
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from tests.fixtures.memory import memories, texts
+from zorkgpt.adapters.formats import FileFormat
+from zorkgpt.adapters.formats.transfer import export_as, import_as, write_new
+from zorkgpt.adapters.langgraph import MemoryBaseStore
+from zorkgpt.cli.memory_changes import app
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.metadata import checked_time
+from zorkgpt.memory.models import GAME, Thing
+from zorkgpt.memory.upkeep.exchange import Skipped
+
+# Returned by `get_all()` of mem0ai 2.2.1.
+MEM0 = """{
+ "results": [
+  {
+   "id": "bbeeb917-d56b-48dc-8fe3-a764a7fd38f2",
+   "memory": "Moves to Oslo in May.\\nKeeps the flat in Graz.",
+   "hash": "0ba9ab53b99673cb3cee68f3580d4b97",
+   "metadata": null,
+   "created_at": "2026-11-25T16:50:00.067216+00:00",
+   "updated_at": "2026-11-25T16:50:00.067216+00:00",
+   "user_id": "alice",
+   "run_id": "trip-7",
+   "role": "user"
+  },
+  {
+   "id": "c0c0ccd3-ba42-4233-8fc4-ba2cd6ca9a7e",
+   "memory": "Prefers aisle seats.",
+   "hash": "0aee4f6a574d0deaf7fd073d49c8f04a",
+   "metadata": {
+    "topic": "travel",
+    "score": 3
+   },
+   "created_at": "2026-11-25T16:50:00.033254+00:00",
+   "updated_at": "2026-11-25T16:50:00.033254+00:00",
+   "user_id": "alice",
+   "role": "user"
+  }
+ ]
+}"""
+
+# The schema and a row as written by SqliteStore of langgraph-checkpoint-sqlite 3.1.2.
+SQLITE = """
+CREATE TABLE store_migrations (v INTEGER PRIMARY KEY);
+CREATE TABLE store (
+    prefix text NOT NULL,
+    key text NOT NULL,
+    value text NOT NULL,
+    created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
+    updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, expires_at TIMESTAMP, ttl_minutes REAL,
+    PRIMARY KEY (prefix, key)
+);
+"""
+
+NOTE = """\
+---
+title: Coffee Brewing Methods
+type: guide
+tags: [coffee, "brewing"]
+permalink: drinks/coffee-brewing-methods
+---
+
+# Coffee Brewing Methods
+
+A note on brewing.
+
+## Observations
+- [method] Pour over provides more clarity than French press
+- [tech stack] Water temperature at 205°F extracts #brewing #heat (optimal range)
+* [tip] Grind fresh.
+  Never the day before.
+- [ ] Buy filters
+- [00:01:10] Somebody speaks.
+
+```
+- [code] not an observation
+```
+
+## Relations
+- relates_to [[Coffee Bean Origins]]
+- "contrasts with" [[Tea Brewing Methods]] (for beginners)
+"""
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with AgentMemory.open(tmp_path / "store.sqlite") as opened:
+        yield opened
+
+
+def imported(memory, path, file_format):
+    report = import_as(memory.store, path, FileFormat(file_format))
+    return report.added, report.known, len(report.skipped)
+
+
+def placed(memory):
+    return [(each.location_id, each.memory) for each in memory.all_memories()]
+
+
+def test_users_and_runs_of_mem0_become_places_and_return(memory, tmp_path):
+    file = tmp_path / "mem0.json"
+    file.write_text(MEM0)
+    assert imported(memory, file, "mem0") == (2, 0, 0)
+    assert imported(memory, file, "mem0") == (0, 2, 0)
+    [seat] = [each for each in memory.all_memories() if "aisle" in each.memory.text]
+    assert seat.location_id == ("user_id", "alice")
+    assert seat.memory.metadata == {
+        "topic": "travel",
+        "score": 3,
+        "mem0": {
+            "id": "c0c0ccd3-ba42-4233-8fc4-ba2cd6ca9a7e",
+            "created_at": "2026-11-25T16:50:00.033254+00:00",
+            "updated_at": "2026-11-25T16:50:00.033254+00:00",
+            "role": "user",
+        },
+    }
+    exported = json.loads(export_as(memory, FileFormat.MEM0).files[""])
+    by_id = {row["id"]: row for row in exported["results"]}
+    for row in json.loads(MEM0)["results"]:
+        given = (row["metadata"] or {}).items()
+        assert by_id[row["id"]].items() >= {key: row[key] for key in row if key != "metadata"}.items()
+        assert by_id[row["id"]]["metadata"].items() >= given
+    memory.remember("https://shop/cart", "One code only.")
+    rows = json.loads(export_as(memory, FileFormat.MEM0).files[""])["results"]
+    assert [row["memory"] for row in rows if row.get("agent_id") == "https://shop/cart"] == ["One code only."]
+
+
+def test_texts_with_the_same_first_words_get_titles_of_their_own(memory, tmp_path):
+    texts = [f"The very same first eight words of a text, number {number}" for number in range(3)]
+    (tmp_path / "a.json").write_text(json.dumps([{"memory": text, "user_id": "u"} for text in texts]))
+    assert imported(memory, tmp_path / "a.json", "mem0") == (3, 0, 0)
+    titles = [each.memory.title for each in memory.all_memories()]
+    assert titles == [titles[0], f"{titles[0]} (2)", f"{titles[0]} (3)"]
+    (tmp_path / "a.json").write_text(json.dumps([{"memory": text, "user_id": "u"} for text in reversed(texts)]))
+    assert imported(memory, tmp_path / "a.json", "mem0") == (0, 3, 0)
+
+
+def test_what_a_person_has_hidden_or_changed_stays(memory, tmp_path):
+    memory.remember(("user_id", "u"), "Hidden.", title="Mine")
+    memory.update("Mine", vetoed=True)
+    before = placed(memory)
+    (tmp_path / "a.json").write_text(json.dumps([{"memory": "hidden.", "user_id": "u", "metadata": {"new": 1}}]))
+    assert imported(memory, tmp_path / "a.json", "mem0") == (0, 1, 0)
+    assert placed(memory) == before
+
+
+def test_blank_and_expired_memories_of_mem0_are_skipped(memory, tmp_path):
+    today = datetime.now(UTC).date()
+    rows = [
+        {"memory": " ", "user_id": "u"},
+        {"memory": "Old.", "user_id": "u", "expiration_date": str(today - timedelta(days=2))},
+        {"memory": "Ends.", "user_id": "u", "expiration_date": str(today + timedelta(days=2))},
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({"results": rows, "relations": [{"source": "a"}]}))
+    assert imported(memory, tmp_path / "a.json", "mem0") == (1, 0, 3)
+    assert memory.get("Ends").memory.expires_at == f"{today + timedelta(days=3)}T00:00:00.000000+00:00"
+
+
+def langgraph_file(path, items, wal=False):
+    connection = sqlite3.connect(path)
+    if wal:
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(SQLITE)
+    query = "INSERT INTO store (prefix, key, value, expires_at) VALUES (?, ?, ?, ?)"
+    connection.executemany(query, [(".".join(n), key, json.dumps(v).encode(), end) for n, key, v, end in items])
+    connection.commit()
+    return connection
+
+
+ITEMS = [
+    (("users", "7"), "theme", {"colour": "dark", "sizes": [1, 2.5, None]}),
+    (("users", "7"), "a  b", {"text": "One line.\n  Another line.\n"}),
+    (("5",), "k 1", {"text": "Plain."}),
+    (("a b", '"q"'), '"key"', {}),
+    (('["a", "b"]',), "", {"text": '{"text": "x"}'}),
+]
+
+
+@pytest.mark.parametrize("wal", [False, True])
+@pytest.mark.parametrize("source", ["sqlite", "jsonl"])
+def test_items_of_langgraph_are_the_same_in_our_store(memory, tmp_path, source, wal):
+    file = tmp_path / f"items.{source}"
+    if source == "sqlite":
+        connection = langgraph_file(file, [(*item, None) for item in ITEMS], wal)
+        before = file.read_bytes()
+    else:
+        file.write_text("\n".join(json.dumps(dict(zip(("namespace", "key", "value"), i, strict=True))) for i in ITEMS))
+    assert imported(memory, file, "langgraph") == (5, 0, 0)
+    assert imported(memory, file, "langgraph") == (0, 5, 0)
+    if source == "sqlite":
+        assert file.read_bytes() == before
+        connection.close()
+    found = MemoryBaseStore(memory).search((), limit=10)
+    wanted = {(item[0], item[1]): item[2] for item in ITEMS}
+    assert {(item.namespace, item.key): item.value for item in found} == wanted
+    exported = tmp_path / "back.jsonl"
+    write_new(exported, export_as(memory, FileFormat.LANGGRAPH), FileFormat.LANGGRAPH)
+    rows = map(json.loads, exported.read_text().splitlines())
+    assert {(tuple(row["namespace"]), row["key"]): row["value"] for row in rows} == wanted
+
+
+def test_a_key_with_another_value_is_kept_and_an_expired_item_is_skipped(memory, tmp_path):
+    MemoryBaseStore(memory).put(("n",), "k", {"text": "Mine."})
+    far = "2996-01-01 12:00:00"
+    items = [
+        (("n",), "k", {"text": "Theirs."}, None),
+        (("n",), "old", {"a": 1}, "2020-01-01 12:00:00.5+00:00"),
+        (("n",), "new", {"a": 2}, far),
+    ]
+    langgraph_file(tmp_path / "s.db", items).close()
+    report = import_as(memory.store, tmp_path / "s.db", FileFormat.LANGGRAPH)
+    assert (report.added, report.known) == (1, 0)
+    assert report.skipped == (
+        Skipped("'old' at location \"n\"", "it expired at 2020-01-01T12:00:00.500000+00:00"),
+        Skipped("'k' at location \"n\"", "this key has another value already, which is kept"),
+    )
+    assert MemoryBaseStore(memory).get(("n",), "k").value == {"text": "Mine."}
+    assert memory.get("new").memory.expires_at == checked_time(f"{far}+00:00")
+
+
+def test_observations_and_relations_of_basic_memory_become_memories(memory, tmp_path):
+    notes = tmp_path / "notes"
+    (notes / "sub").mkdir(parents=True)
+    (notes / "coffee.md").write_text(NOTE)
+    (notes / "sub" / "Plain Note.md").write_text("- [fact] It has no frontmatter.\n")
+    (notes / ".trash").mkdir()
+    (notes / ".trash" / "gone.md").write_text("- [fact] Deleted.\n")
+    report = import_as(memory.store, notes, FileFormat.BASIC_MEMORY)
+    assert (report.added, report.known) == (6, 0)
+    assert report.skipped == (
+        Skipped(f"{notes / 'coffee.md'}, line 10", "6 lines are neither observation nor relation"),
+    )
+    note = {"note_tags": ["coffee", "brewing"], "note_type": "guide"}
+    place = "drinks/coffee-brewing-methods"
+    assert [(at, each.category, each.text, each.metadata) for at, each in placed(memory)] == [
+        (place, "METHOD", "Pour over provides more clarity than French press", note),
+        (
+            place,
+            "TECH_STACK",
+            "Water temperature at 205°F extracts #brewing #heat",
+            note | {"category": "tech stack", "context": "optimal range", "tags": ["brewing", "heat"]},
+        ),
+        (place, "TIP", "Grind fresh.\nNever the day before.", note),
+        (place, "RELATION", "relates_to [[Coffee Bean Origins]]", note | RELATES),
+        (place, "RELATION", '"contrasts with" [[Tea Brewing Methods]]', note | CONTRASTS),
+        ("sub/plain-note", "FACT", "It has no frontmatter.", {}),
+    ]
+    assert memory.all_memories()[0].location_name == "Coffee Brewing Methods"
+    assert imported(memory, notes, "basic-memory") == (0, 6, 1)
+
+
+RELATES = {"relation": "relates_to", "target": "Coffee Bean Origins"}
+CONTRASTS = {"relation": "contrasts with", "target": "Tea Brewing Methods", "context": "for beginners"}
+
+
+def test_notes_that_were_exported_are_imported_at_the_same_places(memory, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "coffee.md").write_text(NOTE)
+    import_as(memory.store, tmp_path / "in", FileFormat.BASIC_MEMORY)
+    places = ["https://shop/cart", "5", 5, ("a", 7), Thing(3), GAME, "../../etc", "x: 'y' # z", "[a", "Ünï", "!"]
+    for place in places:
+        memory.remember(place, "It ends (so it does)", title="Ends (here)", category="DANGER")
+        memory.remember(place, "Several\nlines #tag", place_name='A "name": x')
+    out = tmp_path / "out"
+    write_new(out, export_as(memory, FileFormat.BASIC_MEMORY), FileFormat.BASIC_MEMORY)
+    assert {path.resolve().is_relative_to(out.resolve()) for path in out.rglob("*")} == {True}
+    with AgentMemory.open(":memory:") as other:
+        assert imported(other, out, "basic-memory") == (len(memory.all_memories()), 0, 0)
+        assert _seen(other) == _seen(memory)
+    with pytest.raises(MemoryStoreError, match="is not empty"):
+        write_new(out, export_as(memory, FileFormat.BASIC_MEMORY), FileFormat.BASIC_MEMORY)
+
+
+def _seen(memory):
+    """Return what Basic Memory keeps: places and categories, and texts as one line."""
+    found = [(repr(at), each.category, " ".join(each.text.split())) for at, each in placed(memory)]
+    return sorted(found)
+
+
+@pytest.mark.parametrize("suffix", ["md", "sqlite"])
+@given(given=st.lists(st.tuples(st.sampled_from([5, "5", ("a", 1), Thing(5), GAME]), memories(), texts), max_size=4))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_json_lines_return_the_same_memories(tmp_path_factory, suffix, given):
+    folder = tmp_path_factory.mktemp("lines")
+    with AgentMemory.open(folder / f"a.{suffix}") as memory, AgentMemory.open(folder / f"b.{suffix}") as other:
+        with memory.store.transaction() as draft:
+            for place, each, name in given:
+                draft.add(place, name, each)
+        memory.refresh()
+        exported = export_as(memory, FileFormat.JSONL)
+        # JSON reads two halves of a surrogate pair as one character.
+        assume(not re.search(rb"\\ud[89ab]\w\w\\ud[c-f]", exported.files[""]))
+        assert exported.files[""].count(b"\n") == exported.count
+        write_new(folder / "all.jsonl", exported, FileFormat.JSONL)
+        if not exported.count:
+            return
+        report = import_as(other.store, folder / "all.jsonl", FileFormat.JSONL)
+        assert report.added + report.known + len(report.skipped) == exported.count
+        if report.added == exported.count:
+            assert export_as(other, FileFormat.JSONL) == exported
+        assert import_as(other.store, folder / "all.jsonl", FileFormat.JSONL).added == 0
+
+
+def test_a_line_needs_only_a_place_and_a_text(memory, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"place": ["a", 1], "text": "It is so."}\n')
+    assert imported(memory, tmp_path / "a.jsonl", "jsonl") == (1, 0, 0)
+    [(place, only)] = placed(memory)
+    assert (place, only.title, only.persistence, only.category) == (("a", 1), "It is so", "permanent", "NOTE")
+
+
+BAD = [
+    ("jsonl", '{"place": 1, "text": "Good."}\n{"place": 1}', "line 2 is not a memory: it has no text"),
+    ("jsonl", '{"place": 1, "text": 5}', "line 1 is not a memory: The text is 5, of the type int"),
+    ("jsonl", '{"place": 1, "text": "a", "persistence": "core", "txt": ""}', "the field 'txt' is unknown"),
+    ("jsonl", '{"place": [], "text": "a"}', "line 1 is not a memory: The place is (), an empty path"),
+    ("mem0", "[1]", "result 1 is not a memory of mem0: it is 1"),
+    ("mem0", '{"memories": []}', "is not what mem0 returns"),
+    (
+        "mem0",
+        '[{"memory": "Good.", "user_id": "u"}, {"memory": 5}]',
+        "result 2 is not a memory of mem0: The",
+    ),
+    ("mem0", '[{"memory": "a", "user_id": 5}]', "its user_id is 5; it must be a text"),
+    ("mem0", '[{"memory": "a\\u0000", "user_id": "u"}]', "holds the control character '\\x00'"),
+    ("mem0", '[{"memory": "a", "metadata": {"n": NaN}}]', "NaN is not a value of JSON"),
+    ("mem0", '[{"memory": "a", "expiration_date": "soon"}]', "its expiration_date is 'soon'"),
+    ("mem0", "[" * 100_000, "is not JSON"),
+    ("langgraph", "Some text.", "line 1 is not JSON"),
+    ("langgraph", '{"namespace": ["a"], "key": "k"}', "must have the fields namespace, key and value"),
+    ("langgraph", '{"namespace": ["a.b"], "key": "k", "value": {}}', "the label 'a.b'"),
+    ("langgraph", '{"namespace": [], "key": "k", "value": {}}', "its namespace is []"),
+    ("langgraph", '{"namespace": ["a"], "key": "k", "value": "v"}', "its value is 'v'; it must be an object"),
+    ("langgraph", "SQLite format 3\0 and no database", "is not a SQLite file of LangGraph's SqliteStore"),
+]
+
+
+@pytest.mark.parametrize(("file_format", "content", "message"), BAD)
+def test_bad_input_is_named_and_nothing_is_stored(tmp_path, file_format, content, message):
+    file, store = tmp_path / "given", tmp_path / "Memories.md"
+    file.write_text(content)
+    done = CliRunner().invoke(app, ["import", str(file), "--from", file_format, "--file", str(store)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"zorkgpt: {file}")
+    assert message in done.stderr
+    assert not store.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"---\ntitle: x\n- [a] b\n", "line 1: the frontmatter has no end"),
+        (b"- [a] caf\xe9\n", "is not UTF-8"),
+        (b'---\npermalink: "a\\u0000"\n---\n- [a] b\n', "control character"),
+        (b"- [a] good\n- [a] \x01\n", "line 2: The observation holds the control character"),
+    ],
+)
+def test_a_bad_note_is_named_and_nothing_is_stored(tmp_path, content, message):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("- [fact] Good.\n")
+    (tmp_path / "notes" / "b.md").write_bytes(content)
+    store = tmp_path / "Memories.md"
+    done = CliRunner().invoke(app, ["import", str(tmp_path / "notes"), "--from", "basic-memory", "--file", str(store)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"zorkgpt: {tmp_path / 'notes' / 'b.md'}" in done.stderr
+    assert message in done.stderr
+    assert not store.exists()
+
+
+@given(st.binary(max_size=200), st.sampled_from(["mem0", "langgraph", "jsonl"]))
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_are_imported_or_refused(memory, tmp_path, data, file_format):
+    (tmp_path / "bytes").write_bytes(data)
+    try:
+        import_as(memory.store, tmp_path / "bytes", FileFormat(file_format))
+    except MemoryStoreError:
+        assert memory.all_memories() == []
+
+
+@given(st.lists(st.sampled_from(["- [a] b", "---", "title: x", "tags:", " - y", "```", "> q", "- [x] t", "\t", "# h"])))
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_lines_are_a_note_or_refused(memory, tmp_path, lines):
+    (tmp_path / "notes").mkdir(exist_ok=True)
+    (tmp_path / "notes" / "n.md").write_text("\n".join(lines))
+    try:
+        import_as(memory.store, tmp_path / "notes", FileFormat.BASIC_MEMORY)
+    except MemoryStoreError:
+        assert lines[0] == "---"
+
+
+def test_what_is_left_out_of_an_export_is_said(tmp_path):
+    with AgentMemory.open(tmp_path / "Memories.md") as memory:
+        memory.remember(5, "It is here.", title="Here")
+        memory.remember(GAME, "It is a rule.", title="Rule")
+        memory.invalidate(memory.remember(5, "It is wrong.", title="Wrong"), "It is.")
+    where = ["--file", str(tmp_path / "Memories.md")]
+    done = CliRunner().invoke(app, ["export", "--to", "langgraph", *where])
+    assert json.loads(done.stdout) == {"namespace": ["5"], "key": "Here", "value": {"text": "It is here."}}
+    assert done.stderr.splitlines() == [
+        "1 memory exported, 2 skipped.",
+        "  'Wrong' at location 5: it is superseded or hidden",
+        "  'Rule' at the game: a namespace can only be a place",
+    ]
+    file = tmp_path / "out.json"
+    done = CliRunner().invoke(app, ["export", str(file), "--to", "mem0", *where])
+    assert done.stdout == "2 memories exported, 1 skipped.\n  'Wrong' at location 5: it is superseded or hidden\n"
+    before = file.read_bytes()
+    for target in (file, tmp_path / "Memories.md"):
+        done = CliRunner().invoke(app, ["export", str(target), "--to", "jsonl", *where])
+        assert done.stderr == f"zorkgpt: There is a file {target} already. Name one that does not exist yet.\n"
+    assert file.read_bytes() == before
+    done = CliRunner().invoke(app, ["export", "--to", "basic-memory", *where])
+    assert done.stderr == "zorkgpt: The format basic-memory is a folder of notes. Name a new folder.\n"
+
+
+def test_the_commands_and_the_line_of_the_page_work(tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    Path("mem0.json").write_text(MEM0)
+    langgraph_file("store.sqlite", [(*item, None) for item in ITEMS]).close()
+    Path("notes").mkdir()
+    Path("notes/coffee.md").write_text(NOTE)
+    [line] = re.findall(r"```json\n(.*)\n```", page)
+    Path("all.jsonl").write_text(line)
+    [commands] = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
+    lines = [shlex.split(command) for command in commands.splitlines() if command]
+    assert len(lines) == 8
+    for words in lines:
+        if words[2] == "export":
+            Path("all.jsonl").unlink(missing_ok=True)
+        done = CliRunner().invoke(app, [*words[2:], "--file", "Memories.md"])
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert re.match(r"\d+ memor(y|ies) (imported|exported), ", done.stdout)
+    with AgentMemory.open("Memories.md") as memory:
+        assert len(memory.all_memories()) == 2 + 5 + 5 + 1
+        assert memory.get("Gate").memory.metadata == {"source": "manual"}

@@ -1,0 +1,141 @@
+"""LangGraph: the SQLite file of `SqliteStore`, or JSON lines of namespace, key and value."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.adapters.langgraph_encoding import (
+    Namespace,
+    items_of,
+    key_of_title,
+    namespace_of,
+    place_of,
+    text_of_value,
+    title_of_key,
+    value_of_text,
+)
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.metadata import checked_time
+from zorkgpt.memory.models import Category, Memory, Persistence
+from zorkgpt.memory.places import is_place
+from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.upkeep.exchange import Skipped, json_line, parsed_json, read_json_objects
+from zorkgpt.text import quoted
+
+__all__ = ["items_of", "read", "written"]
+
+_SQLITE = b"SQLite format 3\0"
+_QUERY = "SELECT prefix, key, value, expires_at FROM store ORDER BY prefix, key"
+_FIELDS = {"namespace", "key", "value", "created_at", "updated_at", "score"}
+
+Item = tuple[str, object, object, object, str | None]
+"""Where it is, its namespace, key and value, and when it expires."""
+
+
+def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
+    """Return the items of a SQLite file of `SqliteStore`, or of JSON lines such as of `written`.
+
+    `MemoryBaseStore` finds them under the same namespaces and keys, with the same values.
+
+    Raises:
+        MemoryStoreError: If the file can't be read, or an item in it is invalid.
+    """
+    memories = []
+    for where, namespace, key, value, expires_at in _items(path):
+        try:
+            memories.append(_located(namespace, key, value, expires_at))
+        except (TypeError, ValueError) as error:
+            raise MemoryStoreError(f"{where} is not an item of LangGraph: {error}") from error
+    return memories, []
+
+
+def written(memories: Iterable[LocatedMemory]) -> tuple[str, list[tuple[LocatedMemory, str]]]:
+    """Return JSON lines of namespace, key and value, and the memories that are no items, with the reason."""
+    lines, others, places = list[str](), list[tuple[LocatedMemory, str]](), dict[Any, list[LocatedMemory]]()
+    for located in memories:
+        places.setdefault(located.location_id, []).append(located)
+    for place, group in places.items():
+        if not is_place(place):
+            others += [(located, "a namespace can only be a place") for located in group]
+            continue
+        items = {id(memory) for memory in items_of(located.memory for located in group)}
+        others += [(located, "another memory has this key") for located in group if id(located.memory) not in items]
+        lines += [
+            json_line(
+                {
+                    "namespace": namespace_of(place),
+                    "key": key_of_title(located.memory.title),
+                    "value": value_of_text(located.memory.text),
+                }
+            )
+            for located in group
+            if id(located.memory) in items
+        ]
+    return "".join(f"{line}\n" for line in lines), others
+
+
+def _items(path: Path) -> Iterator[Item]:
+    try:
+        with path.open("rb") as file:
+            is_sqlite = file.read(len(_SQLITE)) == _SQLITE
+    except OSError as error:
+        raise MemoryStoreError(f"Can't read {path}: {error.strerror}") from error
+    if is_sqlite:
+        yield from _rows(path)
+        return
+    for where, row in read_json_objects(path):
+        if row.keys() > _FIELDS or not row.keys() >= {"namespace", "key", "value"}:
+            raise MemoryStoreError(f"{where} is {quoted(row)}; it must have the fields namespace, key and value.")
+        yield where, row["namespace"], row["key"], row["value"], None
+
+
+def _rows(path: Path) -> Iterator[Item]:
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            for prefix, key, value, expires_at in connection.execute(_QUERY):
+                where = f"{path}, prefix {quoted(prefix)}, key {quoted(key)}"
+                namespace = prefix.split(".") if isinstance(prefix, str) else prefix
+                yield where, namespace, key, parsed_json(value, where), expires_at
+    except sqlite3.Error as error:
+        raise MemoryStoreError(
+            f"{path} is not a SQLite file of LangGraph's SqliteStore, or can't be read: {error}."
+        ) from error
+
+
+def _located(namespace: object, key: object, value: object, expires_at: str | None) -> LocatedMemory:
+    labels = _labels(namespace)
+    if not isinstance(key, str):
+        raise TypeError(f"its key is {quoted(key)}; it must be a text.")
+    if not isinstance(value, dict):
+        raise TypeError(f"its value is {quoted(value)}; it must be an object.")
+    memory = Memory(
+        category=Category.NOTE,
+        title=title_of_key(key),
+        episode=1,
+        turns="0",
+        score_change=None,
+        text=text_of_value(value),
+        persistence=Persistence.PERMANENT,
+        expires_at=_moment(expires_at),
+    )
+    return LocatedMemory(place_of(labels), " / ".join(labels), memory)
+
+
+def _labels(namespace: object) -> Namespace:
+    if not isinstance(namespace, list) or not namespace:
+        raise TypeError(f"its namespace is {quoted(namespace)}; it must be a list of labels.")
+    for label in namespace:
+        if not isinstance(label, str) or not label or "." in label:
+            raise ValueError(f"its namespace has the label {quoted(label)}; a label is a text without dots.")
+    return tuple(namespace)
+
+
+def _moment(value: str | None) -> str | None:
+    if value is None:
+        return None
+    moment = datetime.fromisoformat(value)
+    # Written without a time zone, in UTC, when a read has renewed it.
+    return checked_time(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

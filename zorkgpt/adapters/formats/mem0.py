@@ -1,0 +1,125 @@
+"""mem0: the JSON of `Memory.get_all()`."""
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.checks import check_text, title_of
+from zorkgpt.memory.metadata import checked_metadata, checked_time
+from zorkgpt.memory.models import Category, Memory, Persistence, PlaceKey, SubjectKey
+from zorkgpt.memory.places import checked_place, place_text
+from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.upkeep.exchange import Skipped, parsed_json, read_bytes
+from zorkgpt.text import quoted
+
+_ENTITIES = ("user_id", "agent_id", "run_id")
+_WITHOUT_ENTITY = "mem0"
+"""The place of memories of no user, agent or run."""
+_OWN = "mem0"
+"""In the metadata: the fields of mem0 that have no counterpart here."""
+_COVERED = {"memory", "metadata", "hash", "expiration_date", "score", *_ENTITIES}
+
+
+def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
+    """Return the memories of a file of `get_all()`: `{"results": [...]}`, or the list alone.
+
+    Raises:
+        MemoryStoreError: If the file can't be read, or a memory in it is invalid.
+    """
+    given = parsed_json(read_bytes(path), str(path))
+    rows = given.get("results") if isinstance(given, dict) else given
+    if not isinstance(rows, list):
+        raise MemoryStoreError(f'{path} is not what mem0 returns; it must be a list, or an object with "results".')
+    memories, skipped = list[LocatedMemory](), list[Skipped]()
+    for number, row in enumerate(rows, 1):
+        where = f"{path}, result {number}"
+        text = row.get("memory") if isinstance(row, dict) else None
+        if isinstance(text, str) and not text.strip():
+            skipped.append(Skipped(where, "its text is blank"))
+            continue
+        try:
+            memories.append(_located(row))
+        except (TypeError, ValueError) as error:
+            raise MemoryStoreError(f"{where} is not a memory of mem0: {error}") from error
+    if isinstance(given, dict) and given.get("relations"):
+        skipped.append(Skipped(f"{path}, relations", "relations of the graph memory are not imported"))
+    return memories, skipped
+
+
+def written(memories: Iterable[LocatedMemory]) -> str:
+    """Return memories as JSON of the form that `get_all()` has."""
+    return json.dumps({"results": [_row(located) for located in memories]}, indent=1) + "\n"
+
+
+def _located(row: object) -> LocatedMemory:
+    if not isinstance(row, dict):
+        raise TypeError(f"it is {quoted(row)}; it must be an object.")
+    text = row.get("memory")
+    check_text("memory", text)
+    assert isinstance(text, str)
+    own = {name: value for name, value in row.items() if name not in _COVERED and value is not None}
+    metadata = checked_metadata(row.get("metadata") or {})
+    memory = Memory(
+        category=Category.NOTE,
+        title=title_of(text),
+        episode=1,
+        turns="0",
+        score_change=None,
+        text=text,
+        persistence=Persistence.PERMANENT,
+        metadata=checked_metadata({_OWN: own, **metadata} if own else metadata),
+        expires_at=_expires_at(row.get("expiration_date")),
+    )
+    return LocatedMemory(_place(row), "", memory)
+
+
+def _place(row: dict[str, Any]) -> PlaceKey:
+    path: list[str] = []
+    for name in _ENTITIES:
+        if (value := row.get(name)) is None:
+            continue
+        if not isinstance(value, str):
+            raise TypeError(f"its {name} is {quoted(value)}; it must be a text.")
+        path += [name, value]
+    return checked_place(tuple(path) or _WITHOUT_ENTITY)
+
+
+def _expires_at(value: object) -> str | None:
+    """Return the end of a day; mem0 keeps a memory through its last day in UTC."""
+    if value is None:
+        return None
+    try:
+        last_day = datetime.combine(date.fromisoformat(str(value)), datetime.min.time(), UTC)
+        return checked_time(last_day + timedelta(days=1))
+    except (ValueError, OverflowError):
+        raise ValueError(f"its expiration_date is {quoted(value)}; it must be such as 2027-01-31.") from None
+
+
+def _row(located: LocatedMemory) -> dict[str, Any]:
+    memory = located.memory
+    metadata = dict(memory.metadata)
+    own = metadata.pop(_OWN, None)
+    fields = {"title": memory.title, "category": memory.category, "persistence": memory.persistence}
+    row = {
+        "id": located.id,
+        "memory": memory.text,
+        "hash": md5(memory.text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest(),
+        "metadata": fields | metadata,
+        **_entities(located.location_id),
+    }
+    if memory.expires_at is not None:
+        row["expiration_date"] = memory.expires_at[:10]
+    return row | own if isinstance(own, dict) else row
+
+
+def _entities(place: SubjectKey) -> dict[str, str]:
+    """Return the user, agent and run of a place. Another place becomes an agent, since mem0 needs one of them."""
+    if isinstance(place, tuple):
+        names, values = place[::2], place[1::2]
+        if len(names) == len(values) and list(names) == [name for name in _ENTITIES if name in names]:
+            return {str(name): str(value) for name, value in zip(names, values, strict=True)}
+    return {"agent_id": place_text(place)}
