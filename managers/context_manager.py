@@ -12,8 +12,6 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from session.outcome import affected_objects
 from zorkgpt.context.history import EpisodeTurns, Overflow, Summarizer
-from zorkgpt.context.prompt import agent_values, critic_values
-from zorkgpt.context.turns import REASONED_TURNS, reasoning_formatted
 from zorkgpt.context.view import PlayerView
 from zorkgpt.errors import LLMError
 from zorkgpt.player import PlayerContext
@@ -43,7 +41,6 @@ class ContextManager(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state)
         self._view = PlayerView() if view is None else view
-        self._memory = self._view.memory
         self._summarizer = summarizer
         self._clock = now
         self._turns = EpisodeTurns(game_state)
@@ -54,20 +51,17 @@ class ContextManager(BaseManager):
         self._turns.clear()
         self._opening = self._last_response = ""
         self._last_changed: tuple[Item, ...] = ()
-        self._last_seen: Observation | None = None
         self._summarise_to = 0
         self._summaries = 0
         self._summary_failures = 0
 
-    def open_with(self, text: str, seen: Observation | None = None) -> None:
-        """Begin with the opening text, and where the game stands after it."""
-        self._opening = text
-        self.return_to(text, seen)
+    def open_with(self, text: str) -> None:
+        """Begin with the opening text."""
+        self._opening = self._last_response = text
 
-    def return_to(self, response: str, seen: Observation | None = None) -> None:
-        """Continue after an earlier response, and where the game stood after it."""
+    def return_to(self, response: str) -> None:
+        """Continue after an earlier response."""
         self._last_response = response
-        self._last_seen = seen
 
     def request_summary(self, to: int) -> None:
         """Have the turns up to this one summarised with the next periodic update."""
@@ -78,33 +72,12 @@ class ContextManager(BaseManager):
         step = record.transition
         self._last_response = step.response
         self._last_changed = affected_objects(step)
-        self._last_seen = step.after
         self.add_reasoning(record.turn, record.reasoning, step.action)
 
     def add_reasoning(self, turn: int, reasoning: str | None, action: str) -> None:
         """Keep why an action was chosen, as {turn, reasoning, action, timestamp}; the response comes with the turn."""
         entry = self._state.add_reasoning(turn, reasoning or "", action)
         entry.setdefault("timestamp", self._clock().isoformat(timespec="seconds"))
-
-    def get_recent_reasoning_formatted(self, turns: int = REASONED_TURNS) -> str:
-        """Return the last turns under `## Previous Reasoning and Actions`; "" before the first one."""
-        return reasoning_formatted(self._turns.last(turns))
-
-    def get_agent_context(
-        self, now: Observation | None = None, memories: str | None = None, *, refused: str | None = None
-    ) -> dict[str, Any]:
-        """Return what the agent's prompt holds, as plain data under keys that are always the same.
-
-        Args:
-            now: Where the game stands; by default where it stood after the last turn.
-            memories: The memories of this place; by default as the memory shows them.
-            refused: Why the last proposal for this turn was not accepted.
-        """
-        return agent_values(self._context(now, memories, refused), self._config.context)
-
-    def get_critic_context(self, now: Observation | None = None, memories: str | None = None) -> dict[str, Any]:
-        """Return what the critic's prompt holds beside the proposal, as plain data."""
-        return critic_values(self._context(now, memories, None), self._config.context)
 
     def player_context(self, now: Observation, memories: str, *, refused: str | None = None) -> PlayerContext:
         """Return what is known before the turn that is about to be played; see `PlayerView.compose`."""
@@ -148,10 +121,3 @@ class ContextManager(BaseManager):
             "summarised_to": self._state.history_summarised_to,
         }
         return {"type": "context", "state": "summarising" if self._summarizer else "counting", "metrics": metrics}
-
-    def _context(self, now: Observation | None, memories: str | None, refused: str | None) -> PlayerContext:
-        now = now or self._last_seen or self._state.as_observation()
-        if memories is None:
-            memory, place = self._memory, now.location
-            memories = memory.get_location_memory(place.num) if memory and place else ""
-        return self.player_context(now, memories, refused=refused)

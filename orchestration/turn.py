@@ -142,7 +142,7 @@ class TurnCycle:
         self._earlier.clear()
         self._services.history.clear()
         self._state.observe(now)
-        self._managers.context.open_with(opening.text, now)
+        self._managers.context.open_with(opening.text)
         self._arrive(opening)
         if now.location is not None and opening.extraction.is_room_description:
             self._state.describe_room(opening.text, now.location.num)
@@ -170,7 +170,7 @@ class TurnCycle:
         self._managers.objectives.restore(earlier.objectives)
         self._now, self._response = earlier.observation, earlier.response
         self._state.observe(earlier.observation)
-        self._managers.context.return_to(earlier.response, earlier.observation)
+        self._managers.context.return_to(earlier.response)
         self._managers.checkpoints.save()
 
     def _keep_for_undo(self, now: Observation) -> None:

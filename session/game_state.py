@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from game_interface.models import Item, Location, Observation
+from game_interface.models import Observation
 from session.history import TurnRecord
 from session.outcome import destroyed, failed, visible_outcome
 from zorkgpt.text import normalized_action
@@ -70,12 +70,6 @@ class GameState:
         if now.inventory is not None:
             self.current_inventory = [item.name for item in now.inventory]
         self.current_score = now.score
-
-    def as_observation(self) -> Observation:
-        """Return what is known of the game's current state without asking the Z-machine."""
-        place = Location(self.current_room_id, self.current_room_name) if self.current_room_id is not None else None
-        inventory = tuple(Item(0, name) for name in self.current_inventory)
-        return Observation(place, inventory, None, None, self.current_score, None)
 
     def describe_room(self, description: str, location_id: int) -> None:
         """Keep the description of the room that the game has just printed."""

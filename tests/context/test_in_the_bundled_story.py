@@ -4,15 +4,14 @@ import pytest
 
 from tests.fixtures.runs import a_walkthrough
 from zorkgpt.agent import prompt_for
+from zorkgpt.player import PlayerContext
 
 COMMANDS = ("north", "south", "wait", "eat milestone")
 
 
-def told(run) -> str:
+def context_of(run) -> PlayerContext:
     now = run.services.game.observe()
-    return prompt_for(
-        run.managers.context.player_context(now, run.simple_memory.get_location_memory(now.location.num))
-    )[1].content
+    return run.managers.context.player_context(now, run.simple_memory.get_location_memory(now.location.num))
 
 
 @pytest.mark.slow
@@ -21,7 +20,8 @@ def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
         run.reset_episode()
         for _ in COMMANDS:
             last = run.process_turn()
-        prompt, context = told(run), run.managers.context.get_agent_context()
+        context = context_of(run)
+        prompt = prompt_for(context)[1].content
     assert '- Place: "Causeway End" (location 30)\n' in prompt
     assert '- "north" leads to "Hollow Lane"\n' in prompt
     assert '- Changed nothing: "eat milestone"\n' in prompt
@@ -29,10 +29,8 @@ def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
     assert "## ROOM DESCRIPTION" not in prompt
     assert '\nTurn 1, "Causeway End" to "Hollow Lane": "north", because ' in prompt
     assert f'"\n```\n{last.transition.response}\n```\n\n## Certain' in prompt
-    assert context["room_description_age"] == 2
-    assert context["response"] == last.transition.response
-    assert (context["exits"][0]["way"], context["exits"][0]["to"]) == ("north", "Hollow Lane")
-    assert [turn["action"] for turn in context["recent"]] == list(COMMANDS)
+    assert (context.room_description_age, context.response) == (2, last.transition.response)
+    assert [turn.action for turn in context.recent] == list(COMMANDS)
 
 
 def test_the_next_episode_knows_how_often_the_place_was_visited_and_forgets_the_rest(tmp_path):
@@ -41,10 +39,10 @@ def test_the_next_episode_knows_how_often_the_place_was_visited_and_forgets_the_
         for _ in COMMANDS:
             run.process_turn()
         run.reset_episode()
-        prompt, context = told(run), run.managers.context.get_agent_context()
+        context = context_of(run)
+        prompt = prompt_for(context)[1].content
     assert "You've been here 3 times across 2 episodes.\n" in prompt
-    first_line = context["opening"].strip().splitlines()[0]
+    first_line = context.opening.strip().splitlines()[0]
     assert prompt.startswith(f"## The episode so far\n\nThe game begins:\n```\n{first_line}\n")
     assert "\nTurn 1," not in prompt
-    assert (context["reasoning"], context["recent"], context["failed_here"]) == ("", [], [])
-    assert context["exits"][0]["to"] == "Hollow Lane"
+    assert (context.recent, context.failed_here, context.exits[0].leads_to) == ((), (), "Hollow Lane")

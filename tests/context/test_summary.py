@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import logging
+import re
 
 import pytest
 
@@ -12,6 +13,7 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.chatty_model import ChattyLLM
 from tests.fixtures.runs import a_walkthrough
 from zorkgpt.context.history import Overflow, prompt_for
+from zorkgpt.context.prompt import agent_sections
 from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.synthesis import RecentTurn
@@ -50,7 +52,6 @@ def test_the_older_turns_are_summed_up_and_the_summary_goes_on(tmp_path):
         assert state.history_summary == f"Summary {len(questions)}: I waited."
         said = f"Turns 1 to {state.history_summarised_to}, summarised:"
         assert f"{said}\n```\n{state.history_summary}\n```\n" in prompts[-1]
-        assert run.managers.context.get_agent_context()["summary"] == state.history_summary
 
 
 def test_a_turn_to_be_summed_up_says_where_it_led_and_why_it_was_taken():
@@ -98,9 +99,10 @@ def test_a_model_that_fails_is_asked_again_later_and_the_turns_are_counted(tmp_p
 def test_without_a_model_the_turns_are_only_counted(tmp_path):
     with a_walkthrough(tmp_path, *["wait"] * 80, turns=80, settings={"history_tokens": 500}) as run:
         run.play_episode()
-        context = run.managers.context.get_agent_context()
-    assert context["summary"] == ""
-    assert context["left_out"]["The episode so far"] > 0
+        sections = agent_sections(
+            run.managers.context.player_context(run.services.game.observe(), ""), run.services.config.context
+        )
+    assert re.match(r"The game begins:\n```\n[^`]+\n```\n\n\(\d+ earlier turns left out\)\n\nTurn ", sections[0].text)
 
 
 @pytest.mark.parametrize("turns", [1, 3])

@@ -5,9 +5,11 @@ import pytest
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
+from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from tests.fixtures import own_stories
 from tests.fixtures.runs import a_walkthrough
+from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
 from zorkgpt.offline.questions import answers_to
 
 COMMANDS = [
@@ -68,11 +70,17 @@ def test_the_player_is_told_the_question(tmp_path):
     story = find_story(own_stories.compiled("questions"))
     with a_walkthrough(tmp_path, "look", "no", story=story) as run:
         run.reset_episode()
-        shown = [run.managers.context.get_agent_context()["question"]]
+        shown = [_question_shown(run)]
         for _ in range(2):
             run.process_turn()
-            shown.append(run.managers.context.get_agent_context()["question"])
+            shown.append(_question_shown(run))
     assert shown == ["Press any key.", "Have you played before?", None]
+
+
+def _question_shown(run: ZorkOrchestratorV2) -> str | None:
+    sections = agent_sections(run.managers.context.player_context(run.services.game.observe(), ""), DEFAULT_BUDGETS)
+    texts = [section.text for section in sections if section.heading == "## The game asks"]
+    return texts[0].split("```")[1].strip() if texts else None
 
 
 def test_the_first_thing_and_the_numbers_that_a_question_names_are_answered_first():

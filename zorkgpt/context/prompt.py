@@ -1,7 +1,6 @@
-"""The sections that the agent and the critic are shown, in their order, for a prompt or as plain data."""
+"""The sections that the agent and the critic are shown, in their order."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from session.sections import ContextSection
 from zorkgpt.context.prompt_section import PromptSection
@@ -64,16 +63,6 @@ def critic_sections(context: PlayerContext, budgets: ContextSection) -> tuple[Pr
     return _shown(_CRITIC, context, for_critic(budgets))
 
 
-def agent_values(context: PlayerContext, budgets: ContextSection) -> dict[str, Any]:
-    """Return what the agent is shown as plain data; the keys are always the same."""
-    return _values(build(context, budgets) for build in _AGENT)
-
-
-def critic_values(context: PlayerContext, budgets: ContextSection) -> dict[str, Any]:
-    """Return what the critic is shown as plain data; the keys are always the same."""
-    return _values(build(context, for_critic(budgets)) for build in _CRITIC)
-
-
 def for_critic(budgets: ContextSection) -> ContextSection:
     """Return the budgets of the critic's prompt: it judges a single command."""
     half = scaled(budgets, 0.5)
@@ -126,12 +115,3 @@ def _shown(
 ) -> tuple[PromptSection, ...]:
     sections = (build(context, budgets) for build in builders)
     return tuple(section for section in sections if section.text)
-
-
-def _values(sections: Iterable[PromptSection]) -> dict[str, Any]:
-    values: dict[str, Any] = {"left_out": {}}
-    for section in sections:
-        values |= section.values
-        if section.left_out:
-            values["left_out"][section.heading.lstrip("# ")] = section.left_out
-    return values

@@ -1,10 +1,10 @@
 """A section of a prompt: whole items within a budget of tokens, and a note about what was left out."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, takewhile
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.prompts.render import fence
@@ -22,10 +22,6 @@ class PromptSection:
     heading: str
     text: str
     """"" if there is nothing to show: such a section is left out of the prompt."""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    """What the text was made from, as plain data for a caller that composes its own prompt."""
-    left_out: int = 0
-    """The number of items that did not fit; the text says so."""
 
     def __str__(self) -> str:
         return f"{self.heading}\n\n{self.text}"
@@ -36,26 +32,19 @@ class PromptSection:
         return estimated_tokens(f"{self}\n\n") if self.text else 0
 
 
-def list_section(
-    heading: str,
-    items: Sequence[Element],
-    line: Callable[[Element], str],
-    tokens: int,
-    values: Callable[[list[Element]], Mapping[str, Any]],
-) -> PromptSection:
+def list_section(heading: str, items: Sequence[Element], line: Callable[[Element], str], tokens: int) -> PromptSection:
     """Return a section of items as lines, the most important first; each is shown as a whole or not at all."""
     lines = [line(item) for item in items]
     chosen = fitting(lines, _tokens_below(heading, tokens))
     left_out = len(items) - len(chosen)
     shown = [lines[number] for number in chosen] + [left_out_note(left_out)] * bool(left_out)
-    return PromptSection(heading, "\n".join(shown), values([items[number] for number in chosen]), left_out)
+    return PromptSection(heading, "\n".join(shown))
 
 
 def text_section(
     heading: str,
     text: str,
     tokens: int,
-    values: Callable[[str], Mapping[str, Any]],
     *,
     part: Callable[[str, int], tuple[str, int]] | None = None,
 ) -> PromptSection:
@@ -65,10 +54,10 @@ def text_section(
         part: Returns the part that fits, and how many lines it leaves out and says so itself; by default the beginning.
     """
     if not text.strip():
-        return PromptSection(heading, "", values(text))
+        return PromptSection(heading, "")
     shown, left_out = (part or beginning)(text.strip(), _tokens_below(heading, tokens) - fence_tokens(text))
     note = f"\n{left_out_note(left_out, 'line')}" if left_out and part is None else ""
-    return PromptSection(heading, fence(shown) + note, values(text if shown == text.strip() else shown), left_out)
+    return PromptSection(heading, fence(shown) + note)
 
 
 def fitting(lines: Sequence[str], tokens: int) -> list[int]:

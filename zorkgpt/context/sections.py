@@ -1,8 +1,7 @@
 """The sections of a prompt: the history of the episode, then the present state, goals and knowledge."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 from game_interface.models import Item
 from session.sections import ContextSection
@@ -16,7 +15,7 @@ from zorkgpt.context.prompt_section import (
     middle_left_out,
     text_section,
 )
-from zorkgpt.context.turns import REASONED_TURNS, opening_text, reasoning_formatted, shown_from, turn_text
+from zorkgpt.context.turns import opening_text, shown_from, turn_text
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
@@ -42,7 +41,7 @@ _NO_WAYS = "None known: no text names one, and none was used."
 
 def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the facts from the Z-machine's memory: place, score, what is carried and in sight."""
-    heading, seen, left_out = "## Certain, from the game's own memory", context.observation, 0
+    heading, seen = "## Certain, from the game's own memory", context.observation
     carried = seen.carried if seen.carried is not None else seen.inventory
     outcome = last_outcome(context)
     lists = {
@@ -57,23 +56,8 @@ def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     share = (budgets.certain_tokens - estimated_tokens(fixed)) // len(lists)
     for what, (names, nothing) in lists.items():
         if names is not None:
-            text, missing = _listed(names, share)
-            lines.append(f"- {what}: {text or nothing}")
-            left_out += missing
-    values = {
-        "turn": context.turn,
-        "max_turns": context.max_turns,
-        "episode": context.episode,
-        "location": seen.location.name if seen.location else None,
-        "location_id": seen.location_id,
-        "vehicle": seen.vehicle.name if seen.vehicle else None,
-        "score": seen.score,
-        "max_score": context.max_score,
-        "inventory": _names_of(carried) or [],
-        "objects": _names_of(seen.visible) or [],
-        "changed": list(outcome),
-    }
-    return PromptSection(heading, "\n".join(lines), values, left_out)
+            lines.append(f"- {what}: {_listed(names, share) or nothing}")
+    return PromptSection(heading, "\n".join(lines))
 
 
 def _facts(context: PlayerContext) -> list[str]:
@@ -106,20 +90,7 @@ def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         *remarked,
         *([plain] if plain else []),
     ]
-    destination = (
-        {"to": route.place, "to_id": route.location_id, "steps": _steps_values(route.steps)} if route else None
-    )
-    section = list_section(
-        heading,
-        shown,
-        _way,
-        budgets.exits_tokens,
-        lambda kept: {
-            "exits": [_exit_values(way) for way in context.exits if way in kept or way in plain],
-            "route": destination,
-            "no_route": context.no_route.place if context.no_route else None,
-        },
-    )
+    section = list_section(heading, shown, _way, budgets.exits_tokens)
     return section if shown or context.observation.location is None else replace(section, text=_NO_WAYS)
 
 
@@ -130,18 +101,15 @@ def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> Prompt
         context.untried_elsewhere,
         _untried,
         budgets.untried_elsewhere_tokens,
-        lambda kept: {"untried_elsewhere": [_untried_values(place) for place in kept]},
     )
 
 
 def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return what changed nothing here in this episode as things stand, and what was deadly in any episode."""
     heading, share = "## Tried here without effect", budgets.failed_here_tokens // 2 - 10
-    deadly, missing = _names(context.deadly_here, share)
-    failed, missing_too = _names(context.failed_here[::-1], share)
+    deadly, failed = (_names(names, share) for names in (context.deadly_here, context.failed_here[::-1]))
     lines = [f"- Deadly: {deadly}"] * bool(deadly) + [f"- Changed nothing: {failed}"] * bool(failed)
-    values = {"failed_here": list(context.failed_here), "deadly_here": list(context.deadly_here)}
-    return PromptSection(heading, "\n".join(lines), values, missing + missing_too)
+    return PromptSection(heading, "\n".join(lines))
 
 
 def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -149,11 +117,7 @@ def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     lines = [visits_in_words(*context.visits)] if context.visits else []
     if context.memories:
         lines.append(fence(context.memories))
-    values = {
-        "memories": context.memories,
-        "visits": {"times": context.visits[0], "episodes": context.visits[1]} if context.visits else None,
-    }
-    return PromptSection("## Memories of this place", "\n\n".join(lines), values)
+    return PromptSection("## Memories of this place", "\n\n".join(lines))
 
 
 def dangers(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -163,7 +127,6 @@ def dangers(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         context.dangers,
         _danger,
         budgets.dangers_tokens,
-        lambda kept: {"dangers": [_danger_values(danger) for danger in kept]},
     )
 
 
@@ -174,7 +137,6 @@ def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSecti
         context.known_points,
         _points,
         budgets.known_points_tokens,
-        lambda kept: {"known_points": [_points_values(known) for known in kept]},
     )
 
 
@@ -190,12 +152,11 @@ def room_description(context: PlayerContext, budgets: ContextSection) -> PromptS
     room, age = context.room_description, context.room_description_age
     heading = f"## ROOM DESCRIPTION ({age} turn{'' if age == 1 else 's'} ago):" if age else "## ROOM DESCRIPTION:"
     if room is None or _was_just_described(context, budgets):
-        return PromptSection(heading, "", {"room_description": room, "room_description_age": age})
+        return PromptSection(heading, "")
     return text_section(
         heading,
         room,
         budgets.room_description_tokens,
-        lambda shown: {"room_description": shown, "room_description_age": age},
     )
 
 
@@ -204,19 +165,17 @@ def room_description(context: PlayerContext, budgets: ContextSection) -> PromptS
 
 def objectives(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the objectives."""
-    return _lines("## Objectives", "objectives", context.objectives, budgets.objectives_tokens)
+    return _lines("## Objectives", context.objectives, budgets.objectives_tokens)
 
 
 def knowledge(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the lines of the knowledge base that apply here; like memories, they may be wrong."""
-    return _lines(
-        "## Knowledge of this game from earlier turns", "knowledge", context.knowledge, budgets.knowledge_tokens
-    )
+    return _lines("## Knowledge of this game from earlier turns", context.knowledge, budgets.knowledge_tokens)
 
 
 def notices(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the remarks on the player's own play."""
-    return _lines("## Notices about your play", "notices", context.notices, budgets.notices_tokens)
+    return _lines("## Notices about your play", context.notices, budgets.notices_tokens)
 
 
 # The history of the episode
@@ -233,13 +192,7 @@ def history(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     if left_out > 0:
         parts.append(f"({left_out} earlier turn{'' if left_out == 1 else 's'} left out)")
     parts += [turn_text(turn, limit) for turn in turns]
-    values = {
-        "opening": context.opening,
-        "summary": context.summary,
-        "recent": [_values(turn) for turn in context.recent],
-        "reasoning": reasoning_formatted(context.recent[-REASONED_TURNS:]),
-    }
-    return PromptSection("## The episode so far", "\n\n".join(parts), values, max(0, left_out))
+    return PromptSection("## The episode so far", "\n\n".join(parts))
 
 
 def turns_shown(context: PlayerContext, budgets: ContextSection) -> tuple[RecentTurn, ...]:
@@ -261,26 +214,22 @@ def response(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return what the game printed last, unless the history ends with it."""
     heading = "## What the game says now"
     if _ends_history(context):
-        return PromptSection(heading, "", {"response": context.response})
-    return text_section(
-        heading, context.response, budgets.response_tokens, lambda shown: {"response": shown}, part=middle_left_out
-    )
+        return PromptSection(heading, "")
+    return text_section(heading, context.response, budgets.response_tokens, part=middle_left_out)
 
 
 def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return what the game asks, if it awaits an answer or a key press instead of a command."""
     heading, asked = "## The game asks", context.observation.question
     if asked is None:
-        return PromptSection(heading, "", {"question": None})
+        return PromptSection(heading, "")
     instruction = (
         "The game is waiting for an answer or a key press, not a command. Send only that: yes or no, the thing "
         "that you mean, a number or a letter of the menu, or a key by its name: enter, space, escape, up, down, left "
         "or right. q or escape leaves most menus."
     )
-    shown = text_section(heading, asked, budgets.response_tokens, lambda shown: {"question": shown})
-    return PromptSection(
-        heading, "\n".join(filter(None, (instruction, shown.text))), {"question": asked}, shown.left_out
-    )
+    shown = text_section(heading, asked, budgets.response_tokens)
+    return PromptSection(heading, "\n".join(filter(None, (instruction, shown.text))))
 
 
 def _was_just_described(context: PlayerContext, budgets: ContextSection) -> bool:
@@ -299,19 +248,15 @@ def _ends_history(context: PlayerContext) -> bool:
 def refused(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return why the last proposal for this turn was not accepted."""
     heading = "## Not accepted"
-    reason = text_section(heading, context.refused or "", budgets.refused_tokens - 60, lambda shown: {"refused": shown})
+    reason = text_section(heading, context.refused or "", budgets.refused_tokens - 60)
     if not reason.text:
-        return PromptSection(heading, "", {"refused": None})
+        return PromptSection(heading, "")
     before = "Your last command for this turn was not played. The reason:"
     after = "Choose another command. If you are sure that the reason is wrong, repeat it: it is then played."
-    return PromptSection(heading, f"{before}\n{reason.text}\n{after}", reason.values, reason.left_out)
+    return PromptSection(heading, f"{before}\n{reason.text}\n{after}")
 
 
-# Lines and values
-
-
-def _names_of(items: Sequence[Item] | None) -> list[str] | None:
-    return None if items is None else [item.name for item in items]
+# Lines
 
 
 def _name(name: str) -> str:
@@ -347,29 +292,20 @@ def _others(context: PlayerContext) -> list[str]:
     return [f"{one_line(thing.name)} ({'; '.join(thing.states)})" for thing in others]
 
 
-def _names(names: Sequence[str], tokens: int) -> tuple[str, int]:
+def _names(names: Sequence[str], tokens: int) -> str:
     return _listed([one_line(name) for name in names], tokens)
 
 
-def _listed(quoted: Sequence[str], tokens: int) -> tuple[str, int]:
+def _listed(quoted: Sequence[str], tokens: int) -> str:
     chosen = fitting([f"{name}, " for name in quoted], tokens)
     left_out = len(quoted) - len(chosen)
     shown = ", ".join(quoted[number] for number in chosen)
-    return " ".join(filter(None, (shown, left_out_note(left_out) if left_out else ""))), left_out
+    return " ".join(filter(None, (shown, left_out_note(left_out) if left_out else "")))
 
 
 def _untried(place: UntriedWays) -> str:
     untried = ", ".join(map(one_line, place.untried))
     return f"- {untried} at {one_line(place.place)}: go {_route(place.steps)}"
-
-
-def _untried_values(place: UntriedWays) -> dict[str, Any]:
-    return {
-        "untried": list(place.untried),
-        "place": place.place,
-        "place_id": place.location_id,
-        "steps": _steps_values(place.steps),
-    }
 
 
 def _route(steps: Sequence[RouteStep]) -> str:
@@ -379,10 +315,6 @@ def _route(steps: Sequence[RouteStep]) -> str:
 def _step(step: RouteStep) -> str:
     first = f"(open {one_line(step.closed_door)} first) " if step.closed_door else ""
     return f"{first}{one_line(step.way)}{' (unproven)' if step.unproven else ''}"
-
-
-def _steps_values(steps: Sequence[RouteStep]) -> list[dict[str, Any]]:
-    return [asdict(step) for step in steps]
 
 
 def _way(way: Route | NoRoute | Exit | tuple[Exit, ...]) -> str:
@@ -438,60 +370,11 @@ def _points(known: KnownPoints) -> str:
     return f"- +{known.points} {one_line(known.action)} at {place}, {way_to_points(known)}"
 
 
-def _points_values(known: KnownPoints) -> dict[str, Any]:
-    return {
-        "action": known.action,
-        "points": known.points,
-        "place": known.place,
-        "location_id": known.location_id,
-        "steps": None if known.steps is None else _steps_values(known.steps),
-    }
-
-
-def _exit_values(known: Exit) -> dict[str, Any]:
-    return {
-        "way": known.way,
-        "to": known.leads_to,
-        "to_id": known.location_id,
-        "confidence": known.confidence,
-        "shares": dict(known.shares),
-        "deadly": known.deadly,
-        "unproven": known.unproven,
-        "closed_door": known.closed_door,
-        "opened_by": list(known.opened_by),
-        "failed": known.failed,
-        "carried_to": list(known.carried_to),
-    }
-
-
 def _danger(danger: Danger) -> str:
     where = f"{one_line(danger.way)} leads to" if danger.steps == 1 else f"{danger.steps} ways on, at"
     route = ", on your route" if danger.on_route else ""
     return f"- {where} {one_line(danger.place)}{route}: {one_line(danger.text)}"
 
 
-def _danger_values(danger: Danger) -> dict[str, Any]:
-    return {
-        "way": danger.way,
-        "place": danger.place,
-        "place_id": danger.location_id,
-        "danger": danger.text,
-        "steps": danger.steps,
-        "on_route": danger.on_route,
-    }
-
-
-def _lines(heading: str, key: str, lines: Sequence[str], tokens: int) -> PromptSection:
-    return list_section(heading, lines, lambda line: f"- {one_line(line)}", tokens, lambda kept: {key: kept})
-
-
-def _values(turn: RecentTurn) -> dict[str, Any]:
-    return {
-        "turn": turn.turn,
-        "location": turn.location_name,
-        "action": turn.action,
-        "response": turn.response,
-        "reasoning": turn.reasoning,
-        "outcome": list(turn.outcome),
-        "arrived": turn.arrived,
-    }
+def _lines(heading: str, lines: Sequence[str], tokens: int) -> PromptSection:
+    return list_section(heading, lines, lambda line: f"- {one_line(line)}", tokens)

@@ -10,20 +10,13 @@ from collections.abc import Sequence
 from zorkgpt.context.prompt_section import (
     beginning,
     both_ends,
-    fence_tokens,
     first_sentences,
     last_sentences,
     middle_left_out,
-    newest,
 )
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.prompts.render import fence, one_line
-
-REASONED_TURNS = 3
-"""The number of the last turns that `reasoning_formatted` returns."""
-NOTHING_RECORDED = "(No reasoning recorded)"
-REASONING_HEADING = "## Previous Reasoning and Actions"
 
 _REASONS_TOKENS = 80
 """The tokens of the reasons of a turn: their end, where the conclusion is."""
@@ -33,9 +26,6 @@ _ACTION_TOKENS = 40
 """The tokens of a command, which is one short line."""
 _NAME_TOKENS = 20
 """The tokens of the name of a place; stories have shorter ones."""
-_FORMATTED_TOKENS = 560
-"""The tokens of all turns of `reasoning_formatted`."""
-_HEADING_TOKENS = 20
 
 
 def turn_text(turn: RecentTurn, response_tokens: int) -> str:
@@ -102,26 +92,6 @@ def without_heading(turn: RecentTurn) -> str:
     first, _, rest = text.partition("\n")
     is_heading = turn.arrived and re.fullmatch(rf"{re.escape(turn.arrived)}(?:\s*[,(].*)?", first.strip())
     return rest.strip() if is_heading else text
-
-
-def reasoning_formatted(turns: Sequence[RecentTurn]) -> str:
-    """Return turns with their reasons, actions and responses under a heading; "" if there are none."""
-    said = "\n".join(f"{turn.reasoning}\n{turn.action}\n{turn.response}" for turn in turns)
-    room = _FORMATTED_TOKENS - _HEADING_TOKENS - fence_tokens(said)
-    entries = [_entry(turn, room // max(1, len(turns))) for turn in turns]
-    count = newest((f"{entry}\n" for entry in reversed(entries)), room)
-    text = "\n\n".join(entries[len(entries) - count :])
-    return f"{REASONING_HEADING}\n\n{fence(text)}" if text else ""
-
-
-def _entry(turn: RecentTurn, tokens: int) -> str:
-    # Half of the tokens for the reasons, a third for the response, the rest for the labels.
-    reasons = last_sentences(turn.reasoning, tokens // 2) or NOTHING_RECORDED
-    response = both_ends(turn.response, tokens // 3) or "(nothing)"
-    action = first_sentences(turn.action, _ACTION_TOKENS)
-    outcome = first_sentences("; ".join(turn.outcome), _OUTCOME_TOKENS)
-    changed = f"\nChanged: {outcome}" if outcome else ""
-    return f"Turn {turn.turn}:\nReasoning: {reasons}\nAction: {action}\nResponse: {response}{changed}"
 
 
 def _where(turn: RecentTurn) -> str:

@@ -16,13 +16,15 @@ from zorkgpt.context.navigation import (
     stated_destination,
     untried_elsewhere,
 )
-from zorkgpt.context.turns import REASONED_TURNS
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, NoRoute, PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
+
+_REASONED_TURNS = 3
+"""The last turns in whose reasoning a destination counts."""
 
 
 class Goals(Protocol):
@@ -130,7 +132,7 @@ class PlayerView:
 
     def _destination(self, here: int | None, recent: Sequence[RecentTurn]) -> int | NoRoute | None:
         """Return the place that the player says it is going to, or else that of the first objective."""
-        last = recent[-REASONED_TURNS:]
+        last = recent[-_REASONED_TURNS:]
         reasons, places = [turn.reasoning for turn in last], [turn.location_name for turn in last]
         destination = stated_destination(self._graph, here, reasons, places)
         if destination is None and self._goals:
