@@ -251,8 +251,8 @@ def test_the_index_finds_what_looking_at_every_memory_finds(given_memories, quer
             add_all(manager.store, [LocatedMemory(place, "Room", one)])
             manager.search(query)
         everything = [one for one in manager.all_memories() if is_current(one.memory)]
-        expected = {id(one.located.memory) for one in best_matches(query, everything, 100)}
-        assert {id(one.located.memory) for one in manager.search(query, 100)} == expected
+        expected = {(one.located.location_id, one.located.id) for one in best_matches(query, everything, 100)}
+        assert {(one.located.location_id, one.located.id) for one in manager.search(query, 100)} == expected
 
 
 @settings(max_examples=20, deadline=None)

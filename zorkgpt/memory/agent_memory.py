@@ -3,10 +3,10 @@
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar, cast
 
@@ -43,6 +43,7 @@ from zorkgpt.memory.search import Filters, Searcher
 from zorkgpt.memory.settings import setting, settings_of
 from zorkgpt.memory.storage.addresses import is_address
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.tables import Origin
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.visits import Visits
@@ -267,6 +268,7 @@ class AgentMemory:
         turn: int | None = None,
         metadata: Mapping[str, object] | None = None,
         expires_at: datetime | timedelta | str | None = None,
+        valid_from: datetime | str | None = None,
     ) -> str:
         """Store a fact about a place and return its id.
 
@@ -283,6 +285,7 @@ class AgentMemory:
             turn: Defaults to the current turn.
             metadata: Values of your own, such as `{"user": 7}`, of at most 10,000 characters as JSON.
             expires_at: When it is forgotten: a moment with a time zone, or the time from now. Defaults to never.
+            valid_from: Since when the fact is true, a moment with a time zone. None if unknown.
 
         Raises:
             TypeError, ValueError: If a value is invalid. Nothing was stored.
@@ -309,17 +312,19 @@ class AgentMemory:
                 kind=cast("MemoryKind | None", kind),
                 metadata=checked_metadata(metadata or {}),
                 expires_at=checked_time(expires_at),
+                valid_from=checked_time(valid_from),
             )
         )
         kept = self._writer.keep(place, place_name, memory)
         if not kept:
             raise self._refusal(f"{memory.title!r} was not kept: a person has hidden it at this place.")
-        known = self.get(kept, place) if metadata is not None or expires_at is not None else None
-        if known is not None and not known.memory.is_settled_by_person:
-            # It may have been known without them.
-            is_new = metadata is not None and known.memory.metadata != memory.metadata
-            if is_new or memory.expires_at not in (None, known.memory.expires_at):
-                self.update(kept, place, metadata=metadata, expires_at=memory.expires_at)
+        # It may have been known without these.
+        given = {"metadata": metadata, "expires_at": memory.expires_at, "valid_from": memory.valid_from}
+        wanted = {name: getattr(memory, name) for name, value in given.items() if value is not None}
+        known = self.get(kept, place) if wanted else None
+        is_open = known is not None and not known.memory.is_settled_by_person
+        if known and is_open and any(getattr(known.memory, name) != value for name, value in wanted.items()):
+            self.update(kept, place, **wanted)
         return kept
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
@@ -347,6 +352,7 @@ class AgentMemory:
         kind: str | None = None,
         episode: int | str | None = None,
         metadata: Mapping[str, object] | None = None,
+        after: datetime | str | None = None,
     ) -> list[SearchResult]:
         """Return the memories that match a query best, best first, by words and, with embeddings, by meaning.
 
@@ -355,16 +361,20 @@ class AgentMemory:
             status: Defaults to every status except SUPERSEDED.
             episode: The first or last episode in which a memory was seen.
             metadata: Values that are to be equal.
+            after: Only what was stored or changed after this moment. Counts of observations are no change.
 
         Raises:
             TypeError, ValueError: If the query or a filter is invalid.
+            MemoryStoreError: If `after` is given and the history can't be read.
         """
         check_query(query, k)
         self._writer.refresh()
         at = None if place is None else checked_place(place)
-        wanted = Filters(at, persistence, status, category, episode, kind, metadata or {})
+        wanted = self._filters(at, persistence, status, category, kind, episode, metadata, after)
         with self.store.guard:
-            return self._searcher.search(query, k, wanted)
+            found = self._searcher.search(query, k, wanted)
+            dated = self._dated(each.located for each in found)
+            return [replace(each, located=located) for each, located in zip(found, dated, strict=True)]
 
     def get(self, memory: str, place: SubjectKey | None = None) -> LocatedMemory | None:
         """Return the memory with this id or title; None if there is none.
@@ -382,10 +392,11 @@ class AgentMemory:
         place = None if place is None else checked_place(place)
         with self.store.guard:
             if place is None:
-                return find_memory(self._named(memory), memory)
-            found = find_memory(self._named(memory, place), memory)
-            others = [located for other in self._recalled_with(place) for located in self._named(memory, other)]
-            return found or find_memory(others, memory)
+                found = find_memory(self._named(memory), memory)
+            else:
+                others = (located for other in self._recalled_with(place) for located in self._named(memory, other))
+                found = find_memory(self._named(memory, place), memory) or find_memory(list(others), memory)
+            return None if found is None else self._dated([found])[0]
 
     def find(
         self,
@@ -398,6 +409,7 @@ class AgentMemory:
         kind: str | None = None,
         episode: int | str | None = None,
         metadata: Mapping[str, object] | None = None,
+        after: datetime | str | None = None,
         limit: int = 100,
         offset: int = 0,
     ) -> list[LocatedMemory]:
@@ -408,13 +420,15 @@ class AgentMemory:
             status: Defaults to every status except SUPERSEDED.
             episode: The first or last episode in which a memory was seen.
             metadata: Values that are to be equal.
+            after: Only what was stored or changed after this moment. Counts of observations are no change.
             limit: Maximum number of memories.
             offset: How many of the first ones are left out.
 
         Raises:
             TypeError, ValueError: If a filter is invalid.
+            MemoryStoreError: If `after` is given and the history can't be read.
         """
-        wanted = Filters(None, persistence, status, category, episode, kind, metadata or {})
+        wanted = self._filters(None, persistence, status, category, kind, episode, metadata, after)
         for name, number in (("limit", limit), ("offset", offset)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise ValueError(f"The {name} is {quoted(number)}; it must be a whole number from 0 on.")
@@ -431,7 +445,7 @@ class AgentMemory:
                 for memory in book.memories(each)
                 if wanted.allow(memory)
             )
-            return list(islice(found, offset, offset + limit))
+            return self._dated(islice(filter(wanted.has, found), offset, offset + limit))
 
     def refresh(self) -> int:
         """Read what others wrote, and delete what has expired. Every call that reads memories begins with this.
@@ -468,6 +482,7 @@ class AgentMemory:
         reason: str | None = None,
         metadata: Mapping[str, object] | None = None,
         expires_at: datetime | timedelta | str | None = None,
+        valid_from: datetime | str | None = None,
     ) -> LocatedMemory:
         """Change the given fields of a memory and return it. Its id stays the same.
 
@@ -477,6 +492,7 @@ class AgentMemory:
             reason: For the history.
             metadata: Takes the place of all the memory's metadata.
             expires_at: "" if it is never to expire.
+            valid_from: "" makes it unknown.
 
         Raises:
             TypeError, ValueError: If the metadata or the time is invalid.
@@ -500,6 +516,7 @@ class AgentMemory:
             kind,
             metadata=None if metadata is None else checked_metadata(metadata),
             expires_at="" if expires_at == "" else checked_time(expires_at),
+            valid_from="" if valid_from == "" else checked_time(valid_from),
             reason=reason,
         )
         if found.memory.persistence.outlives_episode:
@@ -510,7 +527,7 @@ class AgentMemory:
                 raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
             new = replace(edited(found.memory, wanted), id=found.id)
             self._writer.replace_ephemeral(found.location_id, found.memory, new)
-        return replace(found, memory=new)
+        return self._dated([replace(found, memory=new)])[0]
 
     @telemetry.traced("supersede")
     def supersede(
@@ -524,6 +541,7 @@ class AgentMemory:
         persistence: str | None = None,
         kind: str | None = None,
         turn: int | None = None,
+        valid_from: datetime | str | None = None,
     ) -> str:
         """Replace a memory by a new text and return the new id. The old memory stays on file as superseded.
 
@@ -535,6 +553,7 @@ class AgentMemory:
             category: Defaults to the old one.
             persistence: Defaults to the old one.
             kind: Defaults to the old one.
+            valid_from: Since when the new fact is true, a moment with a time zone. None if unknown.
 
         Raises:
             TypeError, ValueError: If a value is invalid. Nothing was changed.
@@ -562,6 +581,7 @@ class AgentMemory:
                 kind=cast("MemoryKind | None", old.kind if kind is None else kind),
                 metadata=old.metadata,
                 expires_at=old.expires_at,
+                valid_from=checked_time(valid_from),
             )
         )
         if not self._writer.supersede(found.location_id, found.location_name, [MemoryId(found.id)], new, turn):
@@ -737,18 +757,24 @@ class AgentMemory:
         self._writer.refresh()
         with self.store.guard:
             lasting = self.store.lasting
-            own = lasting.memories(place)
             others = self._recalled_with(place)
+            persistent = {each: lasting.memories(each) for each in (place, *others)}
+            ephemeral = {each: self._writer.ephemeral.get(each, ()) for each in persistent}
+            own = persistent[place]
+            places = {id(one): each for of in (persistent, ephemeral) for each, its in of.items() for one in its}
             found = shown(
-                [*own, *(memory for other in others for memory in lasting.memories(other))],
-                [memory for each in (place, *others) for memory in self._writer.ephemeral.get(each, ())],
+                list(chain.from_iterable(persistent.values())),
+                list(chain.from_iterable(ephemeral.values())),
                 episodes=lasting.episodes(place),
                 budget=self._settings.budget,
                 now=lambda memory: self._learner.contradicting_state(place, memory) if is_place(place) else "",
             )
             if is_place(place):
                 self._learner.show(place, [memory for memory in found.memories if memory in own])
-            return Recalled(place, self._writer.name_of(place), found.text, found.memories)
+            memories = self._dated(LocatedMemory(places[id(each)], "", each) for each in found.memories)
+            return Recalled(
+                place, self._writer.name_of(place), found.text, tuple(located.memory for located in memories)
+            )
 
     def _recalled_with(self, place: SubjectKey) -> tuple[SubjectKey, ...]:
         """Return the other subjects whose memories are recalled at a place."""
@@ -765,6 +791,35 @@ class AgentMemory:
     def _named(self, wanted: str, place: SubjectKey | None = None) -> list[LocatedMemory]:
         found = self._writer.book.named(wanted, place)
         return [LocatedMemory(each, self._writer.name_of(each), memory) for each, memory in found]
+
+    def _dated(self, found: Iterable[LocatedMemory]) -> list[LocatedMemory]:
+        """Return copies of memories with their times and source; None where the history can't be read."""
+        located = list(found)
+        try:
+            origins = self.store.journal.origins((each.location_id, each.id) for each in located)
+        except MemoryStoreError as error:
+            self._log.warning("the times of memories are unknown", extra={"error": str(error)})
+            origins = {}
+        unknown = Origin(None, None, None)
+        return [
+            replace(each, memory=replace(each.memory, **asdict(origins.get((each.location_id, each.id), unknown))))
+            for each in located
+        ]
+
+    def _filters(
+        self,
+        place: SubjectKey | None,
+        persistence: str | None,
+        status: str | None,
+        category: str | None,
+        kind: str | None,
+        episode: int | str | None,
+        metadata: Mapping[str, object] | None,
+        after: datetime | str | None,
+    ) -> Filters:
+        moment = checked_time(after)
+        among = None if moment is None else self.store.journal.changed_after(moment)
+        return Filters(place, persistence, status, category, episode, kind, metadata or {}, among)
 
     def _found(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
         found = self.get(memory, place)

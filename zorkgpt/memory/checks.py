@@ -39,6 +39,7 @@ _KINDS: dict[str, type | UnionType] = {
     "kind": str | None,
     "metadata": dict,
     "expires_at": str | None,
+    "valid_from": str | None,
     "id": str,
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|[\ud800-\udfff]")
@@ -79,6 +80,7 @@ def checked_memory(memory: object) -> Memory:
     check_episode(memory.episode)
     memory.metadata = checked_metadata(memory.metadata)
     memory.expires_at = checked_time(memory.expires_at)
+    memory.valid_from = checked_time(memory.valid_from)
     return memory
 
 

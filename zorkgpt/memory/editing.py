@@ -40,6 +40,8 @@ class Edit:
     metadata: Mapping[str, object] | None = None
     expires_at: str | None = None
     """As `Memory.expires_at`; "" if never."""
+    valid_from: str | None = None
+    """As `Memory.valid_from`; "" if unknown."""
     reason: str | None = None
     """The reason, for the history; for a memory that is marked as wrong, in the file too."""
 
@@ -71,6 +73,7 @@ class Edit:
         try:
             checked_metadata(self.metadata or {})
             checked_time(self.expires_at or None)
+            checked_time(self.valid_from or None)
         except (TypeError, ValueError) as error:
             raise MemoryEditError(str(error)) from None
         if self.pinned and self.vetoed:
@@ -166,6 +169,7 @@ def edited(old: Memory, wanted: Edit) -> Memory:
         vetoed=vetoed and not wanted.pinned,
         metadata=old.metadata if wanted.metadata is None else dict(wanted.metadata),
         expires_at=old.expires_at if wanted.expires_at is None else wanted.expires_at or None,
+        valid_from=old.valid_from if wanted.valid_from is None else wanted.valid_from or None,
     )
     if wanted.status is not None and wanted.status != old.status:
         new = _with_status(new, wanted.status, wanted.reason)

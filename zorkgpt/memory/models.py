@@ -188,10 +188,18 @@ class Memory:
 
     What a person has edited or pinned doesn't expire.
     """
+    valid_from: str | None = None
+    """Since when the fact is true, as `expires_at`; None if unknown."""
     id: str = field(default="", compare=False)
     """The id, where it is not the one that follows from place and title: see `zorkgpt.memory.ids`."""
     edited_by_person: bool = field(default=False, compare=False, repr=False)
     """A person wrote or edited it. Set by the store from the history; not stored with the memory."""
+    created_at: str | None = field(default=None, compare=False, repr=False)
+    """When it was stored, as `expires_at`; None if unknown. Like the next two, derived from the history when read."""
+    updated_at: str | None = field(default=None, compare=False, repr=False)
+    """When it was last changed, other than by a count; None if unknown."""
+    source: str | None = field(default=None, compare=False, repr=False)
+    """Who made the last change, other than a count, as `HistoryRecord.source`; None if unknown."""
 
     @property
     def is_settled_by_person(self) -> bool:
@@ -258,14 +266,14 @@ def memory_of(fields: dict[str, Any]) -> Memory:
 
 def fields_of(memory: Memory) -> dict[str, Any]:
     """Return the fields as plain values for JSON, which `memory_of` reads back."""
-    told = dict(vars(memory))
-    del told["edited_by_person"]
+    told = {name: value for name, value in vars(memory).items() if name not in _FROM_HISTORY}
     for name in _CLAIMS:
         told[name] = [str(claim) for claim in told[name]]
     return told
 
 
-MEMORY_FIELDS = frozenset(each.name for each in fields(Memory)) - {"edited_by_person"}
+_FROM_HISTORY = {"edited_by_person", "created_at", "updated_at", "source"}
+MEMORY_FIELDS = frozenset(each.name for each in fields(Memory)) - _FROM_HISTORY
 
 
 _CLAIMS = ("claims", "when")

@@ -1,6 +1,6 @@
 """Search over all places: by words and by meaning, and the two together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from zorkgpt.memory.checks import check_episode
@@ -42,6 +42,8 @@ class Filters:
     kind: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Values that are to be equal."""
+    among: Set[tuple[SubjectKey, str]] | None = None
+    """Only these, by place and id."""
 
     def __post_init__(self) -> None:
         """
@@ -89,6 +91,10 @@ class Filters:
         seen = (memory.episode, memory.episode if memory.first_episode is None else memory.first_episode)
         return wanted is None or any(episode_key(episode) == wanted for episode in seen)
 
+    def has(self, located: LocatedMemory) -> bool:
+        """Return whether it is among those that are searched."""
+        return self.among is None or (located.location_id, located.id) in self.among
+
 
 class Searcher:
     """Finds memories by a query. Used under the store's guard.
@@ -118,13 +124,14 @@ class Searcher:
 
     def _by_words(self, query: str, pool: int, filters: Filters, passing: list[LocatedMemory]) -> list[SearchResult]:
         asked = set(words(query))
+        is_narrow = filters.location_id is not None or filters.among is not None
         try:
             # Of a place all are looked at: the index tells only how often words stand elsewhere.
-            limit = pool if filters.location_id is None else 0
+            limit = 0 if is_narrow else pool
             found, counts = self._store.index.find(self._store.document, asked, filters.marks(), limit)
         except IndexUnavailable:
             return best_matches(query, [*self._all(filters), *passing], pool)
-        candidates = [self._one(*one) for one in found] if filters.location_id is None else self._of_place(filters)
+        candidates = self._all(filters) if is_narrow else [self._one(*one) for one in found]
         said = [set(words_of(one.location_name, one.memory)) for one in passing]
         total = WordCounts(
             counts.memories + len(passing),
@@ -139,11 +146,16 @@ class Searcher:
         """Return what is nearest in meaning, best first; None where vectors can't tell now."""
         if self._vectors is None or self._vectors.is_lost:
             return None
-        wanted = Wanted(filters.location_id, filters.allow, pool)
+        allows = filters.allow
+        if filters.among is not None:
+            texts_among = {one.memory.text for one in self._all(filters)}
+            allows = lambda memory: memory.text in texts_among and filters.allow(memory)  # noqa: E731
+        wanted = Wanted(filters.location_id, allows, pool)
         lasting = self._meaning.nearest(query, self._vectors, self._store.document, wanted)
         if lasting is None:
             return None
-        found = [(self._one(place, number), cosine) for place, number, cosine in lasting]
+        located = ((self._one(place, number), cosine) for place, number, cosine in lasting)
+        found = [(one, cosine) for one, cosine in located if filters.has(one)]
         if passing:
             texts = [one.memory.text for one in passing]
             cosines = self._vectors.cosines(_NOWHERE, query, texts, lasting=False)
@@ -159,17 +171,23 @@ class Searcher:
             for place, memories in self._writer.ephemeral.items()
             if filters.location_id in (None, place)
             for memory in memories
-            if filters.allow(memory)
+            if filters.allow(memory) and filters.has(LocatedMemory(place, "", memory))
         ]
 
     def _of_place(self, filters: Filters) -> list[LocatedMemory]:
         place = filters.location_id
         assert place is not None
         name = self._name_of(place)
-        return [LocatedMemory(place, name, one) for one in self._store.lasting.memories(place) if filters.allow(one)]
+        located = (LocatedMemory(place, name, one) for one in self._store.lasting.memories(place))
+        return [one for one in located if filters.allow(one.memory) and filters.has(one)]
 
     def _all(self, filters: Filters) -> list[LocatedMemory]:
-        places = list(self._store.lasting.places()) if filters.location_id is None else [filters.location_id]
+        if filters.location_id is not None:
+            places: list[SubjectKey] = [filters.location_id]
+        elif filters.among is not None:
+            places = list({place for place, _ in filters.among})
+        else:
+            places = list(self._store.lasting.places())
         return [one for place in places for one in self._of_place(replace(filters, location_id=place))]
 
     def _one(self, place: SubjectKey, number: int) -> LocatedMemory:

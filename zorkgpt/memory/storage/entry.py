@@ -61,7 +61,7 @@ _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
 """First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
 _KIND, _ACTION, _CAME_TO, _OUTCOME, _CLAIMS, _WHEN = "kind: ", "action: ", " → ", "outcome: ", "claims: ", "when: "
-_EXPIRES, _METADATA = "expires: ", "metadata: "
+_EXPIRES, _VALID_FROM, _METADATA = "expires: ", "valid from: ", "metadata: "
 _KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
 _EPISODE_FIELDS = ("episode", "first_episode", "superseded_in_episode")
 _SPAN = re.compile(r"([0-9]+)\s*(?:→|->)\s*T?([0-9]+)")
@@ -176,6 +176,8 @@ def _fields_told(memory: Memory) -> list[str]:
         told.append(_WHEN + "; ".join(map(str, memory.when)))
     if memory.expires_at is not None:
         told.append(_EXPIRES + memory.expires_at)
+    if memory.valid_from is not None:
+        told.append(_VALID_FROM + memory.valid_from)
     if memory.metadata:
         told.append(_METADATA + json_in_a_line(memory.metadata))
     return told
@@ -198,6 +200,8 @@ def _field_read(part: str) -> dict[str, Any] | None:
     try:
         if part.startswith(_EXPIRES):
             return {"expires_at": checked_time(part.removeprefix(_EXPIRES).strip())}
+        if part.startswith(_VALID_FROM):
+            return {"valid_from": checked_time(part.removeprefix(_VALID_FROM).strip())}
         if part.startswith(_METADATA):
             return {"metadata": checked_metadata(json.loads(part.removeprefix(_METADATA)))}
     except (TypeError, ValueError, RecursionError):

@@ -25,8 +25,9 @@ PERSON_SOURCES = ("hand", "person")
 _LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "died": 0, "pinned": False, "vetoed": False}
 _LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "kind": None}
 _LATER_FIELDS |= {"superseded_in_episode": None, "id": "", "metadata": {}, "expires_at": None}
+_LATER_FIELDS |= {"valid_from": None}
 """Fields that are left out of a record where they have their default."""
-_COUNTED = ("seen again", "credited")
+COUNTED: tuple[ChangeKind, ...] = ("seen again", "credited")
 """Changes of a count: they happen often, and what the game said then taught nothing."""
 OBSERVATIONS: tuple[ChangeKind, ...] = ("added", "seen again")
 """Changes by a turn in which the memory was true."""
@@ -112,7 +113,7 @@ def row_of(record: HistoryRecord) -> dict[str, Any]:
         row["other"] = _fields(change.other)
     if turn_stamp is not None:
         row |= {"episode": turn_stamp.episode, "turn": turn_stamp.turn}
-        if change.kind not in _COUNTED and (turn_stamp.action or turn_stamp.response):
+        if change.kind not in COUNTED and (turn_stamp.action or turn_stamp.response):
             row |= {"action": turn_stamp.action, "response": turn_stamp.response}
         if change.kind in OBSERVATIONS and change.memory.action and turn_stamp.state:
             row["state"] = list(map(str, turn_stamp.state))

@@ -2,17 +2,23 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import render_place
+from zorkgpt.memory.places import parse_place, render_place
 from zorkgpt.memory.storage.book import Change
 from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, TurnStamp, record_of, replayed, row_of
 from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
 
 _PAGE = 5_000
 """Rows read at a time."""
+_MOST_PARAMETERS = 400
+"""In one query."""
+_UNDATED_SOURCES = ("baseline", "recovered")
+"""Sources of records that say when a memory was found, and not when it was stored."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS zorkgpt_journal (
@@ -20,9 +26,14 @@ CREATE TABLE IF NOT EXISTS zorkgpt_journal (
     place text NOT NULL,
     source text NOT NULL,
     episode text,
+    memory text NOT NULL,
+    kind text NOT NULL,
+    at text NOT NULL,
     record text NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_place ON zorkgpt_journal (place);
+CREATE INDEX IF NOT EXISTS zorkgpt_journal_memory ON zorkgpt_journal (memory, id);
+CREATE INDEX IF NOT EXISTS zorkgpt_journal_at ON zorkgpt_journal (at);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_source ON zorkgpt_journal (source, id);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_episode ON zorkgpt_journal (episode, id);
 CREATE TABLE IF NOT EXISTS zorkgpt_trials (
@@ -40,7 +51,8 @@ CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
 """
 """The tables of this module; `key` is the database's type for ascending row numbers.
 
-`zorkgpt_journal.episode` is the episode of an ephemeral memory, and NULL for a lasting one.
+`zorkgpt_journal.episode` is the episode of an ephemeral memory, and NULL for a lasting one. `memory` is the id of the
+memory, and `kind` and `at` are those of the record.
 """
 
 
@@ -145,6 +157,15 @@ class Records:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """When a memory was stored and changed, and by whom. Times are like `Memory.expires_at`; None if unknown."""
+
+    created_at: str | None
+    updated_at: str | None
+    source: str | None
+
+
 class Journal(Records):
     """Every change of a memory, lasting or ephemeral, in order."""
 
@@ -160,9 +181,9 @@ class Journal(Records):
         """Add a record for each change.
 
         Args:
-            at: The time in UTC, as ISO 8601; now by default.
+            at: The time in UTC, as `Memory.expires_at`; now by default.
         """
-        at = at or self._now().isoformat(timespec="milliseconds")
+        at = at or self._now().isoformat(timespec="microseconds")
         self._add(HistoryRecord(at, change, source, turn_stamp) for change in changes)
 
     def copy(self, other: "Journal") -> None:
@@ -171,12 +192,16 @@ class Journal(Records):
 
     def _add(self, records: Iterable[HistoryRecord]) -> None:
         self._database.put(
-            "INSERT INTO zorkgpt_journal (place, source, episode, record) VALUES (%s, %s, %s, %s)",
+            "INSERT INTO zorkgpt_journal (place, source, episode, memory, kind, at, record) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s)",
             [
                 (
                     render_place(record.change.location_id),
                     record.source,
                     None if record.episode is None else _key(record.episode),
+                    memory_id(record.change.location_id, record.change.memory),
+                    record.change.kind,
+                    record.at,
                     json.dumps(row_of(record)),
                 )
                 for record in records
@@ -194,6 +219,50 @@ class Journal(Records):
             record = record_of(_loaded(said))
             if record is not None:
                 yield record
+
+    def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
+        """Return the records of the memory with this id, oldest first, also those of its places before it was moved."""
+        query = "SELECT place, kind, record FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
+        rows = self._database.rows(query, (memory,))
+        its = {render_place(place)}
+        # A move is recorded as a removal there and an addition here.
+        for (there, kind, _), (here, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
+            if kind == "moved" and here in its:
+                its.add(there)
+        found = (record_of(_loaded(record)) for where, _, record in rows if where in its)
+        return [record for record in found if record is not None]
+
+    def origins(self, memories: Iterable[tuple[SubjectKey, str]]) -> "dict[tuple[SubjectKey, str], Origin]":
+        """Return when memories, given by place and id, were stored and last changed; without those that are unknown."""
+        keys = {(render_place(place), memory): (place, memory) for place, memory in memories}
+        found: dict[tuple[SubjectKey, str], Origin] = {}
+        wanted = list({memory for _, memory in keys})
+        for start in range(0, len(wanted), _MOST_PARAMETERS):
+            ids = wanted[start : start + _MOST_PARAMETERS]
+            marks = ", ".join(["%s"] * len(ids))
+            query = (
+                "SELECT place, memory, kind, source, at FROM zorkgpt_journal WHERE id IN ("
+                f"SELECT max(id) FROM zorkgpt_journal WHERE memory IN ({marks}) AND kind NOT IN ('seen again', "
+                "'credited') GROUP BY place, memory UNION "
+                f"SELECT max(id) FROM zorkgpt_journal WHERE memory IN ({marks}) AND kind = 'added' "
+                "GROUP BY place, memory) ORDER BY id"
+            )
+            created: dict[tuple[str, str], str | None] = {}
+            for where, memory, kind, source, at in self._database.rows(query, (*ids, *ids)):
+                if kind == "added":
+                    created[where, memory] = None if source in _UNDATED_SOURCES else at
+                if (key := keys.get((where, memory))) is not None:
+                    is_undated = kind == "added" and source in _UNDATED_SOURCES
+                    if kind == "moved":
+                        first = self.history(*key)[0]
+                        created[where, memory] = None if first.source in _UNDATED_SOURCES else first.at
+                    found[key] = Origin(created.get((where, memory)), None if is_undated else at, source)
+        return found
+
+    def changed_after(self, moment: str) -> set[tuple[SubjectKey, str]]:
+        """Return the memories, by place and id, that were changed after a moment, other than by a count."""
+        query = "SELECT place, memory FROM zorkgpt_journal WHERE at > %s AND kind NOT IN ('seen again', 'credited')"
+        return {(parse_place(place), memory) for place, memory in self._database.rows(query, (moment,))}
 
     def lasting(self) -> dict[SubjectKey, list[Memory]]:
         """Return the lasting memories of each place after all records."""
