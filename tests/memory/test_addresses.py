@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory.test_forks import child, in_a_process, wait_for
+from tests.fixtures.writers import child, in_a_process, wait_for
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory

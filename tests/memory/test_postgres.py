@@ -1,6 +1,4 @@
-"""The memory on PostgreSQL, beyond what it promises like a file: servers that go, writers that are killed."""
-
-import time
+"""The memory on PostgreSQL, beyond what it promises like a file: servers that go."""
 
 import psycopg
 import pytest
@@ -137,42 +135,6 @@ def test_a_file_is_taken_in_and_written_byte_for_byte(postgres, tmp_path):
         again.export_file(copy)
         assert copy.read_bytes() == source.read_bytes()
         assert file.import_file(copy) == 0
-
-
-KILLED = """
-import sys
-from tests.fixtures.memory import memory
-from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.places import place_order
-from zorkgpt.memory.retrieval import LocatedMemory
-
-manager = SimpleMemoryManager.open(sys.argv[1])
-number = 0
-while True:
-    number += 1
-    if manager.add_memory(number % 3, "Room", memory(f"{sys.argv[2]} {number}")):
-        print(f"{sys.argv[2]} {number}", flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_writers_that_are_killed_lose_nothing_that_they_were_told_is_kept(postgres):
-    with SimpleMemoryManager(path=PostgresStore(postgres.address, lock_timeout_s=5)) as manager:
-        writers = [start(KILLED, postgres.address, f"Writer {number}") for number in range(3)]
-        acknowledged = []
-        for number, writer in enumerate(writers):
-            acknowledged.append(writer.stdout.readline().strip())
-            time.sleep(0.1 * number)
-            writer.kill()
-            # What a pipe takes at once is there whole or not at all.
-            acknowledged += writer.stdout.read().splitlines()
-            writer.wait()
-        assert manager.add_memory(1, "Room", memory("After"))
-        found = titles(manager)
-        assert len(found) == len(set(found))
-        assert {*acknowledged, "After"} <= set(found)
-        assert len(found) <= len(acknowledged) + len(writers) + 1
-        assert manager.store.journal.lasting() == manager.memory_cache
 
 
 @pytest.mark.slow

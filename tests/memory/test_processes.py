@@ -1,11 +1,7 @@
-"""Several processes on one file, and processes that are killed, hang, or may write no more."""
+"""Several processes on one file, and processes that hang or may write no more."""
 
-import os
-import random
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -38,27 +34,6 @@ lock = FileLock(sys.argv[1] + ".lock")
 lock.acquire()
 print("ready", flush=True)
 time.sleep(60)
-"""
-
-KILLED = """
-import os, sys
-from tests.fixtures.memory import memory
-from zorkgpt.memory.manager import SimpleMemoryManager
-
-print("ready", flush=True)
-for path in sys.argv[1:]:
-    returned = os.open(os.path.join(os.path.dirname(path), "returned"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    pid = os.fork()
-    if pid == 0:
-        manager = SimpleMemoryManager.open(path)
-        number = 0
-        while True:
-            number += 1
-            if manager.add_memory(number % 3, "Room", memory(f"Memory {number}")):
-                os.write(returned, f"Memory {number}\\n".encode())
-    print(pid, flush=True)
-    os.waitpid(pid, 0)
-    os.close(returned)
 """
 
 LIMITED = """
@@ -101,41 +76,6 @@ def test_eight_processes_lose_nothing_and_see_each_other(home, each):
     records = list(watching.store.journal.records())
     assert Counter(one.change.after.title for one in records if one.change.kind == "added") == wanted
     assert {one.source for one in records} <= {"agent", "baseline"}
-
-
-@pytest.mark.slow
-def test_a_process_killed_at_any_instant_leaves_a_whole_file(tmp_path):
-    instants, batch = 200, 50
-    chance = random.Random(20)
-    for first in range(0, instants, batch):
-        paths = [tmp_path / f"{first + number}" / "Memories.md" for number in range(batch)]
-        for path in paths:
-            path.parent.mkdir()
-            assert SimpleMemoryManager.open(path).add_memory(1, "Room", memory("Before"))
-        child = start(KILLED, *paths)
-        assert child.stdout.readline() == "ready\n"
-        for _ in paths:
-            pid = int(child.stdout.readline())
-            time.sleep(chance.uniform(0.0, 0.012))
-            os.kill(pid, signal.SIGKILL)
-        child.wait(timeout=60)
-        for path in paths:
-            check_after_kill(path, path.with_name("returned").read_text().splitlines())
-
-
-def check_after_kill(path: Path, returned: list[str]) -> None:
-    data = path.read_bytes()
-    document = parse(data)
-    assert list(document.problems()) == []
-    titles = titles_in(path)
-    assert len(titles) == len(set(titles))
-    assert {"Before", *returned} <= set(titles)
-    assert len(titles) <= len(returned) + 2
-    # The line of the history that the kill left out is there after the next load.
-    manager = SimpleMemoryManager(path=MarkdownStore(path, lock_timeout_s=1))
-    replayed = manager.store.journal.lasting().values()
-    assert sorted(one.title for kept in replayed for one in kept) == sorted(titles)
-    assert manager.add_memory(1, "Room", memory("After"))
 
 
 def test_a_hung_process_that_holds_the_lock_is_a_clear_error(path, caplog):

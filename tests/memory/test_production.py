@@ -1,12 +1,23 @@
 """How programs run in production, with each store: what was acknowledged is kept, once and whole."""
 
+import asyncio
+import os
 import pickle
 import random
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
 
 import pytest
 
 from tests.fixtures import writers
-from tests.fixtures.writers import Scene, check, in_a_process
+from tests.fixtures.command_line import Started
+from tests.fixtures.forks import FORKS
+from tests.fixtures.memory import WORKS, Play
+from tests.fixtures.stores import empty_schema, postgres_server
+from tests.fixtures.writers import Scene, check, child, in_a_process, wait_for
 from zorkgpt.errors import MemoryConflict
 
 MODES = [writers.fork, writers.prefork, writers.spawn, writers.threads, writers.searching_threads, writers.tasks]
@@ -34,6 +45,69 @@ def test_writers_that_are_stopped_at_any_moment_leave_whole_memories(scene, mode
 
 
 @pytest.mark.slow
+def test_a_postgres_that_stops_and_crashes_during_writes_loses_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with postgres_server(f"restarted-{os.getpid()}") as server:
+        scene = Scene(empty_schema(server.get_uri()), str(tmp_path / "acknowledged"))
+        over = tmp_path / "over"
+        processes = [
+            FORKS.Process(target=writers.stubborn, args=(scene, f"writer{one}", str(over))) for one in range(3)
+        ]
+        for process in processes:
+            process.start()
+        wait_for_notes(scene, 15)
+        server.stop()
+        server.ensure_postgres_running()
+        wait_for_notes(scene, 30)
+        crashed = server.get_postmaster_info().process
+        crashed.send_signal(signal.SIGQUIT)
+        crashed.wait(20)
+        server.ensure_postgres_running()
+        wait_for_notes(scene, 45)
+        over.touch()
+        for process in processes:
+            process.join(30)
+        assert [process.exitcode for process in processes] == [0, 0, 0]
+        in_a_process(check, scene, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("home", ["file", "sqlite"], indirect=True)
+def test_a_server_that_is_killed_and_started_anew_loses_nothing(scene):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["mcp", "--memories", scene.address, "--host", "127.0.0.1", "--port", str(port)]
+    clients = [
+        threading.Thread(
+            target=lambda name: asyncio.run(writers.write_over_http(scene, f"http://127.0.0.1:{port}/mcp", name, 8)),
+            args=(f"client{number}",),
+        )
+        for number in range(2)
+    ]
+    with Started(*command) as server:
+        for client in clients:
+            client.start()
+        wait_for_notes(scene, 4)
+        server.send_signal(signal.SIGKILL)
+    with Started(*command):
+        for client in clients:
+            client.join(60)
+    assert len(scene.acknowledged()) == 16
+    in_a_process(check, scene, 2)
+
+
+def wait_for_notes(scene, count):
+    """Wait until so much was acknowledged since the beginning."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if Path(scene.notes).exists() and len(scene.acknowledged()) >= count:
+            return
+        time.sleep(0.02)
+    pytest.fail(f"less than {count} writes were acknowledged in a minute")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("home", ["sqlite"], indirect=True)
 def test_a_fork_while_a_model_is_loaded_leaves_the_child_a_memory_that_works(scene):
     in_a_process(writers.loading, scene)
@@ -43,3 +117,19 @@ def test_a_fork_while_a_model_is_loaded_leaves_the_child_a_memory_that_works(sce
 def test_an_error_of_another_process_arrives_whole():
     error = pickle.loads(pickle.dumps(MemoryConflict("Changed meanwhile.", "now")))
     assert (str(error), error.now) == ("Changed meanwhile.", "now")
+
+
+def count_once(address):
+    play = Play(address)
+    memory = play.manager
+    memory.remember(5, "The lever opens the gate.", title="Lever", action="pull lever", category="SUCCESS")
+    play.turn(1, action="wait")
+    play.turn(2, **WORKS)
+    wait_for(child(memory.remember, 6, "A rope is here."), child(memory.close))
+    memory.remember(7, "A rug is here.")
+
+
+def test_what_waits_to_be_counted_is_counted_by_the_parent_alone(home):
+    in_a_process(count_once, home.address)
+    with home.open() as memory:
+        assert (memory.get("Lever").memory.tried, memory.get("Lever").memory.worked) == (1, 1)
