@@ -1,6 +1,7 @@
 """The asynchronous twins do what the methods do, and the loop goes on meanwhile."""
 
 import asyncio
+import inspect
 import threading
 
 import pytest
@@ -29,13 +30,6 @@ def test_each_call_does_what_its_twin_does(tmp_path):
 
     asyncio.run(use())
     assert len(AgentMemory.open(tmp_path).all_memories()) == 1
-
-
-def test_every_method_has_a_twin():
-    def methods(owner):
-        return {name for name in vars(owner) if not name.startswith("_")}
-
-    assert methods(AsyncMemory) == methods(AgentMemory) - {"parts", "store"}
 
 
 class Slow:
@@ -89,3 +83,14 @@ def test_calls_that_wait_for_the_lock_leave_the_threads_of_the_program_alone(tmp
         assert len(set(await asyncio.gather(*waiting))) == 50
 
     asyncio.run(use())
+
+
+def test_every_public_method_has_an_awaitable_twin():
+    def public(owner: type) -> set[str]:
+        return {name for name in dir(owner) if not name.startswith("_")}
+
+    assert public(AsyncMemory) == public(AgentMemory) - {"store"}
+    for name in public(AsyncMemory) - {"parts"}:
+        assert inspect.iscoroutinefunction(getattr(AsyncMemory, name)), name
+        synchronous = inspect.signature(getattr(AgentMemory, name))
+        assert list(inspect.signature(getattr(AsyncMemory, name)).parameters) == list(synchronous.parameters), name

@@ -1,5 +1,6 @@
 """A memory keyed by place for any agent. It knows no game."""
 
+import inspect
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -8,7 +9,7 @@ from datetime import datetime, timedelta
 from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from zorkgpt import telemetry
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
@@ -48,7 +49,7 @@ from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, World, context_of
-from zorkgpt.memory.writer import MemoryWriter
+from zorkgpt.memory.writer import MemoryWriter, NewMemory
 from zorkgpt.run_folder import RUNS
 from zorkgpt.text import quoted
 
@@ -292,40 +293,57 @@ class AgentMemory:
             MemoryStoreError: If the memory can't be written.
             MemoryEditError: If a person has hidden this memory.
         """
-        place = checked_place(place)
-        check_name(place_name)
-        check_turn(turn)
-        check_text("text", text)
-        if title is not None:
-            check_text("title", title)
-        memory = checked_memory(
-            Memory(
-                category=category,
-                title=title_of(text) if title is None else title,
-                episode=self._state.episode if episode is None else episode,
-                turns=str(self._state.turn if turn is None else turn),
-                score_change=score_change,
-                text=text,
-                persistence=cast("Persistence", persistence),
-                status=cast("MemoryStatus", status),
-                action=action,
-                kind=cast("MemoryKind | None", kind),
-                metadata=checked_metadata(metadata or {}),
-                expires_at=checked_time(expires_at),
-                valid_from=checked_time(valid_from),
-            )
-        )
-        kept = self._writer.keep(place, place_name, memory)
-        if not kept:
-            raise self._refusal(f"{memory.title!r} was not kept: a person has hidden it at this place.")
-        # It may have been known without these.
-        given = {"metadata": metadata, "expires_at": memory.expires_at, "valid_from": memory.valid_from}
-        wanted = {name: getattr(memory, name) for name, value in given.items() if value is not None}
-        known = self.get(kept, place) if wanted else None
-        is_open = known is not None and not known.memory.is_settled_by_person
-        if known and is_open and any(getattr(known.memory, name) != value for name, value in wanted.items()):
-            self.update(kept, place, **wanted)
-        return kept
+        return self._kept(
+            [
+                self._new(
+                    place,
+                    text,
+                    title=title,
+                    place_name=place_name,
+                    category=category,
+                    persistence=persistence,
+                    status=status,
+                    kind=kind,
+                    score_change=score_change,
+                    action=action,
+                    episode=episode,
+                    turn=turn,
+                    metadata=metadata,
+                    expires_at=expires_at,
+                    valid_from=valid_from,
+                )
+            ]
+        )[0]
+
+    @telemetry.traced("remember")
+    def remember_many(self, items: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Store several facts in one write and return their ids in order.
+
+        Each fact is checked and compared with what is known, including the facts before it, as by `remember`.
+
+        Args:
+            items: The arguments of `remember` by name, such as `{"place": 5, "text": "A lever."}`.
+
+        Raises:
+            TypeError, ValueError: If a value is invalid. The message gives the number of the item, counted from 1.
+                Nothing was stored.
+            MemoryStoreError: If the memories can't be written. Nothing was stored.
+            MemoryEditError: If a person has hidden one of the memories. Nothing was stored.
+        """
+        new = []
+        for number, item in enumerate(items, 1):
+            try:
+                if not isinstance(item, Mapping):
+                    raise TypeError(f"{quoted(item)} is no mapping, such as {{'place': 5, 'text': 'A lever.'}}.")
+                given = {str(name): value for name, value in item.items()}
+                if missing := [name for name in ("place", "text") if name not in given]:
+                    raise TypeError(f"There is no {' and no '.join(missing)}.")
+                if unknown := sorted(given.keys() - _ITEM_FIELDS):
+                    raise TypeError(f"{', '.join(unknown)} is unknown. Known are {', '.join(sorted(_ITEM_FIELDS))}.")
+                new.append(self._new(**given))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"Item {number}: {error}") from error
+        return self._kept(new) if new else []
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
     def recall(self, place: SubjectKey, *, format: Callable[[Recalled], str] = fenced) -> str:
@@ -753,6 +771,60 @@ class AgentMemory:
 
         return import_memories(self.store, Path(path)).added
 
+    def _new(
+        self,
+        place: SubjectKey,
+        text: str,
+        *,
+        title: str | None = None,
+        place_name: str = "",
+        category: str = Category.NOTE,
+        persistence: str = Persistence.PERMANENT,
+        status: str = MemoryStatus.ACTIVE,
+        kind: str | None = None,
+        score_change: int | None = None,
+        action: str = "",
+        episode: int | str | None = None,
+        turn: int | None = None,
+        metadata: Mapping[str, object] | None = None,
+        expires_at: datetime | timedelta | str | None = None,
+        valid_from: datetime | str | None = None,
+    ) -> NewMemory:
+        """Return the checked memory of the arguments of `remember`."""
+        place = checked_place(place)
+        check_name(place_name)
+        check_turn(turn)
+        check_text("text", text)
+        if title is not None:
+            check_text("title", title)
+        memory = checked_memory(
+            Memory(
+                category=category,
+                title=title_of(text) if title is None else title,
+                episode=self._state.episode if episode is None else episode,
+                turns=str(self._state.turn if turn is None else turn),
+                score_change=score_change,
+                text=text,
+                persistence=cast("Persistence", persistence),
+                status=cast("MemoryStatus", status),
+                action=action,
+                kind=cast("MemoryKind | None", kind),
+                metadata=checked_metadata(metadata or {}),
+                expires_at=checked_time(expires_at),
+                valid_from=checked_time(valid_from),
+            )
+        )
+        given = {"metadata": metadata, "expires_at": expires_at, "valid_from": valid_from}
+        known = {name: getattr(memory, name) for name, value in given.items() if value is not None}
+        return NewMemory(place, place_name, memory, known)
+
+    def _kept(self, new: list[NewMemory]) -> list[str]:
+        kept = self._writer.keep(new)
+        if not kept:
+            titles = ", ".join(quoted(each.memory.title) for each in new[:_MOST_TITLES])
+            raise self._refusal(f"{titles} was not kept: a person has hidden it at this place.")
+        return kept
+
     def _recalled(self, place: SubjectKey) -> Recalled:
         self._writer.refresh()
         with self.store.guard:
@@ -834,3 +906,7 @@ class AgentMemory:
 
     def _refusal(self, message: str) -> MemoryEditError | MemoryStoreError:
         return self._writer.last_error or MemoryEditError(message)
+
+
+_ITEM_FIELDS = frozenset(inspect.signature(AgentMemory.remember).parameters) - {"self"}
+_MOST_TITLES = 5

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from zorkgpt.llm.messages import LLM
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.memory.parts import ChatClient
+from zorkgpt.memory.parts import ChatClient, Parts
+from zorkgpt.memory.synthesis import MemorySynthesizer
+from zorkgpt.memory.world import NEUTRAL, World
 
 if TYPE_CHECKING:
     from zorkgpt.embeddings.provider import EmbeddingProvider
+    from zorkgpt.memory.dedup.judge import Judge
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -57,9 +60,31 @@ class AsyncMemory:
         path: Path | str,
         llm: LLM | ChatClient | None = None,
         embeddings: "EmbeddingProvider | None" = None,
+        *,
+        config: object = None,
+        game_state: object = None,
+        synthesizer: MemorySynthesizer | None = None,
+        judge: "Judge | None" = None,
+        world: World = NEUTRAL,
     ) -> "AsyncMemory":
-        """Open a memory like `AgentMemory.open`. For its other arguments, pass an open memory to the constructor."""
-        return cls(await asyncio.to_thread(AgentMemory.open, path, llm, embeddings))
+        """Open a memory like `AgentMemory.open`."""
+        opening = partial(
+            AgentMemory.open,
+            path,
+            llm,
+            embeddings,
+            config=config,
+            game_state=game_state,
+            synthesizer=synthesizer,
+            judge=judge,
+            world=world,
+        )
+        return cls(await asyncio.to_thread(opening))
+
+    @property
+    def parts(self) -> Parts:
+        """The parts that find duplicates and learn from outcomes."""
+        return self.memory.parts
 
     async def __aenter__(self) -> "AsyncMemory":
         self.memory.__enter__()
@@ -69,6 +94,7 @@ class AsyncMemory:
         await self.close()
 
     remember = _in_a_thread(AgentMemory.remember)
+    remember_many = _in_a_thread(AgentMemory.remember_many)
     recall = _in_a_thread(AgentMemory.recall)
     search = _in_a_thread(AgentMemory.search)
     get = _in_a_thread(AgentMemory.get)

@@ -51,7 +51,7 @@ from zorkgpt.memory.models import (
     episode_key,
     outcome_of,
 )
-from zorkgpt.memory.places import is_place
+from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory, shown
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW
 from zorkgpt.memory.storage.history import TurnStamp
@@ -68,7 +68,7 @@ from zorkgpt.memory.things import (
 )
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
-from zorkgpt.memory.writer import MemoryWriter
+from zorkgpt.memory.writer import MemoryWriter, NewMemory
 from zorkgpt.text import with_article
 
 if TYPE_CHECKING:
@@ -580,7 +580,8 @@ class Learner:
         if not kept:
             # Also where the old one may not be replaced: what was learned is then true beside it.
             with telemetry.memory_operation("remember", location_id, memory.text):
-                kept = bool(self._writer.keep(location_id, name, memory, is_judged=True))
+                new = NewMemory(checked_place(location_id), name, memory)
+                kept = bool(self._writer.keep([new], is_judged=True))
         if kept:
             for each in settle:
                 self.counts.contradictions_settled += each()

@@ -28,6 +28,7 @@ from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
+from zorkgpt.memory.writer import NewMemory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +75,7 @@ class SimpleMemoryManager(AgentMemory):
         """
         location_id, memory = checked_place(location_id), checked_memory(memory)
         check_name(location_name)
-        return bool(self._writer.keep(location_id, location_name, memory))
+        return bool(self._writer.keep([NewMemory(location_id, location_name, memory)]))
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
     def get_location_memory(self, location_id: SubjectKey) -> str:

@@ -24,7 +24,7 @@ from zorkgpt.memory.entailment.compare import stems_in, telling_words
 from zorkgpt.memory.facts import named_apart
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
-from zorkgpt.memory.places import place_order
+from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage.book import Change, Draft, MemoryBook, with_replaced
 from zorkgpt.memory.storage.document import Document, render
@@ -36,7 +36,7 @@ from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, seen_first, seen_last, taking_over
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
-from zorkgpt.memory.writer import MemoryWriter
+from zorkgpt.memory.writer import MemoryWriter, NewMemory
 
 log = get_logger(__name__)
 
@@ -406,8 +406,8 @@ class _Merger:
             self._change(place, known, after)
         else:
             self._settle(place)
-            key = self._writer.keep(place, name, memory)
-            kept = self._by_id(place, key)
+            keys = self._writer.keep([NewMemory(checked_place(place), name, memory)])
+            kept = self._by_id(place, keys[0] if keys else "")
             self._titles[place, memory.title] = memory.title if kept is None else kept.title
 
     def _against_what_is_believed(self, place: SubjectKey, memory: Memory) -> Memory | None:

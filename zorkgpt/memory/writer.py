@@ -2,9 +2,10 @@
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,19 @@ from zorkgpt.memory.visits import Visits
 
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.consolidation import Merge
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A memory that is to be kept."""
+
+    location_id: SubjectKey
+    """A valid place, see `checked_place`."""
+    name: str
+    """The name of the place; "" if unknown."""
+    memory: Memory
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that a known memory takes over if the new one only repeats it."""
 
 
 class MemoryWriter:
@@ -132,46 +146,76 @@ class MemoryWriter:
             return len(expired)
         return 0
 
-    def keep(self, location_id: SubjectKey, name: str, memory: Memory, *, is_judged: bool = False) -> str:
-        """Keep a memory, or count it as one more observation of one that says the same. Return the id of that one.
-
-        Returns "" if nothing was kept, because it could not be written or a person has hidden it.
+    def keep(self, new: "Sequence[NewMemory]", *, is_judged: bool = False) -> list[str]:
+        """Keep memories in one write. One that says what is known counts as one more observation of it.
 
         Args:
-            is_judged: Whoever worded it has seen the memories of the place, and said which ones it replaces.
+            is_judged: Whoever worded them has seen the memories of the places, and said which ones they replace.
 
-        Raises:
-            TypeError, ValueError: If the location is not a valid place.
+        Returns:
+            The ids of the memories, or of those that say the same, in order. [] if nothing was kept, because it could
+            not be written or a person has hidden one of them.
         """
-        location_id = checked_place(location_id)
         # A judge may be asked, so this comes before anything is locked.
-        decision = self._decision(location_id, name, memory, is_judged=is_judged)
-        kept, was_retried = "", False
-        while not kept:
-            joins = self.deduplicator is not None and self.deduplicator.joins(location_id, memory, decision)
-            if not joins and self._is_forbidden_in_words(location_id, memory):
-                return ""
-            with self._failures_reported(), self._changing(lasting=memory.persistence.outlives_episode) as draft:
-                self.note_name(location_id, name)
-                kept = self._put(draft, location_id, name, memory, decision if joins else NEW)
+        decided = self._decisions(new, is_judged=is_judged)
+        was_retried = False
+        while True:
+            joins = [
+                self.deduplicator is not None and self.deduplicator.joins(each.location_id, each.memory, decision)
+                for each, decision in zip(new, decided, strict=True)
+            ]
+            for each, is_joined in zip(new, joins, strict=True):
+                if not is_joined and self._is_forbidden_in_words(each.location_id, each.memory):
+                    return []
+            kept: list[str] = []
+            lasting = any(each.memory.persistence.outlives_episode for each in new)
+            with self._failures_reported(), self._changing(lasting=lasting) as draft:
+                for each, decision, is_joined in zip(new, decided, joins, strict=True):
+                    self.note_name(each.location_id, each.name)
+                    key = self._put(draft, each, decision if is_joined else NEW)
+                    if not key:
+                        break
+                    kept.append(key)
             if self.last_error is not None:
-                return ""
-            if kept and self.deduplicator is not None:
-                self.deduplicator.note(location_id, memory, decision, was_joined=joins)
-            elif not kept:
-                # Another process has changed what was compared.
-                again = NEW if was_retried else self._decision_after_conflict(location_id, name, memory, decision)
-                decision, was_retried = again, True
+                return []
+            if len(kept) == len(new):
+                break
+            # Another process has changed what was compared.
+            at = len(kept)
+            each = new[at]
+            again = not was_retried and self._is_overtaken(each, decided[at])
+            decided[at] = self._decisions([each])[0] if again else NEW
+            was_retried = True
+        if self.deduplicator is not None:
+            for each, decision, is_joined in zip(new, decided, joins, strict=True):
+                self.deduplicator.note(each.location_id, each.memory, decision, was_joined=is_joined)
         return kept
 
-    def _put(self, draft: Draft, location_id: SubjectKey, name: str, memory: Memory, decision: Decision) -> str:
-        """Put a memory into the draft as decided, and return the id of what is kept. "" if it no longer applies."""
+    def _put(self, draft: Draft, new: "NewMemory", decision: Decision) -> str:
+        """Put a memory into the draft as decided, and return the id of what is kept.
+
+        Discards the draft and returns "" if the decision no longer applies.
+        """
+        begun = len(draft.steps)
+        kept = self._put_as_decided(draft, new.location_id, new.name, new.memory, decision, begun)
+        memories = draft.book.memories(new.location_id) if kept and new.given else ()
+        for memory in memories:
+            # It may have been known without these.
+            if memory_id(new.location_id, memory) == kept and not memory.is_settled_by_person:
+                changed = replace(memory, **new.given)
+                if changed != memory:
+                    draft.replace(new.location_id, memory, changed, "edited")
+        return kept
+
+    def _put_as_decided(
+        self, draft: Draft, location_id: SubjectKey, name: str, memory: Memory, decision: Decision, begun: int
+    ) -> str:
         match, turn = decision.about, TurnSpan.parse(memory.turns).last_number
         if match is not None and decision.kind != "new":
             if not decisions.apply(draft, location_id, name, memory, decision, turn):
                 draft.discard()
                 return ""
-            kept = _id_of_kept(draft, location_id, match.known)
+            kept = _id_of_kept(draft, location_id, match.known, begun)
             if decision.kind == "repeats" and match.known.status == MemoryStatus.TENTATIVE:
                 decisions.settle(draft, location_id, match.known, turn)
             return kept
@@ -180,7 +224,7 @@ class MemoryWriter:
             self._supersede_ephemeral_repeats(draft, location_id, memory, None)
         else:
             self._add_ephemeral(draft, location_id, memory)
-        return _id_of_kept(draft, location_id, memory)
+        return _id_of_kept(draft, location_id, memory, begun)
 
     def supersede(
         self, location_id: SubjectKey, name: str, titles: Sequence[str], new: Memory, turn: int | None
@@ -574,19 +618,31 @@ class MemoryWriter:
 
     # Deduplication
 
-    def _decision(self, location_id: SubjectKey, name: str, memory: Memory, *, is_judged: bool = False) -> Decision:
-        if self.deduplicator is None or not memory.persistence.outlives_episode:
-            return NEW
+    def _decisions(self, new: "Sequence[NewMemory]", *, is_judged: bool = False) -> list[Decision]:
+        """Return what each memory is to those of its place, and to those before it in the sequence."""
+        if self.deduplicator is None or not any(each.memory.persistence.outlives_episode for each in new):
+            return [NEW] * len(new)
         self.refresh()
-        return self.deduplicator.decide(location_id, name, memory, is_judged=is_judged)
+        places = Counter(each.location_id for each in new)
+        kept = {place: self.deduplicator.lasting(place) for place, count in places.items() if count > 1}
+        decided = []
+        for each in new:
+            among = kept.get(each.location_id)
+            decision = self.deduplicator.decide(
+                each.location_id, each.name, each.memory, is_judged=is_judged, among=among
+            )
+            decided.append(decision)
+            if among is not None and each.memory.persistence.outlives_episode and is_current(each.memory):
+                if decision.kind == "refines" and decision.about is not None:
+                    kept[each.location_id] = [one for one in among if one is not decision.about.known]
+                if decision.kind != "repeats":
+                    kept[each.location_id].append(each.memory)
+        return decided
 
-    def _decision_after_conflict(
-        self, location_id: SubjectKey, name: str, memory: Memory, decision: Decision
-    ) -> Decision:
-        """Decide again if another process has kept the same memory meanwhile. Otherwise the memory is new."""
-        if self.deduplicator is None or not self.deduplicator.is_overtaken(location_id, memory, decision):
-            return NEW
-        return self._decision(location_id, name, memory)
+    def _is_overtaken(self, new: "NewMemory", decision: Decision) -> bool:
+        """Return whether another process has kept the same memory meanwhile."""
+        deduplicator = self.deduplicator
+        return deduplicator is not None and deduplicator.is_overtaken(new.location_id, new.memory, decision)
 
     # Changes
 
@@ -739,9 +795,10 @@ def _titled(draft: Draft, location_id: SubjectKey, title: str, persistence: Pers
     return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
 
 
-def _id_of_kept(draft: Draft, location_id: SubjectKey, memory: Memory) -> str:
-    """Return the id of the memory that was added, or else of the one that this memory repeats."""
-    made = [change for change in draft.changes if change.after is not None and change.location_id == location_id]
+def _id_of_kept(draft: Draft, location_id: SubjectKey, memory: Memory, begun: int) -> str:
+    """Return the id of the memory that was added since this step, or else of the one that this memory repeats."""
+    changes = (step for step in draft.steps[begun:] if isinstance(step, Change))
+    made = [change for change in changes if change.after is not None and change.location_id == location_id]
     made.sort(key=lambda change: change.kind != "added")
     # Without a change, this observation was counted before.
     known = known_again(draft.book.memories(location_id), memory)
