@@ -1,6 +1,7 @@
-"""Checks the objectives on every turn, looks for new ones every few turns, and saves those that outlive the episode."""
+"""Checks the objectives on every turn, reviews them when that is due, and saves those that outlive the episode."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from zorkgpt.objectives.file import (
 )
 from zorkgpt.objectives.finder import Situation
 from zorkgpt.objectives.models import EpisodeTurn, prompt_line
+from zorkgpt.objectives.own_lines import own_lines
+from zorkgpt.objectives.review import ReviewClock
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
@@ -59,19 +62,36 @@ class ObjectiveManager(BaseManager):
         self._records = ObjectiveRecords(logger, self.tracker, episode_log, file)
         self._updated: EpisodeTurn | None = None
         """The turn of the last update."""
+        self._review = ReviewClock(config.objective_update_interval)
 
     def reset(self) -> None:
         """Begin a new episode with the objectives that outlive one, other processes' included."""
         self._records.start_episode()
         self._updated = None
+        self._review.reset()
         if self._keeps_history:
             self._history.clear()
 
+    def open_with(self, arrival: TurnRecord) -> None:
+        """Look for the goal of the game in the opening text, unless objectives of earlier episodes are known.
+
+        Args:
+            arrival: The opening as turn 0.
+        """
+        if self._search.asks_model and not self.tracker.objectives:
+            self._discover((arrival,))
+            self._records.write_changes()
+
     def process_turn(self, record: TurnRecord) -> None:
-        """Check each objective against the Z-machine."""
+        """Take the player's own objectives, and check each objective against the Z-machine."""
         if self._keeps_history:
             self._history.add(record)
+        lines, turn = own_lines(record.reasoning), EpisodeTurn(record.episode, record.turn)
+        # Before the update: numbers mean the order that the player was shown.
+        self.tracker.accept_claims(lines.done, turn)
         self.tracker.update(record)
+        self._search.add_own(self.tracker, lines.new, record)
+        self._review.process(record)
 
     def process_periodic_update(self) -> None:
         """Find new objectives and thin them out when that is due, once a turn; then save and log what has changed."""
@@ -99,11 +119,10 @@ class ObjectiveManager(BaseManager):
         if self._state.finished:
             return
         config = self._config
-        if turn % config.objective_update_interval == 0:
-            try:
-                self._search.discover(self.tracker, self._situation())
-            except LLMError as error:
-                self._records.count_failure("model", "the objectives' model failed, going on without", error)
+        if self._review.is_due(turn):
+            turns = self._history.recent(self._review.turns_since(turn))
+            self._review.restart(turn)
+            self._discover(turns)
         if self._is_last_turn():
             return
         due = turn % config.objective_refinement_interval == 0
@@ -111,12 +130,17 @@ class ObjectiveManager(BaseManager):
         too_many = count > config.max_objectives_before_forced_refinement
         if config.enable_objective_refinement and count > most and (due or too_many):
             try:
-                self._search.refine(self.tracker, self._situation(), most)
+                self._search.refine(self.tracker, self._situation(self._history.recent(1)), most)
             except LLMError as error:
                 self._records.count_failure("model", "the objectives' model failed, going on without", error)
 
-    def _situation(self) -> Situation:
-        turns = self._history.recent(self._config.objective_update_interval)
+    def _discover(self, turns: Sequence[TurnRecord]) -> None:
+        try:
+            self._search.discover(self.tracker, self._situation(turns))
+        except LLMError as error:
+            self._records.count_failure("model", "the objectives' model failed, going on without", error)
+
+    def _situation(self, turns: Sequence[TurnRecord]) -> Situation:
         return self._search.situation(
             self.tracker, turns, max_score=self._state.max_score, is_last_turn=self._is_last_turn()
         )
@@ -130,6 +154,7 @@ class ObjectiveManager(BaseManager):
         return {
             "book": tracker_to_dict(self.tracker),
             "updated": [updated.episode, updated.turn] if updated else None,
+            "review": self._review.snapshot(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -139,7 +164,10 @@ class ObjectiveManager(BaseManager):
             KeyError, TypeError, ValueError, AttributeError: If it is no such state; the objectives are what they were.
         """
         updated = EpisodeTurn(*map(int, state["updated"])) if state["updated"] else None
+        review = ReviewClock(self._config.objective_update_interval)
+        review.restore(state["review"])
         restore_tracker(self.tracker, state["book"])
+        self._review = review
         self._updated = updated
         self._records.restart_after_restore()
 

@@ -95,11 +95,12 @@ class TurnCycle:
         opening = Opening(text, now, self._managers.extraction.of_opening(text, now))
         self._decided = {}
         self._begin(opening)
+        arrival = Transition(before=now, action="", response=text, after=now)
         if self._memory and (place := now.location) is not None and now.question is None:
-            arrival = Transition(before=now, action="", response=text, after=now)
             truth = ground_truth(arrival, turn=0, first_visit=True, after=self._game.things())
             self._memory.record_arrival(place.num, place.name, text, truth)
             self._memory.drain_events()
+        self._managers.objectives.open_with(TurnRecord(self._state.episode_id, 0, arrival, "", "", ""))
         return opening
 
     def resume(self, saved: SavedEpisode, learning: Sequence[BaseManager]) -> None:

@@ -261,7 +261,7 @@ class OrchestratorSection(SettingsSection):
     knowledge_update_interval: int = Field(default=100, ge=1)
     """Turns between updates of the knowledge base."""
     objective_update_interval: int = Field(default=15, ge=1)
-    """Turns between searches for new objectives."""
+    """Turns without progress after which the objectives are reviewed."""
     objective_stale_after_turns: int = Field(default=60, ge=1)
     """Turns without progress after which an objective is shown last; it is dropped after twice as many."""
     enable_objective_refinement: bool = True

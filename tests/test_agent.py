@@ -293,7 +293,7 @@ You've been here 5 times across 4 episodes.
 
 ## Objectives
 
-- "Find the clapper."
+1. "Find the clapper."
 
 ## Knowledge of this game from earlier turns
 

@@ -86,7 +86,7 @@ def test_what_is_pursued_and_known_is_told_once_and_what_is_left_out_is_counted(
     for turn in turns:
         given = getattr(turn.context, name)
         lines = section(turn.prompt, heading).splitlines()
-        shown = [line for line in lines if line.startswith("- ")]
+        shown = [line for line in lines if re.match(r"(- |\d+\. )", line)]
         left_out = re.search(r"^\((\d+) more", "\n".join(lines), re.MULTILINE)
         assert len(set(shown)) == len(shown)
         assert len(set(given)) == len(given)

@@ -164,8 +164,9 @@ def room_description(context: PlayerContext, budgets: ContextSection) -> PromptS
 
 
 def objectives(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the objectives."""
-    return _lines("## Objectives", context.objectives, budgets.objectives_tokens)
+    """Return the objectives with their numbers."""
+    lines = [f"{number}. {one_line(line)}" for number, line in enumerate(context.objectives, 1)]
+    return list_section("## Objectives", lines, str, budgets.objectives_tokens)
 
 
 def knowledge(context: PlayerContext, budgets: ContextSection) -> PromptSection:

@@ -214,10 +214,11 @@ class ObjectiveEvidence:
     """When an objective was reached, and how that is known."""
 
     turn: EpisodeTurn
-    judge: Literal["game", "model"]
-    """Whether the Z-machine's state showed it, or a model concluded it from the game's text."""
+    judge: Literal["game", "model", "player"]
+    """Whether the Z-machine's state showed it, a model concluded it from the game's text, or the player said so."""
     words: str
-    """The action of that turn, or the game's text that shows it; "" where it was only found to be so."""
+    """The action of that turn, or the game's text that shows it; "" if it was only found to be so or the player said
+    so."""
     gain: int = 0
     """Points scored on that turn."""
 
@@ -294,6 +295,11 @@ def _last(evidence: Iterable[ObjectiveEvidence]) -> tuple[ObjectiveEvidence, ...
     """Return the latest evidence, one for each turn."""
     by_turn = {each.turn: each for each in sorted(evidence, reverse=True)}
     return tuple(by_turn[turn] for turn in sorted(by_turn)[-_MAX_EVIDENCE:])
+
+
+def is_called(objective: Objective, text: str) -> bool:
+    """Return whether a text names the objective: its words, perhaps followed by others."""
+    return f"{normalized_text(text)} ".startswith(f"{normalized_text(objective.text)} ")
 
 
 def prompt_line(objective: Objective, rooms: Mapping[int, str]) -> str:

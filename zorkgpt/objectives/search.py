@@ -7,7 +7,13 @@ from game_interface.models import Observation
 from session.history import TurnRecord
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.retrieval import Recall
-from zorkgpt.objectives.finder import ObjectiveFinder, SeenWorld, Situation, objective_from_proposal
+from zorkgpt.objectives.finder import (
+    ObjectiveFinder,
+    ObjectiveProposal,
+    SeenWorld,
+    Situation,
+    objective_from_proposal,
+)
 from zorkgpt.objectives.models import EpisodeTurn
 from zorkgpt.objectives.tracker import ObjectiveTracker
 
@@ -74,6 +80,14 @@ class ObjectiveSearch:
         origin = EpisodeTurn(situation.episode, situation.turn)
         proposed = (objective_from_proposal(proposal, situation.known, origin) for proposal in findings.proposals)
         tracker.add(objective for objective in proposed if objective is not None)
+
+    def add_own(self, tracker: ObjectiveTracker, texts: Iterable[str], record: TurnRecord) -> None:
+        """Add objectives that the player has set for itself, for this episode."""
+        now = record.transition.after
+        known = SeenWorld(now, self.room_names(), tracker.things, tracker.visited)
+        origin = EpisodeTurn(record.episode, record.turn)
+        found = (objective_from_proposal(ObjectiveProposal(text), known, origin) for text in texts)
+        tracker.add(objective for objective in found if objective is not None)
 
     def refine(self, tracker: ObjectiveTracker, situation: Situation, most: int) -> None:
         """Keep at most `most` pursued objectives and drop the others. The rules choose if the finder chooses none.

@@ -19,6 +19,7 @@ from zorkgpt.objectives.models import (
     Scope,
     abandoned,
     in_sight,
+    is_called,
     is_met,
     merged,
     normalized_text,
@@ -33,6 +34,7 @@ _COUNTED = (
     "free_text",
     "reached_by_ground_truth",
     "reached_by_model",
+    "reached_by_player",
     "unsupported",
     "stale",
     "dropped",
@@ -42,7 +44,7 @@ _COUNTED = (
     "model_failures",
     "file_failures",
 )
-"""Counts of this episode; "unsupported" counts reports of the model that no turn confirms."""
+"""Counts of this episode; "unsupported" counts reports that no turn confirms, or that name no objective in words."""
 _MIN_QUOTE_WORDS = 3
 """A quote that is shorter shows nothing, unless it is the whole response."""
 _MAX_EVIDENCE_CHARS = 200
@@ -193,6 +195,23 @@ class ObjectiveTracker:
             stamp = EpisodeTurn(record.episode, record.turn)
             evidence = ObjectiveEvidence(stamp, "model", _single_line(report.quote), score_gain(record.transition))
             self._put(reached(objective, evidence))
+
+    def accept_claims(self, claims: Iterable[str], turn: EpisodeTurn) -> None:
+        """Mark objectives in words as reached because the player says so.
+
+        Args:
+            claims: The number of an objective in the order of `pursued`, or its text.
+            turn: When the player said so.
+        """
+        pursued = self.pursued()
+        for claim in claims:
+            number = int(claim) if claim.isdecimal() else 0
+            claimed = [one for at, one in enumerate(pursued, 1) if at == number or is_called(one, claim)]
+            if len(claimed) == 1 and not claimed[0].condition.checkable:
+                self.counts["reached_by_player"] += 1
+                self._put(reached(claimed[0], ObjectiveEvidence(turn, "player", "")))
+            else:
+                self.counts["unsupported"] += 1
 
     def prioritize(self, keys: Sequence[str]) -> None:
         """Pursue only the objectives with these keys, in this order."""

@@ -31,7 +31,7 @@ _SQLITE = b"SQLite format 3\0"
 _QUERY = "SELECT prefix, key, value, expires_at FROM store ORDER BY prefix, key"
 _FIELDS = {"namespace", "key", "value", "created_at", "updated_at", "score"}
 
-Item = tuple[str, object, object, object, str | None]
+StoredRow = tuple[str, object, object, object, str | None]
 """Where it is, its namespace, key and value, and when it expires."""
 
 
@@ -77,7 +77,7 @@ def written(memories: Iterable[LocatedMemory]) -> tuple[str, list[tuple[LocatedM
     return "".join(f"{line}\n" for line in lines), others
 
 
-def _items(path: Path) -> Iterator[Item]:
+def _items(path: Path) -> Iterator[StoredRow]:
     try:
         with path.open("rb") as file:
             is_sqlite = file.read(len(_SQLITE)) == _SQLITE
@@ -92,7 +92,7 @@ def _items(path: Path) -> Iterator[Item]:
         yield where, row["namespace"], row["key"], row["value"], None
 
 
-def _rows(path: Path) -> Iterator[Item]:
+def _rows(path: Path) -> Iterator[StoredRow]:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             for prefix, key, value, expires_at in connection.execute(_QUERY):

@@ -1,0 +1,77 @@
+"""When the objectives are reviewed: after events, and when nothing happens."""
+
+from typing import Any
+
+from session.history import TurnRecord
+from zorkgpt.objectives.models import score_gain
+
+_AREA_PLACES = 5
+"""New places that make a new area."""
+_MIN_TURNS = 3
+"""The least turns between two reviews."""
+
+
+class ReviewClock:
+    """Decides when a review is due.
+
+    It is due after points, a death, something opened or a new area, and after `interval` turns without any of them.
+    """
+
+    def __init__(self, interval: int) -> None:
+        self._interval = interval
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin an episode."""
+        self._last = self._progressed = 0
+        self._has_event = False
+        self._visited: set[int] = set()
+        self._new_places = 0
+
+    def process(self, record: TurnRecord) -> None:
+        """Record what a turn did."""
+        step = record.transition
+        if step.before.location is not None:
+            self._visited.add(step.before.location.num)
+        if step.after.location is not None and step.after.location.num not in self._visited:
+            self._visited.add(step.after.location.num)
+            self._new_places += 1
+            self._progressed = record.turn
+        opened = any(change.attribute == "open" and change.value and not change.by_itself for change in step.changed)
+        if score_gain(step) > 0 or step.died or opened or self._new_places >= _AREA_PLACES:
+            self._has_event = True
+
+    def is_due(self, turn: int) -> bool:
+        """Return whether the objectives are to be reviewed after this turn."""
+        if self._has_event:
+            return self.turns_since(turn) >= min(_MIN_TURNS, self._interval)
+        return turn - max(self._last, self._progressed) >= self._interval
+
+    def turns_since(self, turn: int) -> int:
+        """Return the turns since the last review, this one included."""
+        return turn - self._last
+
+    def restart(self, turn: int) -> None:
+        """Count from this turn on, after which a review was made."""
+        self._last = self._progressed = turn
+        self._has_event, self._new_places = False, 0
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as plain values."""
+        return {
+            "last": self._last,
+            "progressed": self._progressed,
+            "has_event": self._has_event,
+            "visited": sorted(self._visited),
+            "new_places": self._new_places,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take on what `snapshot` returned.
+
+        Raises:
+            KeyError, TypeError, ValueError: If it is no such state.
+        """
+        self._last, self._progressed = int(state["last"]), int(state["progressed"])
+        self._has_event, self._new_places = bool(state["has_event"]), int(state["new_places"])
+        self._visited = set(map(int, state["visited"]))
