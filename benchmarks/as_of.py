@@ -12,7 +12,7 @@ from time import perf_counter
 
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.storage.book import Change
+from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import Journal

@@ -12,7 +12,7 @@ from tests.fixtures.runs import a_run
 from tests.fixtures.stores import journal_file
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.storage.book import Change
+from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import Journal

@@ -2,8 +2,6 @@
 
 import psycopg
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.fixtures.memory import memory
 from tests.memory.test_processes import ADDING, start
@@ -12,7 +10,6 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.document import parse, render
-from zorkgpt.memory.storage.positions import positions_of, spread
 from zorkgpt.memory.storage.sql_store import PostgresStore
 from zorkgpt.memory.upkeep.exchange import add_all
 
@@ -82,17 +79,17 @@ def test_a_lock_that_somebody_holds_is_a_clear_error(postgres, caplog):
         assert manager.add_memory(5, "Hall", memory("First")) is True
 
 
-def test_a_change_writes_the_row_of_its_place_and_no_other(postgres):
+def test_a_change_writes_the_row_of_its_memory_and_no_other(postgres):
     with postgres.open() as manager:
         for place in (5, 9, 7, "https://shop/cart", -3):
             manager.add_memory(place, "Room", memory(f"At {place}"))
-        before = dict(rows(postgres, "SELECT position, revision FROM zorkgpt_sections"))
+        before = dict(rows(postgres, "SELECT id, revision FROM zorkgpt_memories"))
         manager.add_memory(7, "Room", memory("Another"))
-        after = dict(rows(postgres, "SELECT position, revision FROM zorkgpt_sections"))
-        changed = [position for position in after if after[position] != before[position]]
+        after = dict(rows(postgres, "SELECT id, revision FROM zorkgpt_memories"))
+        changed = [number for number in after if after[number] != before.get(number)]
         assert len(changed) == 1
-        where = f"SELECT convert_from(data, 'UTF8') FROM zorkgpt_sections WHERE position = {changed[0]}"
-        assert "**[NOTE - PERMANENT] Another**" in rows(postgres, where)[0][0]
+        where = f"SELECT convert_from(entry, 'UTF8') FROM zorkgpt_memories WHERE id = {changed[0]}"
+        assert rows(postgres, where)[0][0].startswith("**[NOTE - PERMANENT] Another**")
         assert list(parse(postgres.text().encode()).all_memories()) == [-3, 5, 7, 9, "https://shop/cart"]
 
 
@@ -115,7 +112,6 @@ def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres
         assert render(one.store.document) == render(other.store.document) == postgres.text().encode()
         places = [found.location_id for found in one.store.document.sections if found.location_id is not None]
         assert places == sorted(set(places), key=place_order)
-        assert rows(postgres, "SELECT read_anew_at > 0 FROM zorkgpt_state") == [(True,)]
         assert one.store.journal.lasting() == one.memory_cache
 
 
@@ -154,32 +150,6 @@ def test_what_a_later_version_wrote_is_left_alone(postgres):
         postgres.open()
 
 
-def section(text):
-    (found,) = parse(text.encode()).sections
-    return found
-
-
-@given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(["insert", "change", "remove"])), max_size=60))
-def test_sections_keep_their_positions_in_their_order(steps):
-    sections, positions = [], []
-    for number, (at, step) in enumerate(steps):
-        new = list(sections)
-        at = min(at, len(new))
-        if step == "insert":
-            new.insert(at, section(f"## Location {number}: X\n"))
-        elif at < len(new):
-            new[at : at + 1] = [] if step == "remove" else [section(f"## Location {new[at].location_id}: {number}\n")]
-        before = dict(zip(map(id, sections), positions, strict=True))
-        placed = positions_of(sections, positions, new)
-        if placed is None:
-            placed = spread(len(new))
-        else:
-            assert all(before.get(id(one), position) == position for one, position in zip(new, placed, strict=True))
-        assert placed == sorted(set(placed))
-        assert len(placed) == len(new)
-        sections, positions = new, placed
-
-
 def test_what_is_forgotten_stands_in_no_table_and_no_file_of_this_machine(postgres, tmp_path):
     with postgres.open() as manager:
         manager.remember(5, "The password is hunter2.", title="Password")
@@ -191,6 +161,13 @@ def test_what_is_forgotten_stands_in_no_table_and_no_file_of_this_machine(postgr
             assert manager.forget(text="hunter2") == 3
             assert [found.location_id for found in other.all_memories()] == [5]
         assert manager.remember("https://shop/cart", "A cart.", title="Cart")
-    tables = ("SELECT data FROM zorkgpt_sections", "SELECT convert_to(record, 'UTF8') FROM zorkgpt_journal")
+    tables = (
+        "SELECT head FROM zorkgpt_sections",
+        "SELECT entry FROM zorkgpt_memories",
+        "SELECT convert_to(title, 'UTF8') FROM zorkgpt_memories",
+        "SELECT convert_to(said::text, 'UTF8') FROM zorkgpt_words",
+        "SELECT convert_to(word, 'UTF8') FROM zorkgpt_word_counts",
+        "SELECT convert_to(record, 'UTF8') FROM zorkgpt_journal",
+    )
     assert not [said for query in tables for (said,) in rows(postgres, query) if b"hunter2" in said]
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"hunter2" in file.read_bytes()]

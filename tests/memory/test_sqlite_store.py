@@ -30,13 +30,13 @@ def test_reading_a_memory_that_is_not_there_creates_nothing(path):
     assert os.listdir(path.parent) == []
 
 
-def test_a_change_writes_the_row_of_its_place_and_no_other(path):
+def test_a_change_writes_the_row_of_its_memory_and_no_other(path):
     with SimpleMemoryManager.open(path) as manager:
         add_all(manager.store, [LocatedMemory(place, "Room", memory(f"At {place}")) for place in range(300)])
-        before = dict(manager.store.database.rows("SELECT position, revision FROM zorkgpt_sections"))
+        before = dict(manager.store.database.rows("SELECT id, revision FROM zorkgpt_memories"))
         manager.add_memory(7, "Room", memory("Another"))
-        after = dict(manager.store.database.rows("SELECT position, revision FROM zorkgpt_sections"))
-    assert sum(after[position] != before.get(position) for position in after) == 1
+        after = dict(manager.store.database.rows("SELECT id, revision FROM zorkgpt_memories"))
+    assert sum(after[number] != before.get(number) for number in after) == 1
 
 
 def test_another_connection_sees_it(path):

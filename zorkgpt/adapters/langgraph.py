@@ -26,7 +26,6 @@ from zorkgpt.memory.models import Memory, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import is_place, place_order
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.person_edits import JournalFollower
-from zorkgpt.memory.storage.versions import titled
 
 with importing("langgraph"):
     from langgraph.store.base import (
@@ -174,7 +173,7 @@ class MemoryBaseStore(BaseStore):
             return self._namespaces(op)
         if isinstance(op, GetOp):
             place = _place(op.namespace)
-            memory = titled(self._memory.store.lasting.memories(place), title_of_key(op.key))
+            memory = self._memory.store.lasting.titled(place, title_of_key(op.key))
             if memory is None:
                 return None
             found = [(place, memory, self._item(place, memory))]
@@ -244,7 +243,7 @@ def _vector_index(memory: AgentMemory, index: IndexConfig) -> "VectorIndex":
 
 def _put(draft: Draft, op: PutOp) -> None:
     place, title = _place(op.namespace), title_of_key(op.key)
-    old = titled(draft.memories(place), title)
+    old = draft.lasting.titled(place, title)
     if old is not None and old.is_settled_by_person:
         raise MemoryEditError(f"{title!r} at {place!r} was pinned or edited by a person. Unpin it first.")
     if op.value is None:
@@ -267,7 +266,7 @@ def _put(draft: Draft, op: PutOp) -> None:
 
 
 def _restart_ttl(draft: Draft, place: PlaceKey, title: str) -> None:
-    memory = titled(draft.memories(place), title)
+    memory = draft.lasting.titled(place, title)
     if memory is not None and not memory.is_settled_by_person and (ttl := _ttl(memory)) is not None:
         draft.replace(place, memory, replace(memory, expires_at=_expiry(ttl)), "edited")
 

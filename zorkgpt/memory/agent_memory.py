@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from importlib.util import find_spec
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
@@ -38,11 +38,12 @@ from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import GAME, Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
-from zorkgpt.memory.places import checked_place, checked_prefix, has_prefix, is_place, place_in_words, place_order
+from zorkgpt.memory.places import checked_place, checked_prefix, is_place, place_in_words, place_order
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
-from zorkgpt.memory.search import Filters, Searcher
+from zorkgpt.memory.search import Searcher
 from zorkgpt.memory.settings import setting, settings_of
 from zorkgpt.memory.storage.addresses import is_address
+from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Origin
 from zorkgpt.memory.storage.versions import is_current, same_words
@@ -446,24 +447,16 @@ class AgentMemory:
             TypeError, ValueError: If a filter is invalid.
             MemoryStoreError: If `after` is given and the history can't be read.
         """
-        wanted = self._filters(None, persistence, status, category, kind, episode, metadata, after)
+        at = None if place is None else checked_place(place)
+        wanted = self._filters(at, persistence, status, category, kind, episode, metadata, after)
         for name, number in (("limit", limit), ("offset", offset)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise ValueError(f"The {name} is {quoted(number)}; it must be a whole number from 0 on.")
+        begins = None if prefix is None else checked_prefix(prefix)
         self._writer.refresh()
         with self.store.guard:
-            book = self._writer.book
-            places: Iterable[SubjectKey] = [checked_place(place)] if place is not None else book.places()
-            if prefix is not None:
-                begins = checked_prefix(prefix)
-                places = [each for each in places if has_prefix(each, begins)]
-            found = (
-                LocatedMemory(each, self._writer.name_of(each), memory)
-                for each in sorted(places, key=place_order)
-                for memory in book.memories(each)
-                if wanted.allow(memory)
-            )
-            return self._dated(islice(filter(wanted.has, found), offset, offset + limit))
+            found = self._writer.book.find(wanted, prefix=begins, limit=limit, offset=offset)
+            return self._dated(LocatedMemory(each, self._writer.name_of(each), memory) for each, memory in found)
 
     def refresh(self) -> int:
         """Read what others wrote, and delete what has expired. Every call that reads memories begins with this.
@@ -720,10 +713,13 @@ class AgentMemory:
         with self.store.guard:
             self._writer.count_all()
             cleared = sum(map(len, self._writer.ephemeral.values()))
-            stay = self.store.lasting.count()
+            try:
+                stay = str(self.store.lasting.count())
+            except MemoryStoreError:
+                stay = "unreadable"
             self._writer.forget_episode()
             self._learner.reset()
-        self._log.info("episode reset: %d ephemeral memories cleared, %d persistent memories stay", cleared, stay)
+        self._log.info("episode reset: %d ephemeral memories cleared, %s persistent memories stay", cleared, stay)
 
     def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
         """Return the origin, uses and results of the memories with this title, ordered by place."""
@@ -889,6 +885,7 @@ class AgentMemory:
         metadata: Mapping[str, object] | None,
         after: datetime | str | None,
     ) -> Filters:
+        check_episode(episode)
         moment = checked_time(after)
         among = None if moment is None else self.store.journal.changed_after(moment)
         return Filters(place, persistence, status, category, episode, kind, metadata or {}, among)

@@ -26,8 +26,9 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.places import checked_place, place_order
 from zorkgpt.memory.settings import settings_of
-from zorkgpt.memory.storage.book import Change, Draft, MemoryBook, with_replaced
-from zorkgpt.memory.storage.document import Document, render
+from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.document import Document, render, with_replaced
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import OBSERVATIONS, HistoryRecord, TurnStamp, kind_of
 from zorkgpt.memory.storage.markdown import MarkdownStore, digest_of, read_document, sidecar

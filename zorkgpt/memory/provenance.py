@@ -15,7 +15,8 @@ from zorkgpt.memory.models import (
     fields_of,
 )
 from zorkgpt.memory.places import place_from_json, place_order, place_to_json
-from zorkgpt.memory.storage.book import Change, MemoryBook, after_change
+from zorkgpt.memory.storage.book import MemoryBook
+from zorkgpt.memory.storage.changes import Change, after_change
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.person_edits import JournalFollower

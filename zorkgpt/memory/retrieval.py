@@ -14,7 +14,7 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, episode_key
 from zorkgpt.memory.places import place_text, render_place
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.storage.word_index import WordCounts, words, words_of
+from zorkgpt.memory.storage.words import WordCounts, words, words_of
 from zorkgpt.memory.things import STARTS_HERE, is_ledger_entry, is_of_attempts
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.prompts.render import cut, fence, one_line

@@ -1,99 +1,21 @@
 """Search over all places: by words and by meaning, and the two together."""
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from zorkgpt.memory.checks import check_episode
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.meaning import RELATED, Meaning, Wanted
-from zorkgpt.memory.metadata import checked_metadata
-from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key
+from zorkgpt.memory.meaning import RELATED, Meaning
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
-from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.storage.word_index import (
-    CURRENT,
-    IndexUnavailable,
-    WordCounts,
-    mark,
-    metadata_mark,
-    words,
-    words_of,
-)
+from zorkgpt.memory.storage.filters import Filters
+from zorkgpt.memory.storage.word_index import IndexUnavailable
+from zorkgpt.memory.storage.words import WordCounts, words, words_of
 from zorkgpt.memory.writer import MemoryWriter
-from zorkgpt.text import quoted
 
 _POOL = 30
 """Of how many candidates at least the best are chosen."""
 _RANK_OFFSET = 60
 """Cormack, Clarke and Buettcher, Reciprocal Rank Fusion, 2009."""
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which memories are searched; None: all of them."""
-
-    location_id: SubjectKey | None = None
-    persistence: str | None = None
-    status: str | None = None
-    """None: those that are believed."""
-    category: str | None = None
-    episode: int | str | None = None
-    """In which it was seen first or last."""
-    kind: str | None = None
-    metadata: Mapping[str, object] = field(default_factory=dict)
-    """Values that are to be equal."""
-    among: Set[tuple[SubjectKey, str]] | None = None
-    """Only these, by place and id."""
-
-    def __post_init__(self) -> None:
-        """
-        Raises:
-            TypeError, ValueError: a filter that no memory could pass.
-        """
-        for name, values in (("persistence", Persistence), ("status", MemoryStatus), ("kind", MemoryKind)):
-            given, valid = getattr(self, name), [each.value for each in values]
-            if given is not None and str(given).casefold() not in map(str.casefold, valid):
-                raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
-        if not isinstance(self.category, str | None):
-            raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
-        check_episode(self.episode)
-        checked_metadata(self.metadata)
-
-    def marks(self) -> list[str]:
-        """Return the words that stand in the index for what is wanted, but for the place."""
-        named = {
-            "persistence": self.persistence,
-            "status": self.status,
-            "category": self.category,
-            "kind": self.kind,
-        }
-        marks = [mark(name, value) for name, value in named.items() if value is not None]
-        marks += [metadata_mark(name, value) for name, value in self.metadata.items()]
-        if self.episode is not None:
-            marks.append(mark("episode", episode_key(self.episode)))
-        return marks if self.status is not None else [CURRENT, *marks]
-
-    def allow(self, memory: Memory) -> bool:
-        """Return whether it is wanted, wherever it is."""
-        if self.status is None and not is_current(memory):
-            return False
-        if self.status is not None and (memory.vetoed or memory.status.casefold() != self.status.casefold()):
-            return False
-        if self.persistence is not None and memory.persistence.casefold() != self.persistence.casefold():
-            return False
-        if self.category is not None and memory.category.casefold() != self.category.casefold():
-            return False
-        if self.kind is not None and (memory.kind or "").casefold() != self.kind.casefold():
-            return False
-        if any(name not in memory.metadata or memory.metadata[name] != self.metadata[name] for name in self.metadata):
-            return False
-        wanted = None if self.episode is None else episode_key(self.episode)
-        seen = (memory.episode, memory.episode if memory.first_episode is None else memory.first_episode)
-        return wanted is None or any(episode_key(episode) == wanted for episode in seen)
-
-    def has(self, located: LocatedMemory) -> bool:
-        """Return whether it is among those that are searched."""
-        return self.among is None or (located.location_id, located.id) in self.among
 
 
 class Searcher:
@@ -128,7 +50,7 @@ class Searcher:
         try:
             # Of a place all are looked at: the index tells only how often words stand elsewhere.
             limit = 0 if is_narrow else pool
-            found, counts = self._store.index.find(self._store.document, asked, filters.marks(), limit)
+            found, counts = self._store.matching(asked, filters.marks(), limit)
         except IndexUnavailable:
             return best_matches(query, [*self._all(filters), *passing], pool)
         candidates = self._all(filters) if is_narrow else [self._one(*one) for one in found]
@@ -146,16 +68,10 @@ class Searcher:
         """Return what is nearest in meaning, best first; None where vectors can't tell now."""
         if self._vectors is None or self._vectors.is_lost:
             return None
-        allows = filters.allow
-        if filters.among is not None:
-            texts_among = {one.memory.text for one in self._all(filters)}
-            allows = lambda memory: memory.text in texts_among and filters.allow(memory)  # noqa: E731
-        wanted = Wanted(filters.location_id, allows, pool)
-        lasting = self._meaning.nearest(query, self._vectors, self._store.document, wanted)
+        lasting = self._meaning.nearest(query, self._vectors, self._store.lasting, filters, pool)
         if lasting is None:
             return None
-        located = ((self._one(place, number), cosine) for place, number, cosine in lasting)
-        found = [(one, cosine) for one, cosine in located if filters.has(one)]
+        found = [(self._one(place, memory), cosine) for place, memory, cosine in lasting]
         if passing:
             texts = [one.memory.text for one in passing]
             cosines = self._vectors.cosines(_NOWHERE, query, texts, lasting=False)
@@ -171,7 +87,7 @@ class Searcher:
             for place, memories in self._writer.ephemeral.items()
             if filters.location_id in (None, place)
             for memory in memories
-            if filters.allow(memory) and filters.has(LocatedMemory(place, "", memory))
+            if filters.passes(place, memory)
         ]
 
     def _of_place(self, filters: Filters) -> list[LocatedMemory]:
@@ -179,19 +95,19 @@ class Searcher:
         assert place is not None
         name = self._name_of(place)
         located = (LocatedMemory(place, name, one) for one in self._store.lasting.memories(place))
-        return [one for one in located if filters.allow(one.memory) and filters.has(one)]
+        return [one for one in located if filters.passes(one.location_id, one.memory)]
 
     def _all(self, filters: Filters) -> list[LocatedMemory]:
         if filters.location_id is not None:
-            places: list[SubjectKey] = [filters.location_id]
-        elif filters.among is not None:
-            places = list({place for place, _ in filters.among})
-        else:
-            places = list(self._store.lasting.places())
+            return self._of_place(filters)
+        if filters.among is not None:
+            located = self._store.lasting.find(filters, limit=len(filters.among))
+            return [self._one(place, memory) for place, memory in located]
+        places = self._store.lasting.places()
         return [one for place in places for one in self._of_place(replace(filters, location_id=place))]
 
-    def _one(self, place: SubjectKey, number: int) -> LocatedMemory:
-        return LocatedMemory(place, self._name_of(place), self._store.lasting.memories(place)[number])
+    def _one(self, place: SubjectKey, memory: Memory) -> LocatedMemory:
+        return LocatedMemory(place, self._name_of(place), memory)
 
 
 _NOWHERE = -1
@@ -200,11 +116,11 @@ _NOWHERE = -1
 
 def _fused(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult]) -> list[SearchResult]:
     """Return what either has found, best first by its ranks in both."""
-    scores: dict[int, float] = {}
-    kept: dict[int, SearchResult] = {}
+    scores: dict[tuple[SubjectKey, str], float] = {}
+    kept: dict[tuple[SubjectKey, str], SearchResult] = {}
     for ranked in (by_words, by_meaning):
         for rank, one in enumerate(ranked, 1):
-            key = id(one.located.memory)
+            key = one.located.location_id, one.located.id
             scores[key] = scores.get(key, 0.0) + 1 / (_RANK_OFFSET + rank)
             method = Method.BOTH if key in kept else one.method
             kept[key] = SearchResult(one.located, 0.0, method)

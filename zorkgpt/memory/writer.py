@@ -20,7 +20,8 @@ from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.metadata import utc_now
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, is_place, place_from_json, place_in_words, place_to_json, render_place
-from zorkgpt.memory.storage.book import Change, ChangeKind, Draft, MemoryBook
+from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
 from zorkgpt.memory.storage.protocol import Store
@@ -548,8 +549,9 @@ class MemoryWriter:
 
     def count_visits(self) -> None:
         """Write the visits that no other write has included, of the places in the file."""
-        if self._visits.are_waiting(self.store.lasting):
-            self._write_counts()
+        with self._failures_reported():
+            if self._visits.are_waiting(self.store.lasting):
+                self._write_counts()
 
     def count_all(self) -> None:
         """Write every count that no other write has included, because no turn follows here."""

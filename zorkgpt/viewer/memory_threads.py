@@ -10,7 +10,7 @@ from zorkgpt.memory.credit.assignment import results_in_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import place_order
-from zorkgpt.memory.storage.book import Change, after_change
+from zorkgpt.memory.storage.changes import Change, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import HistoryRecord, differences, record_of, row_of
 from zorkgpt.memory.storage.sqlite import SqliteDatabase

@@ -8,7 +8,8 @@ from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_order
-from zorkgpt.memory.storage.book import Change, Draft
+from zorkgpt.memory.storage.book import Draft
+from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.protocol import Store

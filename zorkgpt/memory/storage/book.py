@@ -1,93 +1,21 @@
-"""The memory book: all memories, lasting and ephemeral, and the closed set of changes to them.
-
-Applying a change is a pure function from one book to the next. A `Draft` collects the changes of one transaction.
-"""
+"""The memory book: all memories, lasting and ephemeral. A `Draft` collects the changes of one transaction."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Literal
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
-from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey, episode_key, same_episode
-from zorkgpt.memory.places import is_place, place_in_words, place_order
-from zorkgpt.memory.storage.document import Document, Index, first_section
+from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey
+from zorkgpt.memory.places import has_prefix, place_in_words, place_order
+from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change
+from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
-from zorkgpt.memory.storage.escaping import encode, folded, one_line
+from zorkgpt.memory.storage.escaping import folded, one_line
+from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.lasting import LastingMemories
-from zorkgpt.memory.storage.section import (
-    LocationSection,
-    new_section,
-    parse_section,
-    with_all_changed,
-    with_memories,
-    with_number,
-    with_visits,
-    without,
-)
 from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.storage.versions import observed, proven_wrong
-
-ChangeKind = Literal[
-    "added",
-    "seen again",
-    "superseded",
-    "invalidated",
-    "merged",
-    "edited",
-    "removed",
-    "moved",
-    "contested",
-    "qualified",
-    "undone",
-    "credited",
-    "pinned",
-    "unpinned",
-    "vetoed",
-    "unvetoed",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of one memory, as recorded in the journal."""
-
-    kind: ChangeKind
-    location_id: SubjectKey
-    location_name: str
-    before: Memory | None
-    """None if the memory is new."""
-    after: Memory | None
-    """None if the memory was removed."""
-    reason: str | None = None
-    other: Memory | None = None
-    """The memory that it was compared with, if the comparison caused the change."""
-
-    @property
-    def memory(self) -> Memory:
-        """The memory after the change, or before it if it was removed."""
-        memory = self.after or self.before
-        assert memory is not None
-        return memory
-
-    @property
-    def is_lasting(self) -> bool:
-        """Whether the memory outlives its episode."""
-        return self.memory.persistence.outlives_episode
-
-
-@dataclass(frozen=True, slots=True)
-class VisitCount:
-    """Visits of a place to be counted. Creates the section if there is none, also of a subject that is no place."""
-
-    location_id: SubjectKey
-    location_name: str
-    episodes: tuple[int | str, ...]
-    """The episode of each visit."""
-
-
-Step = Change | VisitCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,37 +73,38 @@ class MemoryBook:
         found = [*self.lasting.expired(now), *brief]
         return [(place, memory) for place, memory in found if not memory.is_settled_by_person]
 
+    def find(
+        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0
+    ) -> list[tuple[SubjectKey, Memory]]:
+        """Return the memories that pass the filters, ordered by place, at each place the lasting ones first."""
+        brief = [
+            (place, memory)
+            for place, memories in self.ephemeral.items()
+            if prefix is None or has_prefix(place, prefix)
+            for memory in memories
+            if wanted.passes(place, memory)
+        ]
+        if not brief:
+            return self.lasting.find(wanted, prefix=prefix, limit=limit, offset=offset)
+        lasting = self.lasting.find(wanted, prefix=prefix, limit=offset + limit)
+        return sorted([*lasting, *brief], key=lambda found: place_order(found[0]))[offset : offset + limit]
+
     def apply(self, steps: Iterable[Step]) -> "MemoryBook":
         """Return the book after these steps.
 
         Raises:
             KeyError: If a memory that is to be changed does not exist.
         """
-        document, ephemeral = self._document, self.ephemeral
-        for (place, is_addition), group in groupby(steps, key=lambda step: (step.location_id, _is_addition(step))):
-            if is_addition:
-                document = _with_added(document, place, [step for step in group if isinstance(step, Change)])
+        lasting, ephemeral = self.lasting, self.ephemeral
+        for is_ephemeral, group in groupby(steps, key=lambda step: isinstance(step, Change) and not step.is_lasting):
+            if not is_ephemeral:
+                lasting = lasting.applied(group)
                 continue
             for step in group:
-                if isinstance(step, VisitCount):
-                    document = _with_visits(document, step)
-                elif step.is_lasting:
-                    document = _with_change(document, step)
-                else:
-                    ephemeral = {**ephemeral, place: after_change(ephemeral.get(place, ()), step)}
-        return MemoryBook(document, ephemeral)
-
-    @property
-    def _document(self) -> Document:
-        assert isinstance(self.lasting, Document)
-        return self.lasting
-
-
-def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:
-    """Return the memories of a place after a change. A memory that is not among them is added at the end."""
-    at = _position(memories, change.before)
-    new = () if change.after is None else (change.after,)
-    return (*memories[:at], *new, *memories[at + 1 :])
+                assert isinstance(step, Change)
+                place = step.location_id
+                ephemeral = {**ephemeral, place: after_change(ephemeral.get(place, ()), step)}
+        return MemoryBook(lasting, ephemeral)
 
 
 class Draft:
@@ -185,6 +114,7 @@ class Draft:
         book: The book as changed so far.
         steps: The changes, in order.
         trials: The trials that the changes count.
+        is_discarded: Whether everything was undone.
     """
 
     def __init__(
@@ -203,6 +133,7 @@ class Draft:
         self.begin(book, names or {})
         self.steps: list[Step] = []
         self.trials: tuple[Trial, ...] = ()
+        self.is_discarded = False
         self._is_rewritten = False
 
     def begin(self, book: MemoryBook, names: Mapping[SubjectKey, str]) -> None:
@@ -218,9 +149,7 @@ class Draft:
     @property
     def document(self) -> Document:
         """The lasting memories as changed so far, as a file."""
-        document = self.book.lasting
-        assert isinstance(document, Document)
-        return document
+        return self.book.lasting.document
 
     @property
     def changes(self) -> list[Change]:
@@ -246,17 +175,19 @@ class Draft:
 
     def apply(self, *steps: Step) -> None:
         """Apply steps to the book."""
+        assert not self.is_discarded
         self.book = self.book.apply(steps)
         self.steps += steps
 
     def rewrite(self, document: Document, changes: Iterable[Change] = ()) -> None:
         """Replace the whole document; `changes` say what changed for the journal."""
-        self.book = replace(self.book, lasting=document)
+        self.book = replace(self.book, lasting=self.lasting.rewritten(document))
         self.steps += changes
         self._is_rewritten = True
 
     def discard(self) -> None:
-        """Undo everything."""
+        """Undo everything. Nothing can be changed afterwards."""
+        self.is_discarded = True
         self.book, self.steps, self.trials = self.start, [], ()
         self._is_rewritten = False
 
@@ -377,128 +308,11 @@ class Draft:
 
     def move(self, old_place: SubjectKey, new_place: SubjectKey) -> int:
         """Give the sections of a place another key, where they are, and return the number of memories moved."""
-        document, changes = self.document, []
-        for index in document.section_indexes.get(old_place, ()):
-            eol = document.eol(index)
-            section = with_number(document.section(index), new_place, eol)
-            ids = {id(one): replace(one, id=memory_id(old_place, one)) for one in section.memories}
-            section = with_all_changed(section, ids, eol)
-            sections = list(document.chunks[index[0]].sections)
-            sections[index[1]] = section
-            document = document.with_sections(index[0], sections)
-            was, now = f"was {place_in_words(old_place)}", f"now {place_in_words(new_place)}"
-            for memory in section.memories:
-                changes.append(Change("moved", old_place, section.name, memory, None, now))
-                changes.append(Change("moved", new_place, section.name, None, memory, was))
-        self.rewrite(document, changes)
-        return len(changes) // 2
-
-
-def with_replaced(document: Document, place: SubjectKey, pairs: Iterable[tuple[Memory, Memory]]) -> Document:
-    """Replace memories of a place, found by identity, each under its id."""
-    new = {id(old): replace(new, id=old.id) for old, new in pairs}
-    for index in document.section_indexes.get(place, ()) if new else ():
-        section = document.section(index)
-        if any(id(memory) in new for memory in section.memories):
-            document = document.replaced(index, with_all_changed(section, new, document.eol(index)))
-    return document
-
-
-def _is_addition(step: Step) -> bool:
-    return isinstance(step, Change) and step.is_lasting and step.before is None
-
-
-def _with_added(document: Document, place: SubjectKey, additions: Sequence[Change]) -> Document:
-    memories = [change.memory for change in additions]
-    if place not in document.section_indexes:
-        document = _with_location(document, place, additions[0].location_name, (memories[0].episode,))
-    index = document.section_indexes[place][0]
-    section, eol = document.section(index), document.eol(index)
-    for memory in memories:
-        section = _with_episode(section, memory.episode, eol)
-    return document.replaced(index, with_memories(section, memories, eol))
-
-
-def _with_change(document: Document, change: Change) -> Document:
-    old, new = change.before, change.after
-    assert old is not None
-    section, index = _section_of(document, change.location_id, old)
-    kept = section.memories[_position(section.memories, old)]
-    eol = document.eol(index)
-    if new is None:
-        return document.replaced(index, without(section, kept, eol))
-    if change.kind in ("seen again", "merged") and new.observation_count > kept.observation_count:
-        section = _with_episode(section, new.episode, eol)
-    return document.replaced(index, with_all_changed(section, {id(kept): new}, eol))
-
-
-def _with_visits(document: Document, visits: VisitCount) -> Document:
-    place, episodes = visits.location_id, visits.episodes
-    if place not in document.section_indexes:
-        return _with_location(document, place, visits.location_name, episodes)
-    if not is_place(place):
-        return document
-    index = document.section_indexes[place][0]
-    section = document.section(index)
-    seen = _unique((*section.episodes, *episodes))
-    return document.replaced(index, with_visits(section, section.visits + len(episodes), seen, document.eol(index)))
-
-
-def _section_of(document: Document, place: SubjectKey, memory: Memory) -> tuple[LocationSection, Index]:
-    indexes = document.section_indexes[place]
-    for index in indexes:
-        if any(kept is memory for kept in document.section(index).memories):
-            return document.section(index), index
-    for index in indexes:
-        if memory in document.section(index).memories:
-            return document.section(index), index
-    raise KeyError(memory.title)
-
-
-def _position(memories: tuple[Memory, ...], memory: Memory | None) -> int:
-    """Return the position of a memory, of this very one if it is there; that after the last if it is not."""
-    if memory is None:
-        return len(memories)
-    identical = next((at for at, kept in enumerate(memories) if kept is memory), None)
-    if identical is not None:
-        return identical
-    return memories.index(memory) if memory in memories else len(memories)
-
-
-def _with_location(document: Document, place: SubjectKey, name: str, visits: tuple[int | str, ...]) -> Document:
-    """Insert a section for a new location before the first one with a later key."""
-    order = place_order(place)
-    later = (i for i, each in enumerate(document.chunks) if (last := each.last) is not None and last > order)
-    number = next(later, len(document.chunks) - 1)
-    chunk = document.chunks[number]
-    eol = chunk.eol
-    sections = list(chunk.sections) or [first_section(eol)]
-    at = next(
-        (i for i, s in enumerate(sections) if s.location_id is not None and place_order(s.location_id) > order),
-        len(sections),
-    )
-    if at > 0:
-        sections[at - 1] = _ending_blank(sections[at - 1], eol)
-    section = new_section(place, name, len(visits), _unique(visits), eol)
-    sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
-    return document.with_sections(number, sections)
-
-
-def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
-    if not is_place(section.location_id) or any(same_episode(known, episode) for known in section.episodes):
-        return section
-    episodes = (*section.episodes, episode)
-    return with_visits(section, max(section.visits, len(episodes)), episodes, eol)
-
-
-def _unique(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
-    """Return each episode once, in the form in which it occurs first."""
-    found: dict[int | str, int | str] = {}
-    for episode in episodes:
-        found.setdefault(episode_key(episode), episode)
-    return tuple(found.values())
-
-
-def _ending_blank(section: LocationSection, eol: str) -> LocationSection:
-    missing = 0 if section.data.endswith(encode(eol + eol)) else 1 if section.data.endswith(b"\n") else 2
-    return parse_section(section.data + encode(eol * missing)) if missing and section.data else section
+        lasting, moved = self.lasting.moved(old_place, new_place)
+        self.book = replace(self.book, lasting=lasting)
+        self._is_rewritten = True
+        was, now = f"was {place_in_words(old_place)}", f"now {place_in_words(new_place)}"
+        for name, memory in moved:
+            self.steps.append(Change("moved", old_place, name, memory, None, now))
+            self.steps.append(Change("moved", new_place, name, None, memory, was))
+        return len(moved)

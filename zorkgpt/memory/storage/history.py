@@ -16,7 +16,7 @@ from zorkgpt.memory.models import (
     memory_of,
 )
 from zorkgpt.memory.places import place_from_json, place_order, place_to_json
-from zorkgpt.memory.storage.book import Change, ChangeKind, after_change
+from zorkgpt.memory.storage.changes import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
 

@@ -6,7 +6,7 @@ hand.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from logging import INFO, WARNING
@@ -17,6 +17,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, AtomicFile, Disk, Recovery, Stamp, recover
 from zorkgpt.guards import new_guard
 from zorkgpt.log import get_logger
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
@@ -37,6 +38,7 @@ from zorkgpt.memory.storage.tables import (
 )
 from zorkgpt.memory.storage.undo import Undo
 from zorkgpt.memory.storage.word_index import WordIndex
+from zorkgpt.memory.storage.words import WordCounts
 
 if TYPE_CHECKING:
     # Loaded only where there are vectors.
@@ -108,7 +110,7 @@ class MarkdownStore:
         self.journal = Journal(self.database)
         self.trials = Trials(self.database)
         self.judgments = JudgmentTable(self.database)
-        self.index = WordIndex(self.database)
+        self._index = WordIndex(self.database)
         self.recovered: Recovery | None = None
         """The last recovery of a missing or damaged file, None if there was none."""
         self._document = Document()
@@ -143,6 +145,17 @@ class MarkdownStore:
                 if not self._reread():
                     with self.file.locked():
                         self._reread_or_recover()
+
+    def matching(
+        self, asked: Iterable[str], marks: Sequence[str], limit: int
+    ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
+        """Return memories with any of the words and all of the marks, about the best first, and how often words are.
+
+        Raises:
+            IndexUnavailable: If there can be no index.
+        """
+        with self.guard:
+            return self._index.find(self._document, asked, marks, limit)
 
     @contextmanager
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
@@ -185,7 +198,7 @@ class MarkdownStore:
             self.judgments.clear()
             delete_vectors(self.database)
             self._undo.forget_all()
-            self.index.delete()
+            self._index.delete()
         self.database.shrink()
 
     def claim_episode(self, least: int) -> int:
@@ -328,7 +341,7 @@ class MarkdownStore:
         self._seen = (written, self.database.version())
         if source in PERSON_SOURCES:
             self._edits.mark(self._document)
-        self.index.follow(self._document)
+        self._index.follow(self._document)
         return True
 
     def _reconcile(self, source: str = "hand") -> None:

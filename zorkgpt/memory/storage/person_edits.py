@@ -48,8 +48,8 @@ class PersonEdits:
         self._ids: dict[SubjectKey, set[str]] = {}
         self._moving = ""
 
-    def mark(self, document: Document) -> None:
-        """Set `Memory.edited_by_person` of every memory in the document.
+    def refresh(self) -> None:
+        """Read what was added to the journal.
 
         Raises:
             MemoryStoreError: The journal can't be read.
@@ -60,9 +60,21 @@ class PersonEdits:
                 ids.clear()
         for record in records:
             self._note(record)
-        for place, ids in self._ids.items():
+
+    def is_edited(self, place: SubjectKey, memory: str) -> bool:
+        """Return whether a person has written or edited the memory with this id."""
+        return memory in self._ids.get(place, ())
+
+    def mark(self, document: Document) -> None:
+        """Read the journal, and set `Memory.edited_by_person` of every memory in the document.
+
+        Raises:
+            MemoryStoreError: The journal can't be read.
+        """
+        self.refresh()
+        for place in self._ids:
             for memory in document.memories(place):
-                memory.edited_by_person = memory_id(place, memory) in ids
+                memory.edited_by_person = self.is_edited(place, memory_id(place, memory))
 
     def _note(self, record: HistoryRecord) -> None:
         change = record.change

@@ -1,19 +1,20 @@
 """What the memory needs of a store: the same for a file and for a database."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from zorkgpt.files import Recovery
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.tables import Journal, JudgmentTable, Trials
-from zorkgpt.memory.storage.word_index import WordIndex
+from zorkgpt.memory.storage.words import WordCounts
 
 if TYPE_CHECKING:
     # Imported only if there are vectors.
@@ -35,7 +36,6 @@ class Store(Protocol):
     journal: Journal
     trials: Trials
     judgments: JudgmentTable
-    index: WordIndex
     guard: "threading.RLock"
     """Held while `lasting` is read or changed."""
 
@@ -51,6 +51,22 @@ class Store(Protocol):
 
     def refresh(self) -> None:
         """Read what others wrote."""
+        ...
+
+    def matching(
+        self, asked: Iterable[str], marks: Sequence[str], limit: int
+    ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
+        """Return lasting memories with any of the words and all of the marks, about the best first.
+
+        Also returns how often the words are in all lasting memories.
+
+        Args:
+            asked: As `words` returns them.
+            marks: As `Filters.marks` returns them.
+
+        Raises:
+            IndexUnavailable: If there can be no index.
+        """
         ...
 
     def transaction(

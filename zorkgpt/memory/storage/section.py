@@ -2,11 +2,11 @@
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from zorkgpt.memory.ids import give_ids
-from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey
+from zorkgpt.memory.ids import give_ids, memory_id
+from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import is_place, parse_place, render_place
 from zorkgpt.memory.storage.entry import (
     PERSISTENCE_BY_TAG,
@@ -110,20 +110,57 @@ def parse_section(data: bytes) -> LocationSection:
     return LocationSection(key, name, visits, episodes, heading, visited, parts, data, checksum, tuple(problems))
 
 
-def new_section(
-    location_id: SubjectKey, name: str, visits: int, episodes: tuple[int | str, ...], eol: str
-) -> LocationSection:
+def new_section(location_id: SubjectKey, name: str, visits: tuple[int | str, ...], eol: str) -> LocationSection:
+    """Return a section without memories.
+
+    Args:
+        visits: The episode of each visit.
+    """
     body = f"{eol}### Memories{eol}{eol}---{eol}"
     heading = _heading(location_id, name, eol)
     if not is_place(location_id):
         return _section(location_id, one_line(name), 0, (), heading, "", (body,))
-    return _section(location_id, one_line(name), visits, episodes, heading, _visited(visits, episodes, eol), (body,))
+    count, episodes = len(visits), unique_episodes(visits)
+    return _section(location_id, one_line(name), count, episodes, heading, _visited(count, episodes, eol), (body,))
 
 
 def with_visits(section: LocationSection, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
     heading = section.heading if section.heading.endswith("\n") else section.heading + eol
     visited = _visited(visits, episodes, eol)
     return _section(section.location_id, section.name, visits, episodes, heading, visited, section.parts)
+
+
+def with_visits_counted(section: LocationSection, episodes: Sequence[int | str], eol: str) -> LocationSection:
+    """Return the section with more visits in these episodes; itself if its subject is no place."""
+    if not is_place(section.location_id):
+        return section
+    seen = unique_episodes((*section.episodes, *episodes))
+    return with_visits(section, section.visits + len(episodes), seen, eol)
+
+
+def with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
+    """Return the section with an episode in which its place was visited; itself if it lists that one."""
+    if not is_place(section.location_id) or any(same_episode(known, episode) for known in section.episodes):
+        return section
+    episodes = (*section.episodes, episode)
+    return with_visits(section, max(section.visits, len(episodes)), episodes, eol)
+
+
+def unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
+    """Return each episode once, in the form in which it occurs first."""
+    found: dict[int | str, int | str] = {}
+    for episode in episodes:
+        found.setdefault(episode_key(episode), episode)
+    return tuple(found.values())
+
+
+def episodes_of_memories(memories: Iterable[Memory]) -> tuple[int | str, ...]:
+    """Return the episodes in which memories were seen first and last, numbers in their order and then names."""
+    seen = (episode for memory in memories for episode in (memory.first_episode, memory.episode))
+    found = unique_episodes(episode for episode in seen if episode is not None)
+    numbers = {episode_key(each): each for each in found if isinstance(episode_key(each), int)}
+    names = [each for each in found if not isinstance(episode_key(each), int)]
+    return (*(numbers[key] for key in sorted(numbers, key=int)), *names)
 
 
 def with_parts(section: LocationSection, parts: tuple[str | Entry, ...], eol: str) -> LocationSection:
@@ -136,13 +173,32 @@ def with_parts(section: LocationSection, parts: tuple[str | Entry, ...], eol: st
     return _section(section.location_id, section.name, section.visits, section.episodes, heading, visited, parts)
 
 
-def with_number(section: LocationSection, location_id: SubjectKey, eol: str) -> LocationSection:
+def _with_number(section: LocationSection, location_id: SubjectKey, eol: str) -> LocationSection:
     """Return the section under another key, with all that it holds; visits only if that is a place."""
     heading = _heading(location_id, section.name, eol)
     visits, episodes, visited = section.visits, section.episodes, section.visited
     if not is_place(location_id):
         visits, episodes, visited = 0, (), ""
     return _section(location_id, section.name, visits, episodes, heading, visited, section.parts)
+
+
+def with_key(section: LocationSection, location_id: SubjectKey, eol: str) -> LocationSection:
+    """Return the section under another key, each memory with the id that it has as an explicit one."""
+    old = section.location_id
+    assert old is not None
+    ids = {id(memory): replace(memory, id=memory_id(old, memory)) for memory in section.memories}
+    return with_all_changed(_with_number(section, location_id, eol), ids, eol)
+
+
+def read_entry(text: str) -> Entry:
+    """Parse the entry of one memory, as a section holds it."""
+    return next(part for part in _parts(text, 0, []) if isinstance(part, Entry))
+
+
+def opened(section: LocationSection, eol: str) -> tuple[LocationSection, str]:
+    """Return a section without memories up to where the first one goes, and the text that is to follow."""
+    before, after = _opening("".join(part for part in section.parts if isinstance(part, str)), eol)
+    return with_parts(section, (before,) if before else (), eol), after
 
 
 def with_memories(section: LocationSection, memories: Sequence[Memory], eol: str) -> LocationSection:
@@ -162,8 +218,8 @@ def with_memories(section: LocationSection, memories: Sequence[Memory], eol: str
             gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
             middle = tuple(part for part in (lead, *entries, gap) if part)
             return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
-    before, after = _opening("".join(part for part in parts[:1] if isinstance(part, str)), eol)
-    return with_parts(section, tuple(part for part in (before, *entries, after, *parts[1:]) if part), eol)
+    begun, after = opened(section, eol)
+    return with_parts(section, tuple(part for part in (*begun.parts, *entries, after) if part), eol)
 
 
 def with_changed(section: LocationSection, old: Memory, new: Memory, eol: str) -> LocationSection:

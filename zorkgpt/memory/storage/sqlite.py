@@ -56,7 +56,7 @@ class SqliteDatabase:
         self.path = path
         self.guard = new_guard()
         self._is_in_memory = str(path) == IN_MEMORY
-        self._schema = schema.format(key=_KEY, blob="blob")
+        self._schema = schema.format(key=_KEY, blob="blob", bytewise="", clustered=" WITHOUT ROWID")
         self._is_truth = is_truth
         self._kind = kind
         self._version = version

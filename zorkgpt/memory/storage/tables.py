@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import parse_place, render_place
-from zorkgpt.memory.storage.book import Change
+from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, TurnStamp, record_of, replayed, row_of
 from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
 
@@ -95,20 +95,56 @@ CREATE TABLE IF NOT EXISTS zorkgpt_state (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     format integer NOT NULL,
     revision bigint NOT NULL,
-    read_anew_at bigint NOT NULL,
+    memories bigint NOT NULL DEFAULT 0,
+    words bigint NOT NULL DEFAULT 0,
     episodes bigint NOT NULL DEFAULT 0,
     subject text NOT NULL DEFAULT ''
 );
 CREATE TABLE IF NOT EXISTS zorkgpt_sections (
-    position bigint PRIMARY KEY,
-    revision bigint NOT NULL,
-    data {{blob}} NOT NULL
+    id {{key}},
+    position bigint,
+    place text {{bytewise}},
+    head {{blob}} NOT NULL,
+    tail {{blob}} NOT NULL
 );
-CREATE INDEX IF NOT EXISTS zorkgpt_sections_revision ON zorkgpt_sections (revision);
-INSERT INTO zorkgpt_state (format, revision, read_anew_at) VALUES ({FORMAT}, 0, 0) ON CONFLICT DO NOTHING;
+CREATE INDEX IF NOT EXISTS zorkgpt_sections_place ON zorkgpt_sections (place);
+CREATE TABLE IF NOT EXISTS zorkgpt_memories (
+    id {{key}},
+    place text {{bytewise}} NOT NULL,
+    section bigint NOT NULL,
+    memory text NOT NULL,
+    title text NOT NULL,
+    is_current integer NOT NULL,
+    expires_at text {{bytewise}},
+    revision bigint NOT NULL,
+    text_key {{blob}} NOT NULL,
+    entry {{blob}} NOT NULL,
+    lead {{blob}} NOT NULL
+);
+CREATE INDEX IF NOT EXISTS zorkgpt_memories_place ON zorkgpt_memories (place, section, id);
+CREATE INDEX IF NOT EXISTS zorkgpt_memories_memory ON zorkgpt_memories (memory, place);
+CREATE INDEX IF NOT EXISTS zorkgpt_memories_title ON zorkgpt_memories (title, place);
+CREATE INDEX IF NOT EXISTS zorkgpt_memories_expires ON zorkgpt_memories (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS zorkgpt_memories_revision ON zorkgpt_memories (revision);
+CREATE INDEX IF NOT EXISTS zorkgpt_memories_text ON zorkgpt_memories (text_key);
+CREATE TABLE IF NOT EXISTS zorkgpt_marks (
+    mark text {{bytewise}} NOT NULL,
+    place text {{bytewise}} NOT NULL,
+    section bigint NOT NULL,
+    id bigint NOT NULL,
+    PRIMARY KEY (mark, place, section, id)
+){{clustered}};
+INSERT INTO zorkgpt_state (format, revision) VALUES ({FORMAT}, 0) ON CONFLICT DO NOTHING;
 """
 )
-"""The tables of a store that keeps the memories too."""
+"""The tables of a store that keeps the memories too: see `zorkgpt.memory.storage.rows`.
+
+`place` is as `place_column` writes it, and NULL for text that is of no place. `position` is the place of a section in
+the file from which it was imported, and NULL for others. `memory` is the id of the memory, `title` its title in lower
+case, `text_key` the key of its text among the vectors, `revision` the one that wrote it. `entry` is the memory as it is
+in a Markdown file, `lead` the text above it, `head` and `tail` that above and below all memories of a section.
+`zorkgpt_marks` holds what memories are filtered by.
+"""
 
 
 class Rows(Protocol):

@@ -81,6 +81,11 @@ class Undo:
         if remove and self._store.database.rows("SELECT 1 FROM zorkgpt_undo WHERE writer = %s", [self._writer]):
             self._forget()
 
+    @property
+    def is_keeping(self) -> bool:
+        """Whether what changes is kept."""
+        return self._number is not None
+
     def keep(self, parts: Mapping[int, bytes | None]) -> None:
         """Keep parts that are about to change, by position, within the transaction of that change.
 

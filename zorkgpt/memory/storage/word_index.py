@@ -1,41 +1,34 @@
-"""The index of words: SQLite's full-text search, disposable, in step with the document."""
+"""The index of words beside a Markdown file: disposable, in step with the document."""
 
-import json
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
-from zorkgpt.memory.models import Memory, SubjectKey, episode_key
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import parse_place, render_place
-from zorkgpt.memory.storage.document import Chunk, Document
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.full_text import WORDS_SCHEMA, FullText
 from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
-from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.memory.storage.words import WordCounts, marks_of, words_of
 
 log = get_logger(__name__)
 
 _Result = TypeVar("_Result")
 
-_VERSION = 4
+_VERSION = 5
 """Of the words and marks: an index of another version is built again."""
-_COMMON = 10_000
-"""A word that stands in more memories than this does not choose any, where a rarer one does; it still counts."""
 _LARGE = 200_000
-"""From this size of the files on, in bytes, the index is there before the first search."""
-_MOST_WORDS = 32
-"""Words of a query that are looked up, the rarest."""
+"""From this size of the file on, in bytes, the index is there before the first search."""
 
 _NOT_OURS = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_FULL")
 """Errors that building the index again would not mend."""
 
-_TABLES = """
+_TABLES = f"""
 CREATE TABLE IF NOT EXISTS zorkgpt_word_state (
     only_row integer PRIMARY KEY CHECK (only_row = 1),
     revision integer NOT NULL,
@@ -51,8 +44,7 @@ CREATE TABLE IF NOT EXISTS zorkgpt_word_memories (
     length integer NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_word_memories_place ON zorkgpt_word_memories (place);
-CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_words USING fts5 (said, tokenize = "ascii tokenchars '_'");
-CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_vocabulary USING fts5vocab ('zorkgpt_words', 'row')
+{WORDS_SCHEMA.strip().removesuffix(";")}
 """
 """Made with the first search, since not every SQLite has FTS5. A random first revision tells indexes apart."""
 _DELETION = """
@@ -62,58 +54,6 @@ DROP TABLE IF EXISTS zorkgpt_word_memories;
 DROP TABLE IF EXISTS zorkgpt_word_places;
 DROP TABLE IF EXISTS zorkgpt_word_state
 """
-
-
-@dataclass(frozen=True, slots=True)
-class WordCounts:
-    """In how many memories words stand."""
-
-    memories: int
-    average_length: float
-    """In words."""
-    holding: dict[str, int]
-    """The number of memories with each of the words asked for."""
-
-
-Found = tuple[SubjectKey, int]
-"""A location, and the number of a memory in it, as `Document.memories` lists them."""
-
-
-def words(text: str) -> list[str]:
-    """Return the words by which memories are found; a plural "s" is dropped, so that "keys" finds the key."""
-    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in re.findall(r"\w+", text.casefold())]
-
-
-def words_of(name: str, memory: Memory) -> list[str]:
-    """Return the words of a memory at a location of this name; those of the title count twice."""
-    return words(f"{name} {memory.title} {memory.title} {memory.text}")
-
-
-CURRENT = "§current"
-
-
-@lru_cache(maxsize=4096)
-def mark(kind: str, value: str | int) -> str:
-    """Return the word that stands in the index for a property of a memory; no text can contain it."""
-    return "§" + blake2b(f"{kind} {value}".casefold().encode(errors="surrogatepass"), digest_size=6).hexdigest()
-
-
-def marks_of(memory: Memory) -> list[str]:
-    episodes = {memory.episode, memory.episode if memory.first_episode is None else memory.first_episode}
-    return [
-        *([CURRENT] if is_current(memory) else []),
-        *([] if memory.vetoed else [mark("status", memory.status)]),
-        mark("persistence", memory.persistence),
-        mark("category", memory.category),
-        *([] if memory.kind is None else [mark("kind", memory.kind)]),
-        *(mark("episode", episode_key(episode)) for episode in episodes),
-        *(metadata_mark(name, value) for name, value in memory.metadata.items()),
-    ]
-
-
-def metadata_mark(name: str, value: object) -> str:
-    """Return the word that stands in the index for one value of the metadata."""
-    return mark("metadata", json.dumps([name, value], sort_keys=True))
 
 
 class IndexUnavailable(Exception):
@@ -132,8 +72,12 @@ class WordIndex:
     """
 
     def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
+        self._use(database)
         self._is_private = False
+
+    def _use(self, database: SqliteDatabase) -> None:
+        self._database = database
+        self._words = FullText(database)
         self._is_there = False
         """Whether the tables are known to be there."""
         self._document: Document | None = None
@@ -146,17 +90,15 @@ class WordIndex:
 
         Never raises.
         """
-        is_large = sum(chunk.size for chunk in document.chunks) > _LARGE
+        is_large = sum(len(section.data) for section in document.sections) > _LARGE
         with suppress(IndexUnavailable, MemoryStoreError):
             if is_large or self._exists():
                 self._attempt(lambda: self._take_in(document))
 
     def find(
         self, document: Document, asked: Iterable[str], marks: Sequence[str], limit: int
-    ) -> tuple[list[Found], WordCounts]:
-        """Return memories with any of the words and all of the marks, about the best first, and how often words stand.
-
-        Words that stand nearly everywhere find what no rarer word has found only among the newest memories.
+    ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
+        """Return memories with any of the words and all of the marks, about the best first, and how often words are.
 
         Raises:
             IndexUnavailable: there can be no index.
@@ -189,8 +131,8 @@ class WordIndex:
                 return work()
         except (MemoryStoreError, _Damaged) as error:
             log.info("the index is kept in this process", extra={"error": str(error)})
-        self._database, self._is_private = SqliteDatabase(Path(IN_MEMORY), schema="", kind=0), True
-        self._document, self._is_there = None, False
+        self._use(SqliteDatabase(Path(IN_MEMORY), schema="", kind=0))
+        self._is_private = True
         try:
             return work()
         except MemoryStoreError as error:
@@ -204,43 +146,19 @@ class WordIndex:
 
     def _find(
         self, document: Document, wanted: Sequence[str], marks: Sequence[str], limit: int
-    ) -> tuple[list[Found], WordCounts]:
+    ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
         many, length = self._take_in(document)
-        counts = WordCounts(many, length / many if many else 1.0, self._holding(wanted))
-        asked = sorted((word for word, count in counts.holding.items() if count), key=lambda w: counts.holding[w])
-        asked = asked[:_MOST_WORDS]
-        rare = [word for word in asked if counts.holding[word] <= _COMMON]
-        found = self._matching(rare, marks, limit) if rare else []
-        if len(found) < limit and len(rare) < len(asked):
-            is_narrow = min(self._holding(marks).values(), default=_COMMON + 1) <= _COMMON
-            common = self._matching(asked[len(rare) :], marks, limit, newest=None if is_narrow else _COMMON)
-            found = list(dict.fromkeys([*found, *common]))
-        sizes = {place: len(document.memories(place)) for place, _ in found}
-        if any(not 0 <= number < sizes[place] for place, number in found):
-            raise _Damaged("it tells of memories that there are not")
+        numbers, holding = self._words.find(wanted, marks, limit)
+        counts = WordCounts(many, length / many if many else 1.0, holding)
+        found: list[tuple[SubjectKey, Memory]] = []
+        for number in numbers:
+            row = self._database.rows("SELECT place, number FROM zorkgpt_word_memories WHERE id = %s", (number,))
+            place = parse_place(row[0][0]) if row else None
+            memories = [] if place is None else document.memories(place)
+            if place is None or not 0 <= row[0][1] < len(memories):
+                raise _Damaged("it tells of memories that there are not")
+            found.append((place, memories[row[0][1]]))
         return found, counts
-
-    def _holding(self, asked: Iterable[str]) -> dict[str, int]:
-        holding = {}
-        for word in asked:
-            rows = self._database.rows("SELECT doc FROM zorkgpt_vocabulary WHERE term = %s", (_utf8(word),))
-            holding[word] = int(rows[0][0]) if rows else 0
-        return holding
-
-    def _matching(
-        self, asked: Sequence[str], marks: Sequence[str], limit: int, *, newest: int | None = None
-    ) -> list[Found]:
-        terms = " AND ".join([f"({' OR '.join(map(_quoted, asked))})", *map(_quoted, marks)])
-        least = -1 if newest is None else self._last_id() - newest
-        rows = self._database.rows(
-            "SELECT place, number FROM (SELECT rowid AS id FROM zorkgpt_words WHERE zorkgpt_words MATCH %s "
-            "AND rowid > %s ORDER BY rank LIMIT %s) JOIN zorkgpt_word_memories USING (id)",
-            (terms, least, limit),
-        )
-        return [(parse_place(place), number) for place, number in rows]
-
-    def _last_id(self) -> int:
-        return int(self._database.rows("SELECT coalesce(max(id), 0) FROM zorkgpt_word_memories")[0][0])
 
     def _take_in(self, document: Document) -> tuple[int, int]:
         """Bring the index up to date, and return the number of memories and of their words."""
@@ -253,7 +171,7 @@ class WordIndex:
             self._document, self._revision = None, revision
         if document is not self._document:
             before = self._document
-            changed = self._differing(document) if before is None else changed_places(before, document)
+            changed = self._differing(document) if before is None else _changed_places(before, document)
             if changed:
                 many, length = self._replace(document, changed, many, length)
             self._document = document
@@ -262,24 +180,24 @@ class WordIndex:
     def _differing(self, document: Document) -> set[SubjectKey]:
         rows = self._database.rows("SELECT place, content FROM zorkgpt_word_places")
         kept = {parse_place(place): content for place, content in rows}
-        wanted = {place: _content(document.sections_of(place)) for place in document.section_indexes}
+        wanted = {place: _content(document.sections_of(place)) for place in document.places()}
         return {place for place in {*kept, *wanted} if kept.get(place) != wanted.get(place)}
 
     def _replace(self, document: Document, places: set[SubjectKey], many: int, length: int) -> tuple[int, int]:
         db = self._database
         with db.change():
-            gone: list[tuple[int]] = []
+            gone: list[int] = []
             for place in places:
                 rows = db.rows("SELECT id, length FROM zorkgpt_word_memories WHERE place = %s", (render_place(place),))
-                gone += [(number,) for number, _ in rows]
+                gone += [number for number, _ in rows]
                 length -= sum(size for _, size in rows)
             keys = [(render_place(place),) for place in places]
-            db.put("DELETE FROM zorkgpt_words WHERE rowid = %s", gone)
+            self._words.delete(gone)
             db.put("DELETE FROM zorkgpt_word_memories WHERE place = %s", keys)
             db.put("DELETE FROM zorkgpt_word_places WHERE place = %s", keys)
-            last = self._last_id()
+            last = int(db.rows("SELECT coalesce(max(id), 0) FROM zorkgpt_word_memories")[0][0])
             memories: list[tuple[int, str, int, int]] = []
-            texts: list[tuple[int, str]] = []
+            texts: dict[int, Sequence[str]] = {}
             contents: list[tuple[str, bytes]] = []
             for place in places:
                 sections = document.sections_of(place)
@@ -288,12 +206,12 @@ class WordIndex:
                     said = words_of(name, memory)
                     last += 1
                     memories.append((last, render_place(place), number, len(said)))
-                    texts.append((last, _utf8(" ".join([*said, *marks_of(memory)]))))
+                    texts[last] = [*said, *marks_of(memory)]
                     length += len(said)
                 if sections:
                     contents.append((render_place(place), _content(sections)))
             db.put("INSERT INTO zorkgpt_word_memories (id, place, number, length) VALUES (%s, %s, %s, %s)", memories)
-            db.put("INSERT INTO zorkgpt_words (rowid, said) VALUES (%s, %s)", texts)
+            self._words.put(texts.items())
             db.put("INSERT INTO zorkgpt_word_places VALUES (%s, %s)", contents)
             many += len(memories) - len(gone)
             state = (self._revision + 1, many, length)
@@ -308,26 +226,13 @@ def _content(sections: Iterable[LocationSection]) -> bytes:
     return blake2b(told.encode(errors="surrogatepass"), digest_size=8).digest()
 
 
-def changed_places(old: Document, new: Document) -> set[SubjectKey]:
+def _changed_places(old: Document, new: Document) -> set[SubjectKey]:
     """Return the locations whose sections are not the very same in both."""
-    before = {id(chunk): chunk for chunk in old.chunks}
-    fresh = [chunk for chunk in new.chunks if before.pop(id(chunk), None) is None]
-    same = {id(section) for chunk in before.values() for section in chunk.sections}
-    same &= {id(section) for chunk in fresh for section in chunk.sections}
-    return {
-        section.location_id
-        for section in _sections((*before.values(), *fresh))
-        if section.location_id is not None and id(section) not in same
-    }
+    before, after = _by_identity(old), _by_identity(new)
+    changed = [before[key] for key in before.keys() - after.keys()]
+    changed += [after[key] for key in after.keys() - before.keys()]
+    return {section.location_id for section in changed if section.location_id is not None}
 
 
-def _sections(chunks: Iterable[Chunk]) -> Iterable[LocationSection]:
-    return (section for chunk in chunks for section in chunk.sections)
-
-
-def _quoted(word: str) -> str:
-    return f'"{_utf8(word)}"'
-
-
-def _utf8(text: str) -> str:
-    return text.encode(errors="replace").decode()
+def _by_identity(document: Document) -> Mapping[int, LocationSection]:
+    return {id(section): section for section in document.sections}

@@ -12,7 +12,7 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, memory_of
 from zorkgpt.memory.places import is_place, path_of, place_from_json
 from zorkgpt.memory.storage.book import MemoryBook
-from zorkgpt.memory.storage.document import Chunk, Document, indexed, parse, render
+from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, one_line
 from zorkgpt.memory.storage.protocol import Store
@@ -91,7 +91,10 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
     path = store.path
     with store.guard:
         with store.transaction() as draft:
-            draft.rewrite(_document(draft.document, traces))
+            document = draft.document
+            cleaned = _document(document, traces)
+            if cleaned is not document:
+                draft.rewrite(cleaned)
         for beside in sorted(path.parent.glob(f"{path.name}.*")):
             if beside.suffix == ".backup" or ".damaged-" in beside.name:
                 _clean_markdown(beside, traces)
@@ -107,15 +110,10 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
 
 
 def _document(document: Document, traces: Traces) -> Document:
-    chunks = tuple(_chunk(chunk, traces) for chunk in document.chunks)
-    return document if all(map(is_, chunks, document.chunks)) else indexed(chunks)
-
-
-def _chunk(chunk: Chunk, traces: Traces) -> Chunk:
-    sections = [_section(section, traces, chunk.eol) for section in chunk.sections]
-    if all(map(is_, sections, chunk.sections)):
-        return chunk
-    return replace(chunk, sections=tuple(section for section in sections if section is not None))
+    sections = [_section(section, traces, document.eol) for section in document.sections]
+    if all(map(is_, sections, document.sections)):
+        return document
+    return replace(document, sections=tuple(section for section in sections if section is not None))
 
 
 def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSection | None:

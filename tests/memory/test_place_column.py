@@ -1,0 +1,32 @@
+"""Places as they are written in a column of a database."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zorkgpt.memory.models import GAME, Thing
+from zorkgpt.memory.places import checked_place, has_prefix, place_order
+from zorkgpt.memory.storage.place_column import column_of, place_in, ranges_of
+
+NUMBERS = st.integers(-(10**18) + 1, 10**18 - 1)
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\u2028\u2029\U0010ffff"), min_size=1)
+ELEMENTS = NUMBERS | st.sampled_from(["a", "ab", "b", "7", "é"]) | TEXTS.filter(str.strip)
+PLACES = (ELEMENTS | st.lists(ELEMENTS, min_size=1, max_size=3).map(tuple)).map(checked_place)
+SUBJECTS = PLACES | st.integers(0, 10**18 - 1).map(Thing) | st.just(GAME)
+
+
+@given(SUBJECTS)
+def test_a_column_is_read_back(subject):
+    assert place_in(column_of(subject)) == subject
+
+
+@given(SUBJECTS, SUBJECTS)
+def test_columns_are_sorted_like_their_places(one, other):
+    columns = column_of(one).encode(), column_of(other).encode()
+    assert (columns[0] < columns[1]) == (place_order(one) < place_order(other))
+
+
+@given(SUBJECTS, st.sampled_from(["", "a", "ab"]) | st.lists(ELEMENTS, max_size=2).map(tuple))
+def test_places_with_a_prefix_are_those_in_its_ranges(subject, prefix):
+    column = column_of(subject).encode()
+    is_inside = any(first.encode() <= column < end.encode() for first, end in ranges_of(prefix))
+    assert is_inside == has_prefix(subject, prefix)

@@ -1,0 +1,83 @@
+"""Filters of memories by their properties."""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.metadata import checked_metadata
+from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key
+from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.memory.storage.words import CURRENT, mark, metadata_mark
+from zorkgpt.text import quoted
+
+Prefix = str | tuple[int | str, ...]
+"""The beginning of places: of a string, or the first elements of a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which memories are searched; None: all of them."""
+
+    location_id: SubjectKey | None = None
+    persistence: str | None = None
+    status: str | None = None
+    """None: those that are believed."""
+    category: str | None = None
+    episode: int | str | None = None
+    """In which it was seen first or last."""
+    kind: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    """Values that are to be equal."""
+    among: Set[tuple[SubjectKey, str]] | None = None
+    """Only these, by place and id."""
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            TypeError, ValueError: a filter that no memory could pass.
+        """
+        for name, values in (("persistence", Persistence), ("status", MemoryStatus), ("kind", MemoryKind)):
+            given, valid = getattr(self, name), [each.value for each in values]
+            if given is not None and str(given).casefold() not in map(str.casefold, valid):
+                raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
+        if not isinstance(self.category, str | None):
+            raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
+        checked_metadata(self.metadata)
+
+    def marks(self) -> list[str]:
+        """Return the words that stand in the index for what is wanted, but for the place."""
+        named = {
+            "persistence": self.persistence,
+            "status": self.status,
+            "category": self.category,
+            "kind": self.kind,
+        }
+        marks = [mark(name, value) for name, value in named.items() if value is not None]
+        marks += [metadata_mark(name, value) for name, value in self.metadata.items()]
+        if self.episode is not None:
+            marks.append(mark("episode", episode_key(self.episode)))
+        return marks if self.status is not None else [CURRENT, *marks]
+
+    def passes(self, place: SubjectKey, memory: Memory) -> bool:
+        """Return whether a memory at a place is wanted."""
+        if self.location_id not in (None, place) or not self.allow(memory):
+            return False
+        return self.among is None or (place, memory_id(place, memory)) in self.among
+
+    def allow(self, memory: Memory) -> bool:
+        """Return whether it is wanted, wherever it is."""
+        if self.status is None and not is_current(memory):
+            return False
+        if self.status is not None and (memory.vetoed or memory.status.casefold() != self.status.casefold()):
+            return False
+        if self.persistence is not None and memory.persistence.casefold() != self.persistence.casefold():
+            return False
+        if self.category is not None and memory.category.casefold() != self.category.casefold():
+            return False
+        if self.kind is not None and (memory.kind or "").casefold() != self.kind.casefold():
+            return False
+        if any(name not in memory.metadata or memory.metadata[name] != self.metadata[name] for name in self.metadata):
+            return False
+        wanted = None if self.episode is None else episode_key(self.episode)
+        seen = (memory.episode, memory.episode if memory.first_episode is None else memory.first_episode)
+        return wanted is None or any(episode_key(episode) == wanted for episode in seen)

@@ -1,0 +1,692 @@
+"""The lasting memories in the rows of a database: one for each memory, and one for each place.
+
+A row of a memory holds its entry as it would be in the Markdown file, and what it is found by. A row of a place, its
+section, holds the text above its memories and the one below them. So the rows make up a Markdown file, byte for byte.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from typing import Any, Protocol
+
+from zorkgpt.embeddings.table import key_of
+from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.places import has_prefix, is_place
+from zorkgpt.memory.storage.changes import Change, Step, VisitCount, is_addition
+from zorkgpt.memory.storage.document import TITLE, Document, line_end, parse
+from zorkgpt.memory.storage.entry import Entry, render_entry
+from zorkgpt.memory.storage.escaping import decode, encode, folded
+from zorkgpt.memory.storage.filters import Filters, Prefix
+from zorkgpt.memory.storage.person_edits import PersonEdits
+from zorkgpt.memory.storage.place_column import FOLLOWING, column_of, place_in, ranges_of
+from zorkgpt.memory.storage.section import (
+    LocationSection,
+    episodes_of_memories,
+    new_section,
+    opened,
+    parse_section,
+    read_entry,
+    with_episode,
+    with_key,
+    with_visits_counted,
+)
+from zorkgpt.memory.storage.tables import Rows
+from zorkgpt.memory.storage.versions import is_current, titled
+from zorkgpt.memory.storage.words import CURRENT, marks_of, words_of
+
+_MOST_CACHED = 2_000
+"""Memories that are kept from one call to the next, at most."""
+_PAGE = 5_000
+"""Rows read at a time."""
+_LAST_PLACE = "9"
+"""After all places, as they are in a column."""
+_MANY = 500
+"""The number of memories from which on it makes no difference how many more have a mark."""
+_COLUMNS = "zorkgpt_memories.place, zorkgpt_memories.section, zorkgpt_memories.id, memory, entry"
+_ORDER = "place, section, id"
+_FOUND_BY = ("memory", "title", "is_current", "expires_at", "revision", "text_key", "entry")
+_INSERT = (
+    f"INSERT INTO zorkgpt_memories (place, section, {', '.join(_FOUND_BY)}, lead) "
+    f"VALUES (%s, %s, {', '.join(['%s'] * len(_FOUND_BY))}, %s) RETURNING id"
+)
+_UPDATE = f"UPDATE zorkgpt_memories SET {', '.join(f'{name} = %s' for name in _FOUND_BY)} WHERE id = %s"
+
+
+class Words(Protocol):
+    """The words and marks of memories, by the numbers of their rows."""
+
+    def put(self, memories: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Add the words and marks of memories."""
+        ...
+
+    def delete(self, numbers: Iterable[int]) -> None:
+        """Delete the words of memories."""
+        ...
+
+    def clear(self) -> None:
+        """Delete all words."""
+        ...
+
+
+@dataclass(slots=True)
+class _Stored:
+    """A memory as it is stored."""
+
+    section: int
+    id: int
+    entry: Entry
+
+
+@dataclass(slots=True)
+class _Section:
+    """The row of a place."""
+
+    id: int
+    head: LocationSection
+    """Everything above the first memory."""
+    tail: bytes
+    """Everything below the last memory."""
+
+
+class _Ids:
+    """The ids of the memories of a place."""
+
+    def __init__(self, database: Rows, column: str) -> None:
+        self._database = database
+        self._column = column
+
+    def __contains__(self, wanted: object) -> bool:
+        query = "SELECT 1 FROM zorkgpt_memories WHERE memory = %s AND place = %s LIMIT 1"
+        return bool(self._database.rows(query, (wanted, self._column)))
+
+
+class MemoryRows:
+    """The lasting memories in a database, read by query. Changed only within a transaction of the store.
+
+    What was read is kept until someone else has changed the memories, so that a memory stays the same object.
+    """
+
+    def __init__(self, database: Rows, edits: PersonEdits, words: Words) -> None:
+        self._database = database
+        self._edits = edits
+        self._words = words
+        self._revision = -1
+        """The revision of what is cached."""
+        self._places: dict[SubjectKey, list[_Stored]] = {}
+        self._sections: dict[SubjectKey, list[_Section]] = {}
+        self._eol = ""
+        self._cached = 0
+        self._is_following_edits = False
+        self.before: dict[int, bytes | None] | None = None
+        """The sections as they were before this transaction, by their numbers; None if nobody wants to know."""
+        self.is_changed = False
+        """Whether this transaction has changed anything."""
+        self._written: dict[int, _Indexed] = {}
+        """What is to be put into the indexes of words and marks at the end of this transaction."""
+        self._old: dict[int, _Indexed] = {}
+        """What is to be taken out of them."""
+        self._fresh: set[int] = set()
+        """The memories that this transaction has inserted."""
+
+    # Reading
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._database.rows("SELECT 1 FROM zorkgpt_sections LIMIT 1")
+
+    def follow(self) -> None:
+        """Drop what is cached if someone has changed the memories since."""
+        [(revision,)] = self._database.rows("SELECT revision FROM zorkgpt_state")
+        if revision != self._revision:
+            self.forget()
+            self._revision = revision
+        elif self._cached > _MOST_CACHED:
+            self._drop_places()
+
+    def forget(self) -> None:
+        """Drop what is cached."""
+        self._drop_places()
+        self._revision = -1
+        self._eol = ""
+        self._is_following_edits = False
+
+    def follow_edits(self) -> None:
+        """See what a person has edited before anything is read again."""
+        self._is_following_edits = False
+        self._drop_places()
+
+    def _drop_places(self) -> None:
+        self._places.clear()
+        self._sections.clear()
+        self._cached = 0
+
+    def count(self) -> int:
+        return int(self._database.rows("SELECT memories FROM zorkgpt_state")[0][0])
+
+    def has(self, place: SubjectKey) -> bool:
+        return bool(self._sections_of(place))
+
+    def places(self) -> list[SubjectKey]:
+        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_sections WHERE place IS NOT NULL ORDER BY place")
+        return [place_in(column) for (column,) in rows]
+
+    def name(self, place: SubjectKey) -> str:
+        return next((section.head.name for section in self._sections_of(place)), "")
+
+    def visits(self, place: SubjectKey) -> int:
+        return next((section.head.visits for section in self._sections_of(place)), 0)
+
+    def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
+        if is_place(place):
+            return next((section.head.episodes for section in self._sections_of(place)), ())
+        return episodes_of_memories(self.memories(place))
+
+    def memories(self, place: SubjectKey) -> list[Memory]:
+        return [stored.entry.memory for stored in self._stored_at(place)]
+
+    def all_memories(self) -> dict[SubjectKey, list[Memory]]:
+        found: dict[SubjectKey, list[Memory]] = defaultdict(list)
+        for place, memory in self._all():
+            found[place].append(memory)
+        return dict(found)
+
+    def ids(self, place: SubjectKey) -> _Ids:
+        return _Ids(self._database, column_of(place))
+
+    def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
+        at, given = ("", ()) if place is None else (" AND place = %s", (column_of(place),))
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE"
+        by_id = self._database.rows(f"{query} memory = %s{at}", (_text(wanted), *given))
+        by_title = self._database.rows(f"{query} title = %s{at}", (_text(folded(wanted)), *given))
+        return self._read(sorted({*by_id, *by_title}))
+
+    def titled(self, place: SubjectKey, title: str) -> Memory | None:
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE title = %s AND place = %s"
+        rows = self._database.rows(query, (_text(folded(title)), column_of(place)))
+        return titled([memory for _, memory in self._read(sorted(rows))], title)
+
+    def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE expires_at <= %s"
+        return self._read(sorted(self._database.rows(query, (now,))))
+
+    def numbered(self, numbers: Sequence[int]) -> list[tuple[SubjectKey, Memory]]:
+        """Return the memories in these rows, in this order."""
+        found: dict[int, tuple[Any, ...]] = {}
+        for start in range(0, len(numbers), _MANY):
+            page = numbers[start : start + _MANY]
+            marks = ", ".join(["%s"] * len(page))
+            query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE id IN ({marks})"
+            found |= {row[2]: row for row in self._database.rows(query, tuple(page))}
+        return self._read([found[number] for number in numbers if number in found])
+
+    def with_texts(self, keys: Sequence[bytes]) -> list[tuple[bytes, SubjectKey, Memory]]:
+        """Return the memories whose texts have these keys, with the key and the place."""
+        found: list[tuple[bytes, SubjectKey, Memory]] = []
+        for start in range(0, len(keys), _MANY):
+            page = keys[start : start + _MANY]
+            marks = ", ".join(["%s"] * len(page))
+            query = f"SELECT text_key, {_COLUMNS} FROM zorkgpt_memories WHERE text_key IN ({marks})"
+            rows = sorted(self._database.rows(query, tuple(page)), key=lambda row: row[1:4])
+            read = self._read([row[1:] for row in rows])
+            found += [(bytes(row[0]), place, memory) for row, (place, memory) in zip(rows, read, strict=True)]
+        return found
+
+    def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
+        [(now,)] = self._database.rows("SELECT revision FROM zorkgpt_state")
+        revision = since if isinstance(since, int) and since <= now else -1
+        rows = self._database.rows("SELECT text_key FROM zorkgpt_memories WHERE revision > %s", (revision,))
+        return {bytes(key) for (key,) in rows}, int(now)
+
+    def text_keys_of(self, wanted: Filters) -> list[bytes]:
+        if wanted.among is not None:
+            return [key_of(memory.text) for _, memory in self._found_among(wanted, wanted.among, None)]
+        query, given = _finding(wanted, None, self._rarest_first(wanted))
+        query = f"SELECT text_key FROM zorkgpt_memories WHERE id IN (SELECT id FROM ({query}) AS found)"
+        return [bytes(key) for (key,) in self._database.rows(query, given)]
+
+    def find(
+        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0
+    ) -> list[tuple[SubjectKey, Memory]]:
+        if wanted.among is not None:
+            return self._found_among(wanted, wanted.among, prefix)[offset : offset + limit]
+        query, given = _finding(wanted, prefix, self._rarest_first(wanted))
+        rows = self._database.rows(f"{query} ORDER BY {_ORDER} LIMIT %s OFFSET %s", (*given, limit, offset))
+        return self.numbered([row[2] for row in rows])
+
+    def _found_among(
+        self, wanted: Filters, among: Set[tuple[SubjectKey, str]], prefix: Prefix | None
+    ) -> list[tuple[SubjectKey, Memory]]:
+        ids = sorted({memory for _, memory in among})
+        rows: list[tuple[Any, ...]] = []
+        for start in range(0, len(ids), _MANY):
+            page = ids[start : start + _MANY]
+            marks = ", ".join(["%s"] * len(page))
+            rows += self._database.rows(f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE memory IN ({marks})", page)
+        return [
+            (place, memory)
+            for place, memory in self._read(sorted(rows))
+            if wanted.passes(place, memory) and (prefix is None or has_prefix(place, prefix))
+        ]
+
+    def _rarest_first(self, wanted: Filters) -> list[str]:
+        marks = [mark for mark in wanted.marks() if mark != CURRENT]
+        return sorted(marks, key=self._holding) if len(marks) > 1 else marks
+
+    def _holding(self, mark: str) -> int:
+        query = f"SELECT count(*) FROM (SELECT 1 FROM zorkgpt_marks WHERE mark = %s LIMIT {_MANY}) AS counted"
+        return int(self._database.rows(query, (mark,))[0][0])
+
+    @property
+    def document(self) -> Document:
+        """Return all of it as a Markdown file."""
+        return parse(b"".join(self._sections_in_order()))
+
+    def _sections_in_order(self) -> Iterator[bytes]:
+        bodies: dict[int, list[bytes]] = defaultdict(list)
+        for section, lead, entry in self._database.rows(
+            "SELECT section, lead, entry FROM zorkgpt_memories ORDER BY section, id"
+        ):
+            bodies[section] += (lead, entry)
+        rows = self._database.rows("SELECT id, position, place, head, tail FROM zorkgpt_sections ORDER BY position, id")
+        data = {number: b"".join([head, *bodies[number], tail]) for number, _, _, head, tail in rows}
+        placed = [(number, place or "") for number, position, place, *_ in rows if position is not None]
+        added = sorted((place, number) for number, position, place, *_ in rows if position is None)
+        # A new place comes before the first one that is later.
+        latest = list(accumulate((place for _, place in placed), max))
+        before: dict[int, list[int]] = defaultdict(list)
+        for place, number in added:
+            before[bisect_right(latest, place)].append(number)
+        order: list[tuple[int, bool]] = []
+        for at in range(len(placed) + 1):
+            order += ((number, True) for number in before[at])
+            order += ((number, False) for number, _ in placed[at : at + 1])
+        eol = encode(self._line_end())
+        if order and not placed:
+            yield TITLE + eol + eol
+        for at, (number, is_added) in enumerate(order):
+            is_beside_added = at + 1 < len(order) and (is_added or order[at + 1][1])
+            yield _ending_blank(data[number], eol) if is_beside_added else data[number]
+
+    def _line_end(self) -> str:
+        if not self._eol:
+            query = "SELECT head FROM zorkgpt_sections WHERE position IS NOT NULL ORDER BY position LIMIT 1"
+            first = self._database.rows(query)
+            self._eol = line_end(bytes(first[0][0])) if first else "\n"
+        return self._eol
+
+    def _all(self) -> Iterator[tuple[SubjectKey, Memory]]:
+        query = (
+            f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE (place, section, id) > (%s, %s, %s) "
+            f"ORDER BY {_ORDER} LIMIT {_PAGE}"
+        )
+        last: tuple[object, ...] = ("", 0, 0)
+        while rows := self._database.rows(query, last):
+            yield from self._read(rows)
+            last = rows[-1][:3]
+
+    def _stored_at(self, place: SubjectKey) -> list[_Stored]:
+        found = self._places.get(place)
+        if found is None:
+            query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE place = %s ORDER BY {_ORDER}"
+            found = [self._stored(place, row) for row in self._database.rows(query, (column_of(place),))]
+            self._places[place] = found
+            self._cached += len(found) + 1
+        return found
+
+    def _read(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[SubjectKey, Memory]]:
+        found = []
+        for column, its in groupby(rows, key=lambda row: row[0]):
+            place = place_in(column)
+            known = {stored.id: stored for stored in self._places.get(place, ())}
+            for row in its:
+                found.append((place, (known.get(row[2]) or self._stored(place, row)).entry.memory))
+        return found
+
+    def _stored(self, place: SubjectKey, row: tuple[Any, ...]) -> _Stored:
+        _, section, number, key, data = row
+        entry = read_entry(decode(bytes(data)))
+        memory = entry.memory
+        if memory_id(place, memory) != key:
+            memory.id = key
+        if not self._is_following_edits:
+            self._edits.refresh()
+            self._is_following_edits = True
+        memory.edited_by_person = self._edits.is_edited(place, key)
+        return _Stored(section, number, entry)
+
+    def _sections_of(self, place: SubjectKey) -> list[_Section]:
+        found = self._sections.get(place)
+        if found is None:
+            query = "SELECT id, head, tail FROM zorkgpt_sections WHERE place = %s ORDER BY id"
+            rows = self._database.rows(query, (column_of(place),))
+            found = [_Section(number, parse_section(bytes(head)), bytes(tail)) for number, head, tail in rows]
+            self._sections[place] = found
+            self._cached += 1
+        return found
+
+    # Changing
+
+    def begin(self, *, keeps_before: bool) -> None:
+        """Begin a transaction."""
+        self.before = {} if keeps_before else None
+        self.is_changed = False
+        self._written, self._old, self._fresh = {}, {}, set()
+
+    def flush(self) -> None:
+        """Write what waits to be written, at the end of a transaction."""
+        if not self.is_changed:
+            return
+        self._words.delete(self._old)
+        self._words.put((number, [*new.words, *new.marks]) for number, new in self._written.items())
+        self._database.put(
+            "DELETE FROM zorkgpt_marks WHERE mark = %s AND place = %s AND section = %s AND id = %s",
+            _mark_rows(self._old),
+        )
+        self._database.put(
+            "INSERT INTO zorkgpt_marks (mark, place, section, id) VALUES (%s, %s, %s, %s)", _mark_rows(self._written)
+        )
+        more = len(self._written) - len(self._old)
+        longer = _length(self._written) - _length(self._old)
+        self._revision += 1
+        query = "UPDATE zorkgpt_state SET revision = %s, memories = memories + %s, words = words + %s"
+        self._database.put(query, [(self._revision, more, longer)])
+
+    def applied(self, steps: Iterable[Step]) -> "MemoryRows":
+        for (place, is_new), group in groupby(steps, key=lambda step: (step.location_id, is_addition(step))):
+            changes = list(group)
+            if is_new:
+                self._add(place, [change for change in changes if isinstance(change, Change)])
+                continue
+            for step in changes:
+                if isinstance(step, VisitCount):
+                    self._count_visits(step)
+                else:
+                    self._change(step)
+        return self
+
+    def rewritten(self, document: Document) -> "MemoryRows":
+        """Replace everything by the content of a file."""
+        self.is_changed = True
+        for (number,) in self._database.rows("SELECT id FROM zorkgpt_sections") if self.before is not None else ():
+            self._note(number)
+        self._words.clear()
+        self._written, self._old = {}, {}
+        for table in ("zorkgpt_memories", "zorkgpt_marks", "zorkgpt_sections"):
+            self._database.rows(f"DELETE FROM {table}")
+        self._database.rows("UPDATE zorkgpt_state SET memories = 0, words = 0")
+        self._drop_places()
+        self._eol = ""
+        for position, section in enumerate(document.sections):
+            self._insert_section(section, position=position)
+        self._drop_places()
+        return self
+
+    def moved(self, old: SubjectKey, new: SubjectKey) -> tuple["MemoryRows", list[tuple[str, Memory]]]:
+        """Give the sections of a place another key; also return the memories, with the names of their sections."""
+        moved: list[tuple[str, Memory]] = []
+        for stored in list(self._sections_of(old)):
+            data = self._data(stored.id)
+            section = with_key(parse_section(data), new, line_end(data))
+            moved += [(section.name, memory) for memory in section.memories]
+            self._replace_section(stored.id, section)
+        return self, moved
+
+    def put_back(self, sections: Mapping[int, bytes | None]) -> None:
+        """Restore sections by their numbers. None deletes a section."""
+        self.before = None
+        for number, data in sections.items():
+            self._replace_section(number, None if data is None else parse_section(bytes(data)))
+
+    def _add(self, place: SubjectKey, additions: Sequence[Change]) -> None:
+        memories = [change.memory for change in additions]
+        self.is_changed = True
+        if not self.has(place):
+            self._new_section(place, additions[0].location_name, (memories[0].episode,))
+        section = self._sections_of(place)[0]
+        head, eol = section.head, line_end(section.head.data)
+        for memory in memories:
+            head = with_episode(head, memory.episode, eol)
+        self._note(section.id)
+        last = self._database.rows(
+            "SELECT entry FROM zorkgpt_memories WHERE place = %s AND section = %s ORDER BY id DESC LIMIT 1",
+            (column_of(place), section.id),
+        )
+        if last:
+            lead = eol if bytes(last[0][0]).endswith(b"\n") else eol + eol
+            is_apart = not section.tail or section.tail.startswith((b"\n", b"\r\n"))
+            self._update_section(section, head, section.tail if is_apart else encode(eol) + section.tail)
+        else:
+            whole = parse_section(head.data + section.tail) if section.tail else head
+            lead, (head, tail) = "", opened(whole, eol)
+            self._update_section(section, head, encode(tail))
+        for memory in memories:
+            self._insert(place, section, lead, render_entry(memory, eol=eol))
+            lead = eol
+
+    def _change(self, change: Change) -> None:
+        place, old, new = change.location_id, change.before, change.after
+        assert old is not None
+        stored = self._found(place, old)
+        section = next(each for each in self._sections_of(place) if each.id == stored.section)
+        self.is_changed = True
+        self._note(section.id)
+        self._take_out(place, section, stored)
+        if new is None:
+            self._delete(place, section, stored)
+            return
+        eol = line_end(section.head.data)
+        if change.kind in ("seen again", "merged") and new.observation_count > stored.entry.memory.observation_count:
+            self._update_section(section, with_episode(section.head, new.episode, eol), section.tail)
+        stored.entry = render_entry(new, stored.entry.extras, eol)
+        self._database.put(_UPDATE, [(*self._found_by(place, new), encode(stored.entry.raw), stored.id)])
+        self._put_in(place, section, stored.id, new)
+
+    def _delete(self, place: SubjectKey, section: _Section, stored: _Stored) -> None:
+        where = "FROM zorkgpt_memories WHERE place = %s AND section = %s"
+        at = (column_of(place), section.id, stored.id)
+        [(lead,)] = self._database.rows(f"SELECT lead {where} AND id = %s", at)
+        following = self._database.rows(f"SELECT id, lead {where} AND id > %s ORDER BY id LIMIT 1", at)
+        text = bytes(following[0][1]) if following else section.tail
+        left = bytes(lead) + text.removeprefix(b"\r\n").removeprefix(b"\n")
+        if following and left != text:
+            self._database.put("UPDATE zorkgpt_memories SET lead = %s WHERE id = %s", [(left, following[0][0])])
+        elif not following:
+            self._update_section(section, section.head, left)
+        self._database.put("DELETE FROM zorkgpt_memories WHERE id = %s", [(stored.id,)])
+        if place in self._places:
+            self._places[place] = [each for each in self._places[place] if each.id != stored.id]
+
+    def _count_visits(self, visits: VisitCount) -> None:
+        place, episodes = visits.location_id, visits.episodes
+        self.is_changed = True
+        if not self.has(place):
+            self._new_section(place, visits.location_name, episodes)
+        elif is_place(place):
+            section = self._sections_of(place)[0]
+            self._note(section.id)
+            head = with_visits_counted(section.head, episodes, line_end(section.head.data))
+            self._update_section(section, head, section.tail)
+
+    def _found(self, place: SubjectKey, memory: Memory) -> _Stored:
+        key = memory_id(place, memory)
+        stored = self._places.get(place)
+        if stored is None:
+            query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE memory = %s AND place = %s"
+            stored = [self._stored(place, row) for row in sorted(self._database.rows(query, (key, column_of(place))))]
+        found = [each for each in stored if each.entry.memory is memory]
+        found = found or [each for each in stored if memory_id(place, each.entry.memory) == key]
+        if not found:
+            raise KeyError(memory.title)
+        return next((each for each in found if each.entry.memory == memory), found[0])
+
+    def _note(self, number: int) -> None:
+        """Keep a section as it is before its first change."""
+        if self.before is not None and number not in self.before:
+            self.before[number] = self._data(number)
+
+    def _data(self, number: int) -> bytes:
+        [(place, head, tail)] = self._database.rows(
+            "SELECT place, head, tail FROM zorkgpt_sections WHERE id = %s", (number,)
+        )
+        query = "SELECT lead, entry FROM zorkgpt_memories WHERE place = %s AND section = %s ORDER BY id"
+        body = [bytes(part) for row in self._database.rows(query, (place, number)) for part in row]
+        return b"".join([bytes(head), *body, bytes(tail)])
+
+    def _new_section(self, place: SubjectKey, name: str, episodes: tuple[int | str, ...]) -> None:
+        self._insert_section(new_section(place, name, episodes, self._line_end()))
+
+    def _insert_section(
+        self, section: LocationSection, *, number: int | None = None, position: int | None = None
+    ) -> None:
+        place = section.location_id
+        head, entries, tail = split(section)
+        column = None if place is None else column_of(place)
+        columns, values = "position, place, head, tail", [position, column, head, tail]
+        if number is not None:
+            columns, values = f"id, {columns}", [number, *values]
+        marks = ", ".join(["%s"] * len(values))
+        query = f"INSERT INTO zorkgpt_sections ({columns}) VALUES ({marks}) RETURNING id"
+        [(number,)] = self._database.rows(query, values)
+        if self.before is not None:
+            self.before.setdefault(number, None)
+        if place is None:
+            return
+        stored = _Section(number, parse_section(head) if entries else section, tail)
+        if place in self._sections:
+            self._sections[place].append(stored)
+        for lead, entry in entries:
+            self._insert(place, stored, lead, entry)
+
+    def _replace_section(self, number: int, section: LocationSection | None) -> None:
+        """Replace a section and its memories under its number. None deletes it."""
+        self.is_changed = True
+        found = self._database.rows("SELECT position, place FROM zorkgpt_sections WHERE id = %s", (number,))
+        position, column = found[0] if found else (None, None)
+        if found:
+            self._note(number)
+        if column is not None:
+            place = place_in(column)
+            stored = next(each for each in self._sections_of(place) if each.id == number)
+            for memory in self._stored_at(place):
+                if memory.section == number:
+                    self._take_out(place, stored, memory)
+            self._database.put("DELETE FROM zorkgpt_memories WHERE place = %s AND section = %s", [(column, number)])
+        self._database.put("DELETE FROM zorkgpt_sections WHERE id = %s", [(number,)])
+        self._drop_places()
+        if section is not None:
+            self._insert_section(section, number=number, position=position)
+        self._drop_places()
+
+    def _update_section(self, section: _Section, head: LocationSection, tail: bytes) -> None:
+        if head.data != section.head.data or tail != section.tail:
+            section.head, section.tail = head, tail
+            query = "UPDATE zorkgpt_sections SET head = %s, tail = %s WHERE id = %s"
+            self._database.put(query, [(head.data, tail, section.id)])
+
+    def _insert(self, place: SubjectKey, section: _Section, lead: str, entry: Entry) -> None:
+        row = (column_of(place), section.id, *self._found_by(place, entry.memory), encode(entry.raw), encode(lead))
+        [(number,)] = self._database.rows(_INSERT, row)
+        self._fresh.add(number)
+        self._put_in(place, section, number, entry.memory)
+        if len(self._sections_of(place)) > 1:
+            self._places.pop(place, None)
+        elif place in self._places:
+            self._places[place].append(_Stored(section.id, number, entry))
+
+    def _found_by(self, place: SubjectKey, memory: Memory) -> tuple[object, ...]:
+        """Return the values of the columns by which a memory is found."""
+        return (
+            memory_id(place, memory),
+            _text(folded(memory.title)),
+            int(is_current(memory)),
+            memory.expires_at,
+            self._revision + 1,
+            key_of(memory.text),
+        )
+
+    def _put_in(self, place: SubjectKey, section: _Section, number: int, memory: Memory) -> None:
+        """Put a memory into the indexes."""
+        self._written[number] = _Indexed(place, section, memory)
+
+    def _take_out(self, place: SubjectKey, section: _Section, stored: _Stored) -> None:
+        """Take a memory out of the indexes."""
+        self._written.pop(stored.id, None)
+        if stored.id not in self._fresh:
+            self._old.setdefault(stored.id, _Indexed(place, section, stored.entry.memory))
+
+
+class _Indexed:
+    """A memory in the indexes of words and marks."""
+
+    __slots__ = ("column", "marks", "section", "words")
+
+    def __init__(self, place: SubjectKey, section: _Section, memory: Memory) -> None:
+        self.column = column_of(place)
+        self.section = section.id
+        self.words = words_of(section.head.name, memory)
+        self.marks = marks_of(memory)
+
+
+def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str]) -> tuple[str, list[object]]:
+    """Return the query for the places and numbers of memories that pass filters, and its parameters.
+
+    Args:
+        marks: The marks that the memories must have, the rarest first.
+    """
+    ranges = [("", _LAST_PLACE)] if prefix is None else ranges_of(prefix)
+    if wanted.location_id is not None:
+        column = column_of(wanted.location_id)
+        ranges = [(first, end) for first, end in ranges if first <= column < end]
+        ranges = [(column, column + FOLLOWING)] if ranges else [("", "")]
+    table = "zorkgpt_marks" if marks else "zorkgpt_memories"
+    conditions = ["place >= %s", "place < %s", *["mark = %s"] * bool(marks)]
+    same = " AND ".join(f"other.{name} = {table}.{name}" for name in ("place", "section", "id"))
+    conditions += [f"EXISTS (SELECT 1 FROM zorkgpt_marks AS other WHERE other.mark = %s AND {same})"] * len(marks[1:])
+    if wanted.status is None:
+        is_believed = "(SELECT is_current FROM zorkgpt_memories WHERE zorkgpt_memories.id = zorkgpt_marks.id) = 1"
+        conditions.append(is_believed if marks else "is_current = 1")
+    part = f"SELECT {_ORDER} FROM {table} WHERE {' AND '.join(conditions)}"
+    given: list[object] = [value for first, end in ranges for value in (first, end, *marks)]
+    return " UNION ALL ".join([part] * len(ranges)), given
+
+
+def split(section: LocationSection) -> tuple[bytes, list[tuple[str, Entry]], bytes]:
+    """Return what is above the first memory, each memory with the text above it, and what is below the last one."""
+    head, lead = "", section.heading + section.visited
+    entries: list[tuple[str, Entry]] = []
+    for part in section.parts:
+        if isinstance(part, str):
+            lead += part
+        elif entries:
+            entries.append((lead, part))
+            lead = ""
+        else:
+            head, lead = lead, ""
+            entries.append(("", part))
+    return (encode(head), entries, encode(lead)) if entries else (section.data, [], b"")
+
+
+def _mark_rows(indexed: Mapping[int, _Indexed]) -> list[tuple[str, str, int, int]]:
+    return [
+        (mark, each.column, each.section, number)
+        for number, each in indexed.items()
+        for mark in set(each.marks)
+        if mark != CURRENT
+    ]
+
+
+def _length(indexed: Mapping[int, _Indexed]) -> int:
+    return sum(len(each.words) for each in indexed.values())
+
+
+def _ending_blank(data: bytes, eol: bytes) -> bytes:
+    missing = 0 if data.endswith(eol + eol) else 1 if data.endswith(b"\n") else 2
+    return data + eol * missing
+
+
+def _text(text: str) -> str:
+    """Return a text as a database takes it: without halves of surrogate pairs and zero characters."""
+    return text.encode(errors="replace").decode().replace("\x00", "\ufffd")
