@@ -63,9 +63,9 @@ def assemble(
         game = JerichoInterface(story=options.story or find_story(), seed=options.seed)
     services = build_services(config, options, llm, game)
     player = PLAYERS[options.choice.kind](services)
-    returns = _returns(services) if config.explore == "return" and services.player_decides else None
+    returns = _returns(services) if services.player_decides else None
     if returns is not None:
-        player = ReturningPlayer(player, lambda: returns.journey)
+        player = ReturningPlayer(player, returns)
     knowledge = _knowledge(services)
     managers = _managers(services, knowledge, returns)
     episodes = EpisodeSynthesizer(
@@ -87,7 +87,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
         known_exits=services.map.graph.exits,
     )
     progress = ProgressManager(*services.for_manager("progress"))
-    context = _context(services, knowledge, objectives, progress)
+    context = _context(services, knowledge, objectives, progress, returns)
     export = StateManager(*services.for_manager("state"))
     rejections = RejectionManager(*services.for_manager("rejections"))
     possible: dict[str, Snapshot | None] = {
@@ -145,7 +145,11 @@ def _objectives(services: Services, knowledge: KnowledgeManager | None) -> Objec
 
 
 def _context(
-    services: Services, knowledge: KnowledgeManager | None, objectives: ObjectiveManager, progress: ProgressManager
+    services: Services,
+    knowledge: KnowledgeManager | None,
+    objectives: ObjectiveManager,
+    progress: ProgressManager,
+    returns: ReturnManager | None,
 ) -> ContextManager:
     return ContextManager(
         *services.for_manager("context"),
@@ -158,6 +162,7 @@ def _context(
             goals=objectives,
             knowledge=knowledge.lines if knowledge else lambda now: (),
             notices=progress.notices,
+            best_line=returns.ahead if returns else lambda now: None,
         ),
         summarizer=ModelSummarizer(services.llm) if services.llm and services.options.choice.kind == "model" else None,
     )
@@ -171,11 +176,12 @@ def _extractor(config: GameConfiguration, llm: LLM | None) -> Extractor:
 def _returns(services: Services) -> ReturnManager:
     return ReturnManager(
         *services.for_manager("explore"),
-        story_sha256=services.game.story.sha256,
+        game=services.game,
         seed=services.options.seed,
         episode_log=services.episode_log,
-        untried=lambda room: len(services.map.graph.untried(room)),
-        find_way=services.map.graph.route,
+        graph=services.map.graph,
+        # The rules repeat what scored by a plan of their own.
+        keeps_line=services.memory is not None and services.options.choice.kind != "rules",
     )
 
 

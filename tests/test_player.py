@@ -27,6 +27,15 @@ class Counting(Waiting):
         self.resumed = list(notes)
 
 
+class NoReplays:
+    """Nothing was played before."""
+
+    journey = followed = None
+
+    def follow(self, now: Observation, most: int) -> None:
+        return None
+
+
 def test_a_player_without_notes_implements_one_method():
     player = Waiting()
     player.look_on(CONTEXT, "north")
@@ -37,7 +46,7 @@ def test_a_player_without_notes_implements_one_method():
 
 def test_a_player_that_returns_first_keeps_the_notes_of_the_inner_one():
     inner = Counting()
-    player = ReturningPlayer(inner, lambda: None)
+    player = ReturningPlayer(inner, NoReplays())
     player.resume([{"resumed": 0}, {"resumed": 0}])
     assert inner.resumed == [{"resumed": 0}, {"resumed": 0}]
     assert player.changed_notes() == {"resumed": 2}

@@ -1,13 +1,14 @@
 """Players that leave some turns to another player."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
+from game_interface.models import Observation
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.explore.replay import Journey
 from zorkgpt.log import get_logger
-from zorkgpt.player import AgentDecision, Player, PlayerContext
+from zorkgpt.player import AgentDecision, Player, PlayerContext, follow_request
 
 log = get_logger(__name__)
 
@@ -78,29 +79,66 @@ class StandIn(Player):
 
 RETURN = "return"
 """The label of turns that repeat an earlier episode's commands."""
+FOLLOWED = "best line"
+"""The label of turns that play the best line on the player's request."""
+
+
+class Replays(Protocol):
+    """The commands of earlier episodes that can be played in this one."""
+
+    @property
+    def journey(self) -> Journey | None:
+        """The return with which the running episode began; None if it began without one."""
+        ...
+
+    @property
+    def followed(self) -> Journey | None:
+        """The part of the best line that the player asked for last; None if it asked for none."""
+        ...
+
+    def follow(self, now: Observation, most: int) -> Journey | None:
+        """Begin to follow the best line for at most so many steps; None if this state is not on it."""
+        ...
 
 
 class ReturningPlayer(Player):
-    """Plays the commands of a journey while there is one; after it, or when it led elsewhere, the inner player plays.
+    """Plays the commands of a return or of the best line while there are any; otherwise the inner player plays.
 
     Args:
-        journey: Returns the journey of the running episode; None if it has none.
+        replays: Provides the commands, and the best line when the inner player answers `FOLLOW`.
     """
 
-    def __init__(self, inner: Player, journey: Callable[[], Journey | None]) -> None:
+    def __init__(self, inner: Player, replays: Replays) -> None:
         self._inner = inner
-        self._journey = journey
+        self._replays = replays
+        self._told: Journey | None = None
+        """The part of the best line whose end the inner player was told of."""
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        """Return the next command of the journey, or the inner player's action once the journey is over."""
-        journey = self._journey()
-        if journey is None:
-            return self._inner.get_action_with_reasoning(context)
-        if (action := journey.next) is not None:
-            self._inner.look_on(context, action)
-            return AgentDecision(action, _why(journey), by=RETURN)
-        informed = replace(context, notices=(*context.notices, _notice(journey)))
-        return self._inner.get_action_with_reasoning(informed)
+        """Return the next command of a replay, or the inner player's action if there is none."""
+        returning, followed = self._replays.journey, self._replays.followed
+        if returning is not None and returning.next is not None:
+            return self._replayed(context, returning.next, _why(returning), RETURN)
+        if followed is not None and followed.next is not None:
+            return self._replayed(context, followed.next, _why_followed(followed), FOLLOWED)
+        decision = self._inner.get_action_with_reasoning(self._informed(context, returning, followed))
+        most = follow_request(decision.action)
+        part = None if most is None else self._replays.follow(context.observation, most)
+        if part is None or part.next is None:
+            return decision
+        return self._replayed(context, part.next, decision.reasoning, FOLLOWED)
+
+    def _replayed(self, context: PlayerContext, action: str, why: str, label: str) -> AgentDecision:
+        self._inner.look_on(context, action)
+        return AgentDecision(action, why, by=label)
+
+    def _informed(self, context: PlayerContext, returning: Journey | None, followed: Journey | None) -> PlayerContext:
+        """Return the context with notices about the replays that are over."""
+        notices = [_notice(returning)] if returning else []
+        if followed is not None and followed is not self._told:
+            notices.append(_notice_followed(followed))
+            self._told = followed if context.refused is None else self._told
+        return replace(context, notices=(*context.notices, *notices)) if notices else context
 
     def look_on(self, context: PlayerContext, action: str) -> None:
         """Let the inner player take note of an action."""
@@ -135,3 +173,12 @@ def _notice(journey: Journey) -> str:
     if journey.difference:
         return f"{began}, to go back to {way.place_name}, but {journey.difference}. You have played since."
     return f"{began}, to go on from {way.place_name} with a score of {way.goal.score}. You have played since."
+
+
+def _why_followed(followed: Journey) -> str:
+    return f"Following the best line (command {followed.done + 1} of {len(followed.route.steps)})."
+
+
+def _notice_followed(followed: Journey) -> str:
+    reason = f"then stopped: {followed.difference}" if followed.difference else "as far as you asked or to its end"
+    return f"The best line was followed for {followed.done} turns, {reason}."

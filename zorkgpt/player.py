@@ -1,11 +1,14 @@
 """The interface of a player: its view of the game before a turn, and its answer."""
 
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from game_interface.models import Item, Observation
 from zorkgpt.errors import ZorkGPTError
+from zorkgpt.explore.best_line import LineAhead
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import RecentTurn
@@ -165,6 +168,11 @@ class PlayerContext:
     """The destination that the player stated, if no route to it is known; an objective does not replace it."""
     untried_elsewhere: tuple[UntriedWays, ...] = ()
     """The untried exits of other places, the nearest first."""
+    best_line: LineAhead | None = None
+    """The rest of the best line; None if there is none, or the present state is not on it.
+
+    A player that answers `FOLLOW` has it played for it, with `FOLLOW 5` the next five commands; see `follow_request`.
+    """
     failed_here: tuple[str, ...] = ()
     """Actions that changed nothing here in this episode while what is carried, lit, open or locked was as it is now."""
     deadly_here: tuple[str, ...] = ()
@@ -196,6 +204,17 @@ class AgentDecision:
     """Who chose it, if not the player itself; such an action is not reviewed."""
     summarise_to: int = 0
     """The last turn that the player's prompt will soon have no room for; 0 if it has room for all."""
+
+
+_FOLLOW = re.compile(r"\s*FOLLOW(?:\s+(\d+))?\s*", re.IGNORECASE)
+FOLLOW = "FOLLOW"
+"""The action that asks for the best line to be played."""
+
+
+def follow_request(action: str) -> int | None:
+    """Return how many steps of the best line an action asks for: `sys.maxsize` for all, None if for none."""
+    match = _FOLLOW.fullmatch(action)
+    return None if match is None else int(match[1]) if match[1] else sys.maxsize
 
 
 class Player(Protocol):

@@ -9,6 +9,8 @@ MODEL_CALLS = "model_calls.jsonl"
 """Beside the log of an episode: every request to a model, with its answer."""
 MARKER = "story.json"
 MAP_FILE = "map_state.json"
+BEST_LINE_FILE = "best_line.json"
+"""The commands that led to the highest score so far, as verified by replay."""
 STATE_FILE = "current_state.json"
 """The default names of the map and of the running episode's state."""
 

@@ -21,7 +21,7 @@ from orchestration.players import PlayerChoice
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
-from zorkgpt.delegating_players import RETURN, RULES
+from zorkgpt.delegating_players import FOLLOWED, RETURN, RULES
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import number_of, printable, visible
@@ -39,7 +39,11 @@ LINGER_S = 0.5
 RESPONSE_LIMIT = 600
 """Characters of the game's response that a display shows."""
 _LEFT_OUT = " […] "
-_CHOOSERS = {RETURN: "returning", RULES: "chosen by the rules: the model gave no usable answer"}
+_CHOOSERS = {
+    RETURN: "returning",
+    FOLLOWED: "following the best line",
+    RULES: "chosen by the rules: the model gave no usable answer",
+}
 _NOTHING_NEW = ("seen again", "ignored")
 """Kinds of memory events that taught the player nothing."""
 _SIGN = {

@@ -16,6 +16,7 @@ from zorkgpt.context.navigation import (
     stated_destination,
     untried_elsewhere,
 )
+from zorkgpt.explore.best_line import LineAhead
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import Recall
@@ -51,6 +52,7 @@ class PlayerView:
         goals: The objectives; None if there are none.
         knowledge: Returns the lines of the knowledge base that apply to an observation.
         notices: Returns remarks on the player's own play.
+        best_line: Returns the rest of the best line, None where the player is not on it.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class PlayerView:
         goals: Goals | None = None,
         knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
         notices: Callable[[], Sequence[str]] = tuple,
+        best_line: Callable[[Observation], LineAhead | None] = lambda now: None,
     ) -> None:
         self._graph = MapGraph() if graph is None else graph
         self._recall = recall
@@ -73,6 +76,7 @@ class PlayerView:
         self._goals = goals
         self._knowledge = knowledge
         self._notices = notices
+        self._best_line = best_line
 
     def compose(
         self,
@@ -119,6 +123,7 @@ class PlayerView:
             route=route,
             no_route=no_route,
             untried_elsewhere=untried_elsewhere(graph, here),
+            best_line=self._best_line(now),
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(graph, here, exits),
             destructive_verbs=tuple(state.destructive_verbs),

@@ -44,6 +44,8 @@ class Archive:
     episodes: int = 0
     verbatim_turns: int = 0
     """Routes of up to this many turns are replayed verbatim, which always leads to the same state."""
+    verified: set[tuple[int, int]] = field(default_factory=set)
+    """The (episode, turn) pairs that were tried as the end of the best line."""
     _failures: dict[int, ReplayFailures] = field(default_factory=dict)
     """Episode → the failures of replaying it."""
 

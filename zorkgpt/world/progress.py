@@ -88,10 +88,14 @@ class RecurrenceDetector:
     The state is the place, the score, what is carried, and every parent and attribute. Objects that change by
     themselves, such as a roaming creature, are ignored, since they would make every state new; they are recognized by
     having changed out of sight more than once.
+
+    Args:
+        new_places_count: Whether a place that was not seen before makes the state new, even if nothing else changed.
     """
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, window: int, *, new_places_count: bool = True) -> None:
         self._past: deque[_WorldState] = deque(maxlen=window)
+        self._new_places_count = new_places_count
         self.clear()
 
     def clear(self) -> None:
@@ -103,6 +107,15 @@ class RecurrenceDetector:
 
     def learn(self, turn: int, step: Transition) -> Loop | None:
         """Process a turn; return the loop that it closed, None if it closed none."""
+        same = self._same_states(turn, step)
+        return _loop(same, self._past[-1]) if same else None
+
+    def equal_turns(self, turn: int, step: Transition) -> tuple[int, ...]:
+        """Process a turn; return the earlier turns after which the world was in the same state as now."""
+        return tuple(past.turn for past in self._same_states(turn, step))
+
+    def _same_states(self, turn: int, step: Transition) -> list[_WorldState]:
+        """Process a turn; return the same states before it, oldest first."""
         if not self._past:
             if step.before.location is not None:
                 self._changes[step.before.location.num, "seen"] = True
@@ -113,14 +126,13 @@ class RecurrenceDetector:
             self._change(move.number, origin, destination, seen=bool(near & {move.number, origin, destination}))
         for flip in step.changed:
             self._change((flip.number, flip.attribute), not flip.value, flip.value, seen=flip.number in near)
-        if step.after.location is not None:
-            # A place that was not seen before makes the state new, even if nothing else changed.
+        if step.after.location is not None and self._new_places_count:
             self._changes[step.after.location.num, "seen"] = True
         self._unnamed += step.unnamed_change
         now = self._world_state(turn, step.after, normalized_action(step.action), step.response)
         same = [past for past in self._past if self._equal(past, now)]
         self._past.append(now)
-        return _loop(same, now) if same else None
+        return same
 
     def _change(self, what: _StateKey, before: int, after: int, *, seen: bool) -> None:
         self._out_of_sight[what] += not seen

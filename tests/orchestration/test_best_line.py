@@ -1,0 +1,166 @@
+"""The best line so far: kept without detours, verified in a new game, and followed when the player says so."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.story import find_story
+from managers.return_manager import ReturnManager
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
+from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
+from tests.fixtures.runs import a_run
+from zorkgpt.explore.best_line import BestLine, load_line, save_line
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.run_folder import BEST_LINE_FILE, MAP_FILE
+from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.world.directions import exit_name
+
+TURNS = 60
+SEED = 2
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A folder with one episode of the rules, and the best line as the second episode found it."""
+    folder = tmp_path_factory.mktemp("played")
+    with a_run(folder, turns=TURNS, seed=SEED) as run:
+        run.play_episode()
+    with a_models_run(folder) as run:
+        run.reset_episode()
+    return folder, the_line(folder)
+
+
+def the_line(folder) -> BestLine:
+    line = load_line(folder / BEST_LINE_FILE, find_story(None).sha256, SEED)
+    assert line is not None
+    return line
+
+
+def turns_of(folder, episode):
+    return [event for event in read_episode(folder, episode) if isinstance(event, TurnRecord)]
+
+
+def a_model(*answers) -> ScriptedLLM:
+    script = iter(answers)
+
+    def answer(messages, role):
+        return f"Well.\nACTION: {next(script, 'look')}" if role == "agent" else '{"should_remember": false}'
+
+    return ScriptedLLM(answer)
+
+
+def a_models_run(folder, llm=None, turns=1, **options):
+    config = GameConfiguration(
+        zork_game_workdir=str(folder), max_turns_per_episode=turns, embedding_provider="none", enable_critic=False
+    )
+    choice = PlayerChoice("model", "a test", None)
+    return assemble(config, RunOptions(choice, seed=SEED, **options), llm=llm or a_model())
+
+
+def follow(folder, line, *answers, turns):
+    """Let a model answer in an episode of a folder that has only this line."""
+    save_line(folder / BEST_LINE_FILE, line)
+    llm = a_model(*answers)
+    with a_models_run(folder, llm, turns) as run:
+        run.play_episode()
+    return turns_of(folder, 1), [call.prompt for call in llm.calls if call.role == "agent"]
+
+
+def test_the_line_leads_to_the_best_score_in_a_new_game_and_is_shorter_than_the_episode(played):
+    folder, line = played
+    scores = [turn.after.score for turn in turns_of(folder, 1)]
+    assert (line.score, line.route.episode) == (max(scores), 1)
+    assert len(line.route.steps) < scores.index(max(scores)) + 1 == line.route.turn
+    with JerichoInterface(find_story(None).path, seed=SEED) as game:
+        game.reset()
+        positions = [line.position(game.observe())]
+        for number, step in enumerate(line.route.steps, 1):
+            now = game.act(step.action).after
+            positions.append(line.position(now, number))
+            assert (now.location_id, now.score) == (step.standing.place, step.standing.score)
+    assert positions == list(range(len(line.digests)))
+
+
+def test_a_player_follows_the_line_for_as_many_steps_as_it_asks_for(played, tmp_path):
+    _, line = played
+    turns, prompts = follow(tmp_path, line, "FOLLOW 3", "look", "FOLLOW", turns=len(line.route.steps) + 2)
+    actions = [step.action for step in line.route.steps]
+    assert [turn.transition.action for turn in turns] == [*actions[:3], "look", *actions[3:], "look"]
+    by = ["best line"] * 3 + ["model"] + ["best line"] * (len(actions) - 3) + ["model"]
+    assert [turn.player for turn in turns] == by
+    assert len(prompts) == 4
+    assert turns[-1].after.score == line.score
+    assert "The best line was followed for 3 turns" in prompts[1]
+    assert "The best line was followed for 3 turns" not in prompts[2]
+
+
+def test_following_stops_at_the_first_difference(played, tmp_path):
+    _, line = played
+    other = replace(line, digests=(*line.digests[:2], "elsewhere", *line.digests[3:]))
+    turns, prompts = follow(tmp_path, other, "FOLLOW", turns=3)
+    assert [turn.player for turn in turns] == ["best line", "best line", "model"]
+    assert f"'{line.route.steps[1].action}' did not lead to the state" in prompts[1]
+
+
+def test_off_the_beaten_track_the_line_ends_before_what_is_known_to_kill(played, tmp_path):
+    _, line = played
+    with a_run(tmp_path, turns=1, seed=SEED) as run:
+        run.play_episode()
+    place, deadly = line.route.steps[1].standing.place, line.route.steps[2].action
+    state = json.loads((tmp_path / MAP_FILE).read_text())
+    state["other_moves"].append({"from": place, "way": exit_name(deadly), "to": place, "kind": "died", "times": 1})
+    (tmp_path / MAP_FILE).write_text(json.dumps(state))
+    save_line(tmp_path / BEST_LINE_FILE, line)
+    with a_models_run(tmp_path) as run:
+        run.reset_episode()
+        replays = next(each for each in run.managers.in_order if isinstance(each, ReturnManager))
+        now = run.services.game.observe()
+        assert len(replays.ahead(now).steps) == len(line.route.steps)
+        run.process_turn("look")
+        assert [step.action for step in replays.ahead(now).steps] == [step.action for step in line.route.steps[:2]]
+
+
+def test_off_the_line_the_command_goes_to_the_game(played, tmp_path):
+    _, line = played
+    turns, _ = follow(tmp_path, replace(line, digests=("elsewhere",) * len(line.digests)), "FOLLOW", turns=1)
+    assert [(turn.transition.action.lower(), turn.player) for turn in turns] == [("follow", "model")]
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"version": 0}'])
+def test_a_file_that_holds_no_line_is_made_again(content, tmp_path):
+    with a_run(tmp_path, turns=30, seed=SEED) as run:
+        run.play_episode()
+    (tmp_path / BEST_LINE_FILE).write_text(content)
+    with a_models_run(tmp_path) as run:
+        run.reset_episode()
+    assert the_line(tmp_path).route.episode == 1
+
+
+def test_without_memory_no_line_is_kept(tmp_path):
+    with a_run(tmp_path, turns=30, seed=SEED, remember=False) as run:
+        run.play_episode()
+    with a_models_run(tmp_path, remember=False) as run:
+        run.reset_episode()
+    assert not (tmp_path / BEST_LINE_FILE).exists()
+
+
+def test_a_line_of_another_seed_is_none(played):
+    folder, _ = played
+    assert load_line(folder / BEST_LINE_FILE, find_story(None).sha256, SEED + 1) is None
+
+
+def test_an_interrupted_episode_goes_on_following(played, tmp_path):
+    _, line = played
+    save_line(tmp_path / BEST_LINE_FILE, line)
+    with a_models_run(tmp_path, a_model("FOLLOW 5"), turns=7) as run:
+        run.reset_episode()
+        for _ in range(2):
+            run.process_turn()
+        run.managers.checkpoints.release()
+        with a_models_run(tmp_path, turns=7) as resumed:
+            resumed.play_episode(resume=1)
+    assert [turn.player for turn in turns_of(tmp_path, 1)] == ["best line"] * 5 + ["model"] * 2
