@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.run_folder import MODEL_CALLS, run_directory
-from zorkgpt.runlog.episodes import read_episode, read_events
+from zorkgpt.runlog.episodes import read_episode, read_events, turns_in
 from zorkgpt.runlog.events import ModelCalled
 
 KEY = "sk-very-secret-0123456789"
@@ -92,6 +93,48 @@ def test_an_evaluation_compares_with_a_plain_model(tmp_path, monkeypatch, capsys
     assert "on − plain" in capsys.readouterr().out
     assert run(["eval", "learning-1x3", "--player", "rules", "--ablate", "plain"]) == ExitCode.BAD_INPUT
     assert "name a --model" in capsys.readouterr().err
+
+
+def test_a_recorded_run_is_repeated_without_a_model(play, tmp_path, capsys):
+    numbers = iter(range(100))
+    actions = ["north", "look", "wait", "south"]
+
+    def varied(request):
+        if "You are playing a text adventure" in request.prompt:
+            return Answer(f"Thought {next(numbers)}.\nACTION: {actions[next(numbers) % 4]}")
+        return reply(request)
+
+    with ChatServer(varied) as server:
+        play(server, "--quiet", "--episodes", "2")
+    folder, again = str(tmp_path / "files"), str(tmp_path / "again")
+    assert run(["play", "--replay", folder, "--workdir", again, "--json"]) == ExitCode.OK
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["player"], len(summary["episodes"])) == ("model", 2)
+    for episode in (1, 2):
+        turns = [
+            [(t.action, t.response, t.reasoning) for t in turns_in(read_episode(Path(each), episode)).values()]
+            for each in (folder, again)
+        ]
+        assert turns[0] == turns[1]
+        assert len(turns[0]) == 4
+    assert (tmp_path / "again" / "Memories.md").read_bytes() == (tmp_path / "files" / "Memories.md").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workdir", "files"], "has episodes already"),
+        (["--workdir", "other", "--max-turns", "6"], "The recording has no answer to this question"),
+        (["--workdir", "other", "--replay", "nowhere"], "there is no run of a model"),
+    ],
+)
+def test_a_recording_that_does_not_fit_is_a_clear_error(play, tmp_path, options, message, capsys):
+    with ChatServer(reply) as server:
+        play(server, "--quiet")
+    code = run(["play", "--replay", "files", *options])
+    told = capsys.readouterr()
+    assert code in (ExitCode.BAD_INPUT, ExitCode.EPISODE_FAILED)
+    assert message in " ".join((told.out + told.err).split())
 
 
 def test_every_question_to_a_model_can_be_read_again(play, tmp_path):

@@ -98,6 +98,14 @@ class PlayOptions:
         typer.Option("--resume", metavar="[N]", help="Resume the last interrupted episode, or episode N."),
     ] = None
     """The number of an episode, or "last"; None begins a new one."""
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay",
+            metavar="FOLDER",
+            help="Repeat the run in this folder from its recorded answers.",
+        ),
+    ] = None
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the summary.")] = False
     json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False
 

@@ -37,10 +37,13 @@ from zorkgpt.embeddings.choose import without_embeddings
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.llm.progress import CurrentCall
+from zorkgpt.llm.recorded import RecordedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.run_folder import RUNS
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
+from zorkgpt.runlog.recording import Recording, recording_in
 from zorkgpt.runlog.story_folder import StoryMark
 from zorkgpt.text import printable
 
@@ -88,6 +91,8 @@ class _Plan:
     choice: PlayerChoice
     resumed: int | None
     """The episode to resume; None if a new one begins."""
+    recording: Recording | None = None
+    """The run whose answers are used; None if a model is asked."""
 
     @property
     def episodes(self) -> int:
@@ -105,14 +110,51 @@ def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
     saved, options = _resumed(options)
     if saved is not None:
         options = resumed_options(options, saved.checkpoint.run)
+    recording = None
+    if options.replay is not None:
+        recording, options = _replayed(options.replay, options)
     config = _configuration(options)
     story = find_story(options.game)
-    choice = _choose(options, config, line)
+    if recording is None:
+        choice = _choose(options, config, line)
+    else:
+        choice = PlayerChoice(recording.started.player, f"replay of {options.replay}", None)
     if choice.kind == PLAIN:
         options = replace(options, no_memory=True)
     if options.workdir is None:
         config = config.with_workdir(story_folder(config, StoryMark.of(story.summary())))
-    return _Plan(options, config, story, choice, saved.checkpoint.episode if saved else None)
+    _check_replay(options, config, story, recording)
+    return _Plan(options, config, story, choice, saved.checkpoint.episode if saved else None, recording)
+
+
+def _replayed(folder: Path, options: PlayOptions) -> tuple[Recording, PlayOptions]:
+    """Return the recorded run, and the options with which it was played."""
+    recording = recording_in(folder)
+    started = recording.started
+    played = replace(
+        options,
+        episodes=options.episodes or recording.episodes,
+        max_turns=options.max_turns or started.max_turns,
+        seed=options.seed or started.seed,
+    )
+    return recording, played
+
+
+def _check_replay(options: PlayOptions, config: GameConfiguration, story: Story, recording: Recording | None) -> None:
+    if recording is None:
+        return
+    recorded = recording.started.story
+    if recorded.get("sha256") != story.sha256:
+        raise ConfigurationError(
+            f"--replay {options.replay} is a run of {printable(str(recorded.get('title') or 'another story'))}. "
+            "Name its story file with --game."
+        )
+    workdir = Path(config.zork_game_workdir)
+    if (workdir / RUNS).exists():
+        raise ConfigurationError(
+            f"The working directory {workdir} has episodes already, so a replay would differ from the recorded run. "
+            "Name an empty folder with --workdir."
+        )
 
 
 def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher") -> int:
@@ -315,7 +357,8 @@ def _print_damage(console: Console, damaged: dict[str, str]) -> None:
 def _play(plan: _Plan, run_options: RunOptions, watchers: tuple[Watcher, ...], line: StatusLine) -> bool:
     """Play episodes, the first of which may be a resumed one. Return whether a signal interrupted them."""
     try:
-        with assemble(plan.config, run_options, watchers) as orchestrator:
+        llm = RecordedLLM(plan.recording.calls) if plan.recording else None
+        with assemble(plan.config, run_options, watchers, llm=llm) as orchestrator:
             if plan.choice.models and (missing := _missing_embeddings(plan.config, orchestrator.simple_memory)):
                 line.say(f"zorkgpt: {missing}")
             for number in range(plan.episodes):

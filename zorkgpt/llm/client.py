@@ -349,6 +349,8 @@ class LLMClient:
             latency_s=round(latency_s, 6),
             error=str(error) if error else None,
             cached_tokens=usage.cached_tokens,
+            truncated=raw.truncated if raw else False,
+            context_length=self._dialect(self._endpoint(role)).context_length,
         )
         self.usage.add(record)
         if self._on_call:

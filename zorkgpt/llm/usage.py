@@ -51,6 +51,10 @@ class CallRecord:
     error: str | None = None
     cached_tokens: int | None = None
     """The tokens of the prompt that the server had in its cache; None if it did not report it."""
+    truncated: bool = False
+    """Whether the answer was cut off at the token limit."""
+    context_length: int | None = None
+    """The context of the model as known after the call; None if unknown."""
 
     @property
     def usage(self) -> Usage:

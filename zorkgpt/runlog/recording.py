@@ -1,0 +1,44 @@
+"""A run with a model as a recording: how it was played, and the answers of its models."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from zorkgpt.errors import ConfigurationError
+from zorkgpt.llm.usage import CallRecord
+from zorkgpt.run_folder import EPISODE_LOG, MODEL_CALLS, episodes_in, run_directory
+from zorkgpt.runlog.episodes import read_episode, read_events
+from zorkgpt.runlog.events import EpisodeStarted, ModelCalled
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What is needed to repeat a run."""
+
+    started: EpisodeStarted
+    """The beginning of its first episode."""
+    episodes: int
+    calls: tuple[CallRecord, ...]
+    """All calls, oldest first."""
+
+
+def recording_in(workdir: Path, file_name: str = EPISODE_LOG) -> Recording:
+    """Read the run in a folder.
+
+    Args:
+        file_name: The name of an episode's log.
+
+    Raises:
+        ConfigurationError: If the folder has no run from its first episode on, or no model was asked in it.
+    """
+    numbers = episodes_in(workdir)
+    events = read_episode(workdir, 1, file_name)
+    started = next((event for event in events if isinstance(event, EpisodeStarted)), None)
+    logs = (run_directory(workdir, number) / MODEL_CALLS for number in numbers)
+    asked = (event for log in logs if log.is_file() for event in read_events(log))
+    calls = tuple(event.call for event in asked if isinstance(event, ModelCalled))
+    if started is None or not calls:
+        raise ConfigurationError(
+            f"--replay {workdir}: there is no run of a model from its first episode on. Name the folder that contains "
+            f"its runs/1/{MODEL_CALLS}."
+        )
+    return Recording(started, len(numbers), calls)
