@@ -38,12 +38,13 @@ from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import GAME, Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
-from zorkgpt.memory.places import checked_place, checked_prefix, is_place, place_in_words, place_order
+from zorkgpt.memory.places import checked_place, checked_prefix, has_prefix, is_place, place_in_words, place_order
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
 from zorkgpt.memory.search import Searcher
 from zorkgpt.memory.settings import setting, settings_of
 from zorkgpt.memory.storage.addresses import is_address
 from zorkgpt.memory.storage.filters import Filters
+from zorkgpt.memory.storage.history import MemoryChange
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Origin
 from zorkgpt.memory.storage.versions import is_current, same_words
@@ -637,36 +638,52 @@ class AgentMemory:
                 f"{found.memory.title!r} was not deleted: it is pinned, edited by a person, or gone already."
             )
 
-    def forget(self, memory: str | None = None, place: SubjectKey | None = None, *, text: str | None = None) -> int:
-        """Erase a memory for good from the file, its backup, the history and `runs/`.
+    def forget(
+        self,
+        memory: str | None = None,
+        place: SubjectKey | None = None,
+        *,
+        prefix: str | tuple[int | str, ...] | None = None,
+        text: str | None = None,
+    ) -> int:
+        """Erase memories for good from the file, its backup, the history and `runs/`.
 
-        Traces of it in other memories and logs are replaced by `[forgotten]`.
+        Give one memory, a place, a prefix of places or a text. Traces of the memories elsewhere are replaced by
+        `[forgotten]`. With a place or a prefix, what other places say in the same words stays.
 
         Args:
-            memory: Id or title.
-            text: Erase everything that contains this text, such as a password. Replaces `memory`.
+            memory: Id or title. `place` then says where it is.
+            place: Erase everything that was ever stored there.
+            prefix: Erase everything at the places that begin with it, as `find` does.
+            text: Erase everything that contains this text, such as a password.
 
         Returns:
-            The number of memories erased.
+            The number of memories erased, including those that only the history had.
 
         Raises:
-            ValueError: If not exactly one of `memory` and `text` is given.
+            TypeError, ValueError: If a value is invalid, or not exactly one of these is given.
             MemoryEditError: If no memory or several have this id or title.
             MemoryStoreError, FileError, OSError: If a file can't be written. Another call continues from there.
         """
-        from zorkgpt.memory.upkeep.forgetting import forget, traces_of_memory, traces_of_text
+        from zorkgpt.memory.upkeep.forgetting import forget, traces_of_memory, traces_of_places, traces_of_text
 
-        if (memory is None) == (text is None):
-            raise ValueError("Say what to forget: a memory by its id or title, or a text, and not both.")
+        if [memory, prefix, text].count(None) != (2 if place is None or memory is not None else 3):
+            raise ValueError("Say what to forget: a memory by its id or title, a place, a prefix or a text; only one.")
         with self.store.guard:
+            self._writer.refresh()
             if memory is not None:
                 found = self._found(memory, place)
                 traces = traces_of_memory(self.store, found.location_id, found.memory)
-            else:
+            elif text is not None:
                 check_wanted("text", text)
-                self._writer.refresh()
-                traces = traces_of_text(str(text), self._writer.book)
-            self._writer.forget(traces.removed, traces.are_in)
+                traces = traces_of_text(text, self._writer.book)
+            else:
+                begins = None if prefix is None else checked_prefix(prefix)
+                at = None if place is None else checked_place(place)
+                traces = traces_of_places(
+                    self.store, self._writer.book, lambda key: key == at if begins is None else has_prefix(key, begins)
+                )
+            self._writer.forget(traces.removed, traces.are_in, traces.gone)
             self._learner.forget()
             forget(self.store, traces, self._runs)
         return len(traces.removed)
@@ -720,6 +737,29 @@ class AgentMemory:
             self._writer.forget_episode()
             self._learner.reset()
         self._log.info("episode reset: %d ephemeral memories cleared, %s persistent memories stay", cleared, stay)
+
+    def history(self, memory: str, place: SubjectKey | None = None) -> list[MemoryChange]:
+        """Return all changes of a memory, oldest first, also of one that was deleted.
+
+        Args:
+            memory: Id or title. A deleted memory can be given by its id only.
+
+        Raises:
+            TypeError, ValueError: If a value is invalid.
+            MemoryEditError: If no memory or several have this id or title.
+            MemoryStoreError: If the history can't be read.
+        """
+        at = None if place is None else checked_place(place)
+        with self.store.guard:
+            found = self.get(memory, at)
+            if found is not None:
+                at, memory = found.location_id, found.id
+            elif at is None:
+                at = self.store.journal.last_place(memory)
+            records = [] if at is None else self.store.journal.history(at, memory)
+        if not records and found is None:
+            raise self._unknown(memory, place)
+        return [MemoryChange.of(record) for record in records]
 
     def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
         """Return the origin, uses and results of the memories with this title, ordered by place."""
@@ -893,9 +933,12 @@ class AgentMemory:
     def _found(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
         found = self.get(memory, place)
         if found is None:
-            where = "" if place is None else f" at {place_in_words(place)}"
-            raise MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
+            raise self._unknown(memory, place)
         return found
+
+    def _unknown(self, memory: str, place: SubjectKey | None) -> MemoryEditError:
+        where = "" if place is None else f" at {place_in_words(place)}"
+        return MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
 
     def _newest(self, place: SubjectKey, memory: Memory) -> Memory:
         kept = self._writer.book.memories(place)

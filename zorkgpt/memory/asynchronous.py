@@ -108,6 +108,7 @@ class AsyncMemory:
     forget = _in_a_thread(AgentMemory.forget)
     learn = _in_a_thread(AgentMemory.learn)
     new_episode = _in_a_thread(AgentMemory.new_episode)
+    history = _in_a_thread(AgentMemory.history)
     explain = _in_a_thread(AgentMemory.explain)
     as_of = _in_a_thread(AgentMemory.as_of)
     export_file = _in_a_thread(AgentMemory.export_file)

@@ -575,12 +575,25 @@ class MemoryWriter:
         if self.deduplicator is not None:
             self.deduplicator.reset()
 
-    def forget(self, removed: Collection[tuple[SubjectKey, str]], is_trace: Callable[[str], bool]) -> None:
-        """Drop these memories of the episode, by place and id, and whatever waits and has a trace of them."""
+    def forget(
+        self,
+        removed: Collection[tuple[SubjectKey, str]],
+        is_trace: Callable[[str], bool],
+        gone: Collection[SubjectKey] = (),
+    ) -> None:
+        """Drop these memories of the episode, by place and id, and whatever waits and has a trace of them.
+
+        Args:
+            gone: Places of which nothing is kept.
+        """
         for place, kept in self.ephemeral.items():
             self.ephemeral[place] = tuple(one for one in kept if (place, memory_id(place, one)) not in removed)
-        self.events[:] = [one for one in self.events if not any(map(is_trace, (one.title, one.text, one.detail)))]
-        self.names = {place: name for place, name in self.names.items() if not is_trace(name)}
+        self.events[:] = [
+            one
+            for one in self.events
+            if one.location_id not in gone and not any(map(is_trace, (one.title, one.text, one.detail)))
+        ]
+        self.names = {place: name for place, name in self.names.items() if not is_trace(name) and place not in gone}
         self._observed_in.clear()
         self.evidence.forget(is_trace)
         if self.deduplicator is not None:

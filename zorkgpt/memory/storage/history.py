@@ -87,6 +87,45 @@ class HistoryRecord:
         return episode_key(self.turn_stamp.episode if self.turn_stamp else self.change.memory.episode)
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """A change of a memory, as its history has it."""
+
+    at: str
+    """The time, as `Memory.created_at`."""
+    kind: ChangeKind
+    place: SubjectKey
+    source: str
+    """See `HistoryRecord.source`."""
+    episode: int | str | None
+    """None if unknown, as for a change by a person."""
+    turn: int | None
+    """None if unknown."""
+    before: Memory | None
+    """None if the memory was added."""
+    after: Memory | None
+    """None if the memory was removed."""
+    reason: str | None
+    """None if unknown."""
+
+    @classmethod
+    def of(cls, record: HistoryRecord) -> "MemoryChange":
+        """Build one from a record."""
+        change, stamp = record.change, record.turn_stamp
+        episode, turn = (None, None) if stamp is None else (stamp.episode, stamp.turn)
+        return cls(
+            record.at,
+            change.kind,
+            change.location_id,
+            record.source,
+            episode,
+            turn,
+            change.before,
+            change.after,
+            change.reason,
+        )
+
+
 def replayed(records: Iterable[HistoryRecord]) -> dict[SubjectKey, tuple[Memory, ...]]:
     """Return the memories of each location after these changes."""
     kept: dict[SubjectKey, tuple[Memory, ...]] = {}

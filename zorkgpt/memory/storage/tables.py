@@ -268,6 +268,16 @@ class Journal(Records):
         found = (record_of(_loaded(record)) for where, _, record in rows if where in its)
         return [record for record in found if record is not None]
 
+    def places(self) -> set[SubjectKey]:
+        """Return all places that have records."""
+        return {parse_place(place) for (place,) in self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal")}
+
+    def last_place(self, memory: str) -> SubjectKey | None:
+        """Return where the memory with this id was last; None if it is unknown."""
+        query = "SELECT place FROM zorkgpt_journal WHERE memory = %s ORDER BY id DESC LIMIT 1"
+        found = self._database.rows(query, (memory,))
+        return parse_place(found[0][0]) if found else None
+
     def origins(self, memories: Iterable[tuple[SubjectKey, str]]) -> "dict[tuple[SubjectKey, str], Origin]":
         """Return when memories, given by place and id, were stored and last changed; without those that are unknown."""
         keys = {(render_place(place), memory): (place, memory) for place, memory in memories}

@@ -10,7 +10,7 @@ from typing import Any
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, memory_of
-from zorkgpt.memory.places import is_place, path_of, place_from_json
+from zorkgpt.memory.places import is_place, path_of, place_from_json, render_place
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
@@ -35,6 +35,9 @@ class Traces:
     """What may stand nowhere."""
     titles: frozenset[str]
     """The titles of those memories; short as they may be, they are forgotten only where they stand alone."""
+
+    gone: frozenset[SubjectKey] = frozenset()
+    """Places of which nothing may stand anywhere."""
 
     def are_in(self, text: str) -> bool:
         return text in self.titles or any(one in text for one in (*self.texts, *self._shown()))
@@ -69,17 +72,46 @@ def traces_of_memory(store: Store, place: SubjectKey, memory: Memory) -> Traces:
     return Traces(frozenset({(place, wanted)}), texts, frozenset(one.title for one in known))
 
 
+def traces_of_places(store: Store, book: MemoryBook, is_wanted: Callable[[SubjectKey], bool]) -> Traces:
+    """Return the traces of everything at these places: every memory that they ever had.
+
+    Texts and titles that a memory of another place contains stay there, and so they stay elsewhere.
+    """
+    lasting = set(store.lasting.places())
+    places = {*lasting, *book.ephemeral, *store.journal.places()}
+    gone = {place for place in places if is_wanted(place)}
+    known = [(place, memory) for place in gone for memory in book.memories(place)]
+    for place in gone:
+        for record in store.journal.records(place):
+            both = (record.change.before, record.change.after)
+            known += [(place, memory) for memory in both if memory is not None]
+    others = "\0".join(
+        f"{memory.title}\0{memory.text}"
+        for place, memories in book.all_memories().items()
+        if place not in gone
+        for memory in memories
+    )
+    texts = {form for _, memory in known if memory.text.strip() for form in (memory.text, indented(memory.text))}
+    titles = {memory.title for _, memory in known}
+    return Traces(
+        frozenset((place, memory_id(place, memory)) for place, memory in known),
+        frozenset(text for text in texts if text not in others),
+        frozenset(title for title in titles if title not in others),
+        frozenset(gone),
+    )
+
+
 def traces_of_text(text: str, book: MemoryBook) -> Traces:
     """Return the traces of a text: it, and the memories that hold it or are of a place that does."""
     wanted = one_line(text)
+    gone = {place for place in book.places() if is_place(place) and any(wanted in str(part) for part in path_of(place))}
     removed = {
         (place, memory_id(place, memory))
         for place, kept in book.all_memories().items()
         for memory in kept
-        if (is_place(place) and any(wanted in str(each) for each in path_of(place)))
-        or any(isinstance(said, str) and wanted in one_line(said) for said in vars(memory).values())
+        if place in gone or any(isinstance(said, str) and wanted in one_line(said) for said in vars(memory).values())
     }
-    return Traces(frozenset(removed), frozenset({wanted, text}), frozenset())
+    return Traces(frozenset(removed), frozenset({wanted, text}), frozenset(), frozenset(gone))
 
 
 def forget(store: Store, traces: Traces, runs: Path) -> None:
@@ -122,10 +154,14 @@ def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSect
     if place is None:
         text = decode(section.data)
         return parse_section(encode(traces.cleaned(text))) if traces.are_in(text) else section
-    if is_place(place) and any(isinstance(each, str) and traces.are_in(each) for each in path_of(place)):
+    if place in traces.gone:
         return None
     parts = [new for part in section.parts if (new := _part(place, part, traces, eol)) is not None]
-    head = _cleaned_lines(section.heading, traces) + section.visited
+    # The key is what a place is, and not a trace of what was said elsewhere.
+    key = render_place(place)
+    before, _, after = section.heading.partition(key)
+    heading = before + key + _cleaned_lines(after, traces) if after else _cleaned_lines(section.heading, traces)
+    head = heading + section.visited
     raw = "".join(part.raw if isinstance(part, Entry) else part for part in parts)
     data = encode(head + raw)
     return section if data == section.data else parse_section(data)
@@ -162,6 +198,8 @@ def _cleaned(said: str, traces: Traces) -> str:
     """Return a stored JSON text without the traces, "" if it is about what is removed."""
 
     def is_kept(row: Any) -> bool:
+        if _is_at_gone_place(row, traces):
+            return False
         try:
             place = place_from_json(row["location_id"])
             both = [memory_of(row[name]) for name in ("before", "after") if row.get(name)]
@@ -212,7 +250,9 @@ def _value(value: Any, traces: Traces) -> Any:
         # A memory of another place may have the same title.
         is_elsewhere = not _is_there(value, traces) if "location_id" in value else not traces.places
         return {
-            _cleaned_lines(name, traces): _cleaned_lines(one, traces)
+            _cleaned_lines(name, traces): one
+            if name == "location_id"
+            else _cleaned_lines(one, traces)
             if name == "title" and isinstance(one, str) and (is_elsewhere or "text" in value)
             else _value(one, traces)
             for name, one in value.items()
@@ -228,8 +268,17 @@ def _is_there(row: dict[str, Any], traces: Traces) -> bool:
         return False
 
 
+def _is_at_gone_place(row: Any, traces: Traces) -> bool:
+    try:
+        return isinstance(row, dict) and bool(traces.gone) and place_from_json(row["location_id"]) in traces.gone
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
 def _is_forgotten(row: Any, traces: Traces) -> bool:
     """Return whether it is a stored memory or a trial of what is forgotten."""
+    if _is_at_gone_place(row, traces):
+        return True
     if not isinstance(row, dict) or not isinstance(title := row.get("title"), str):
         return False
     text = row.get("text")

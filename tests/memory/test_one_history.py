@@ -1,0 +1,82 @@
+"""The history of one memory, and forgetting by place and prefix."""
+
+import pytest
+
+from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.manager import SimpleMemoryManager
+
+
+@pytest.fixture(params=["Memories.md", "memories.sqlite"])
+def memory(request, tmp_path):
+    with SimpleMemoryManager.open(tmp_path / request.param) as opened:
+        yield opened
+
+
+def test_the_history_of_a_memory_is_its_changes_in_order(memory):
+    key = memory.remember(("acme", 7), "A lamp.", title="Lamp", turn=3)
+    memory.remember(("acme", 8), "A lamp.", title="Lamp")
+    memory.edit_memory(("acme", 7), "Lamp", Edit(text="A brass lamp.", reason="It is brass."))
+    memory.update(key, title="Brass lamp")
+    changes = memory.history(key)
+    assert [(each.kind, each.source) for each in changes] == [
+        ("added", "agent"),
+        ("edited", "person"),
+        ("edited", "agent"),
+    ]
+    assert [each.after.title for each in changes] == ["Lamp", "Lamp", "Brass lamp"]
+    assert changes[0].before is None
+    assert changes[1].before.text == "A lamp."
+    assert changes[1].reason == "It is brass."
+    assert {each.place for each in changes} == {("acme", 7)}
+    assert [each.at for each in changes] == sorted(each.at for each in changes)
+    assert memory.history("Brass lamp") == changes
+    assert memory.get(key).memory.updated_at == changes[-1].at
+
+
+def test_a_deleted_memory_has_a_history_by_its_id_and_a_forgotten_one_has_none(memory):
+    key = memory.remember(5, "A lamp.", title="Lamp")
+    memory.delete(key, reason="wrong room")
+    assert [(each.kind, each.reason) for each in memory.history(key)] == [("added", None), ("removed", "wrong room")]
+    memory.forget(place=5)
+    for given in (key, "Lamp"):
+        with pytest.raises(MemoryEditError, match="no memory"):
+            memory.history(given)
+
+
+@pytest.mark.parametrize("how", [{"place": ("acme", "ann")}, {"prefix": ("acme", "ann")}])
+def test_forgetting_a_place_or_prefix_leaves_no_trace_and_nothing_else_changes(memory, how, tmp_path):
+    memory.remember(("acme", "ann"), "Ann likes xylophones.", title="Ann", place_name="Xenia Ann")
+    memory.remember(("acme", "ann"), "It is late.", title="Note", persistence="ephemeral")
+    old = memory.remember(("acme", "ann"), "Ann likes zithers.", title="Old")
+    memory.delete(old)
+    if "prefix" in how:
+        memory.remember(("acme", "ann", "cart"), "Ann buys yarrow.", title="Cart")
+    memory.remember(("acme", "bob"), "It is late.", title="Note")
+    before = [each.memory for each in memory.find(("acme", "bob"))]
+    assert memory.forget(**how) == (4 if "prefix" in how else 3)
+    assert [each.location_id for each in memory.find()] == [("acme", "bob")]
+    assert [each.memory for each in memory.find(("acme", "bob"))] == before
+    memory.close()
+    for file in tmp_path.rglob("*"):
+        data = file.read_bytes() if file.is_file() else b""
+        for trace in (b"xylophones", b"zithers", b"yarrow", b"Xenia", b'"ann"'):
+            assert trace not in data, file
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"prefix": ("a",), "text": "x"}, {"place": 5, "text": "x"}, {"memory": "a", "text": "x"}]
+)
+def test_exactly_one_thing_is_forgotten(given):
+    with AgentMemory.open(":memory:") as memory, pytest.raises(ValueError, match="Say what to forget"):
+        memory.forget(**given)
+
+
+def test_a_place_that_is_called_like_a_forgotten_memory_stays(memory):
+    key = memory.remember(("acme", "ann"), "cart", title="bob")
+    for place in ("bob", "cart", ("acme", "bob")):
+        memory.remember(place, "A fact.", title="Fact")
+    memory.forget(key)
+    memory.forget(place=("acme", "ann"))
+    assert [each.location_id for each in memory.find()] == ["bob", "cart", ("acme", "bob")]
