@@ -1,11 +1,9 @@
-"""Keeps the running episode resumable: every decision in its journal, and a checkpoint every few turns."""
+"""Keep the running episode resumable: every decision in its journal, and a checkpoint every few turns."""
 
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock
 
 from game_interface.game import Game
 from managers.base import BaseManager
@@ -19,21 +17,20 @@ from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
 
 _EVERY_TURNS = {True: 1, False: 10}
-"""Turns between checkpoints, by whether a model is asked: replaying a turn then costs what its answers cost."""
+"""Turns between checkpoints, by whether a model is asked. Asking it again on resuming would cost money."""
 
 
 class CheckpointManager(BaseManager):
     """Saves the running episode, and restores an interrupted one.
 
     It is the last of the managers: a turn is over when its checkpoint is written. On resuming, later writes are rolled
-    back, and the turns since the checkpoint are played again with the same decisions. So a kill at any moment leaves
-    nothing half done and nothing twice.
+    back, and the turns since the checkpoint are played again with the same decisions.
 
     Args:
         run: The story, the player and the options of the episode.
         asks_model: Whether a model serves any role.
         snapshots: The other parts of a checkpoint, by name.
-        restorers: They roll back the files that episodes share, after everything else was restored.
+        restorers: Roll back the files that episodes share, after everything else is restored.
     """
 
     def __init__(
@@ -56,27 +53,26 @@ class CheckpointManager(BaseManager):
         self._interval = config.checkpoint_interval_turns or _EVERY_TURNS[asks_model]
         self._claimed: ResumeFiles | None = None
         """The files of the last episode that was begun."""
-        self._lock: FileLock | None = None
 
     def reset(self) -> None:
-        """Begin a new episode, which no other process may play.
+        """Claim a new episode for this process.
 
         Raises:
-            EpisodeInUse: Another process plays it.
+            EpisodeInUse: If another process plays it.
         """
         self._claim(self._state.episode_id)
 
     def resume(self) -> None:
-        """Do nothing: `load` has claimed the episode already."""
+        """Do nothing: `load` has already claimed the episode."""
 
     def begin(self, opening: Opening) -> None:
-        """Write the opening into the journal and the first checkpoint; the log was begun before."""
+        """Write the opening to the journal, and the first checkpoint. The log exists already."""
         self._files.open_journal()
         self._files.append(opening)
         self.save()
 
     def record_decision(self, decision: TurnDecision) -> None:
-        """Write a decision down before it is played."""
+        """Write a decision to the journal before it is played."""
         self._files.append(decision)
 
     def process_periodic_update(self) -> None:
@@ -85,12 +81,12 @@ class CheckpointManager(BaseManager):
             self.save()
 
     def catch_up(self) -> None:
-        """Write a checkpoint after the last turn, which is not to be played again."""
+        """Write a checkpoint after the last turn, so that it is not played again."""
         if self._files.last_turn != self._state.turn_count:
             self.save()
 
     def save(self) -> None:
-        """Write a checkpoint, if the journal is complete up to here."""
+        """Write a checkpoint if the journal is complete."""
         if self._files.is_open:
             self._files.write_checkpoint(
                 self._state.turn_count,
@@ -100,14 +96,14 @@ class CheckpointManager(BaseManager):
             )
 
     def complete(self) -> None:
-        """Complete a checkpoint that an interrupt cut short, if it is on disk: the episode will go on from it."""
+        """Complete a checkpoint that is on disk, but whose writing an interrupt cut short."""
         self._files.complete_checkpoint(self._state.turn_count)
 
     def load(self, episode: int) -> SavedEpisode:
-        """Claim an interrupted episode for this process and return what was saved of it.
+        """Claim an interrupted episode for this process and return its saved state.
 
         Raises:
-            CheckpointError: It can't go on, or another process plays it; nothing was changed.
+            CheckpointError: If it can't go on, or another process plays it. Nothing is changed.
         """
         self._claim(episode)
         try:
@@ -120,15 +116,15 @@ class CheckpointManager(BaseManager):
         return saved
 
     def is_restored(self, manager: object, saved: SavedEpisode) -> bool:
-        """Return whether the checkpoint holds the manager's state, so that it does not process the turns again."""
+        """Return whether the checkpoint contains the manager's state, so that it need not process the turns again."""
         held = saved.checkpoint.snapshots
         return any(part is manager for name, part in self._snapshots.items() if name in held)
 
     def restore(self, saved: SavedEpisode) -> None:
-        """Restore everything that the checkpoint holds, the files last, and go on with the journal.
+        """Restore everything that the checkpoint contains, the files last, and reopen the journal.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError, CheckpointError: A snapshot can't be restored.
+            KeyError, TypeError, ValueError, AttributeError, CheckpointError: If a snapshot can't be restored.
         """
         snapshots = saved.checkpoint.snapshots
         for name, part in self._snapshots.items():
@@ -141,7 +137,7 @@ class CheckpointManager(BaseManager):
         """Release the episode.
 
         Args:
-            final: Whether it can never go on, so that what was saved for resuming it is removed.
+            final: Whether it can never go on. The saved files are then removed.
         """
         self._files.end(remove=final)
         self.release()
@@ -150,21 +146,18 @@ class CheckpointManager(BaseManager):
         """Close the files and let other processes play the episode."""
         if self._claimed:
             self._claimed.close()
-        if self._lock:
-            self._lock.release()
-        self._lock = None
 
     def get_status(self) -> dict[str, Any]:
         """Return how many checkpoints of the episode were written and how many failed."""
-        is_open = self._claimed is not None and self._claimed.is_open
-        metrics = self._claimed.counts if self._claimed else {}
-        return {"type": "checkpoint", "state": "keeping" if is_open else "idle", "metrics": metrics}
+        files = self._claimed
+        state = "keeping" if files and files.is_open else "idle"
+        return {"type": "checkpoint", "state": state, "metrics": files.counts if files else {}}
 
     def _claim(self, episode: int) -> None:
         self.release()
         directory = run_directory(Path(self._config.zork_game_workdir), episode)
-        self._lock = lock_for_playing(directory)
-        self._claimed = ResumeFiles(directory, self._config.episode_log_file, self._restorers)
+        lock = lock_for_playing(directory)
+        self._claimed = ResumeFiles(directory, self._config.episode_log_file, self._restorers, lock)
 
     @property
     def _files(self) -> ResumeFiles:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from session import checkpoint, journal
 from session.checkpoint import Run
 from session.journal import Opening, TurnDecision, TurnJournal
@@ -26,21 +28,22 @@ class ResumeFiles:
     Args:
         directory: The directory of the episode, named after its number.
         log_name: The name of the episode's log.
-        restorers: They return the files that several episodes share to the last checkpoint.
+        restorers: Roll the files that several episodes share back to the last checkpoint.
+        lock: The acquired lock of the process that plays the episode.
     """
 
-    def __init__(self, directory: Path, log_name: str, restorers: Sequence[Restorer]) -> None:
+    def __init__(self, directory: Path, log_name: str, restorers: Sequence[Restorer], lock: FileLock) -> None:
         self.directory = directory
         self.last_turn = -1
         """The turn of the last checkpoint on disk; -1 if there is none."""
         self._written = self._failures = 0
         self._restorers = restorers
+        self._lock = lock
         self._episode = int(directory.name)
         self._log = directory / log_name
         self._checkpoint = directory / checkpoint.FILE_NAME
         self._undo = directory / "undo"
         self._journal: TurnJournal | None = None
-        """The ephemeral memories as they were last written to their own file."""
 
     def open_journal(self) -> None:
         """Open the journal, at its end."""
@@ -68,7 +71,7 @@ class ResumeFiles:
         except OSError as error:
             # With a gap in the journal no later checkpoint could be resumed from; the last one stays good.
             self._note_failure(error)
-            self.close()
+            self._close_journal()
 
     def write_checkpoint(self, turn: int, *, run: Run, game: bytes, snapshots: dict[str, dict[str, Any]]) -> None:
         """Replace the checkpoint by one after this turn.
@@ -142,7 +145,11 @@ class ResumeFiles:
             (self.directory / journal.FILE_NAME).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the journal."""
+        """Close the journal and let other processes play the episode."""
+        self._close_journal()
+        self._lock.release()
+
+    def _close_journal(self) -> None:
         if self._journal:
             self._journal.close()
         self._journal = None
