@@ -26,6 +26,12 @@ LONGEST_FILES = ("test_ten_minutes.py", "test_killed_runs.py", "test_docs.py", "
 REQUIRE_ALL = os.environ.get("ZORKGPT_REQUIRE_ALL") == "1"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return half as many workers again as there are processors: many tests wait for a process, a server or a page."""
+    return (os.cpu_count() or 1) * 3 // 2
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-golden", action="store_true", help="write the files in tests/golden/expected anew")
 

@@ -45,7 +45,7 @@ def test_an_output_without_room_is_a_message_with_everything_saved(tmp_path, opt
     assert last_event(tmp_path)["event"] == "episode_ended"
 
 
-@pytest.mark.parametrize("closed", [">&-", "<&- >&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
 def test_a_run_without_an_output_plays_all_the_same(tmp_path, closed):
     done = in_a_shell(f"{MAIN} --workdir {tmp_path} --max-turns 5 --episodes 1 {closed}")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

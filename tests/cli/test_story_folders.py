@@ -163,39 +163,33 @@ def test_a_root_that_is_a_story_s_folder_keeps_others_below_it(other):
     assert (episodes_in(ROOT), episodes_in(OTHER), folders()) == ([1, 2], [1], ["other", "runs"])
 
 
-@pytest.mark.parametrize(
-    ("words", "of_slack_water", "of_other"),
-    [
-        (("memories", "stats"), "6 locations", "2 locations"),
-        (("map", "show"), "Rooms: 6.", "Rooms: 2."),
-    ],
-)
-def test_commands_look_at_the_story_that_is_named_or_was_played_last(other, capsys, words, of_slack_water, of_other):
-    assert play(turns=20) == ExitCode.OK
-    capsys.readouterr()
-    assert run([*words]) == ExitCode.OK
-    alone = capsys.readouterr()
-    assert alone.err == ""
+def test_commands_look_at_the_story_that_is_named_or_was_played_last(other, capsys):
+    def output(*words: str) -> tuple[str, str]:
+        capsys.readouterr()
+        assert run([*words]) == ExitCode.OK
+        return tuple(capsys.readouterr())
+
+    assert play(turns=8) == ExitCode.OK
+    commands = (("memories", "stats"), ("map", "show"))
+    alone = {command: output(*command) for command in commands}
     assert play("--game", other, turns=1) == ExitCode.OK
-    capsys.readouterr()
-    assert run([*words]) == ExitCode.OK
-    last = capsys.readouterr()
-    assert last.err == (
-        "zorkgpt: of the stories in game_files, Other! (game_files/other) was played last. "
-        "Choose another with --game.\n"
-    )
-    assert last.out != alone.out
-    for name in ("slackwater", "Slack Water", "slack-water"):
-        assert run([*words, "--game", name]) == ExitCode.OK
-        assert capsys.readouterr() == (alone.out, "")
-    for name in (other, "other", "Other!.z5"):
-        assert run([*words, "--game", name]) == ExitCode.OK
-        assert capsys.readouterr() == (last.out, "")
-    assert run([*words, "--workdir", str(SLACK_WATER)]) == ExitCode.OK
-    assert capsys.readouterr() == (alone.out, "")
-    assert run([*words, "--workdir", str(SLACK_WATER), "--game", other]) == ExitCode.BAD_INPUT
-    assert run([*words, "--game", "nobody"]) == ExitCode.BAD_INPUT
-    assert "is called 'nobody'. Played: other, slack-water." in capsys.readouterr().err
+    for command in commands:
+        expected, errors = alone[command]
+        assert errors == ""
+        last, errors = output(*command)
+        assert last != expected
+        assert errors == (
+            "zorkgpt: of the stories in game_files, Other! (game_files/other) was played last. "
+            "Choose another with --game.\n"
+        )
+        for name in ("slackwater", "Slack Water", "slack-water"):
+            assert output(*command, "--game", name) == (expected, "")
+        for name in (other, "other", "Other!.z5"):
+            assert output(*command, "--game", name) == (last, "")
+        assert output(*command, "--workdir", str(SLACK_WATER)) == (expected, "")
+        assert run([*command, "--workdir", str(SLACK_WATER), "--game", other]) == ExitCode.BAD_INPUT
+        assert run([*command, "--game", "nobody"]) == ExitCode.BAD_INPUT
+        assert "is called 'nobody'. Played: other, slack-water." in capsys.readouterr().err
 
 
 def test_the_page_shows_the_story_that_is_named_or_was_played_last(other, said):

@@ -47,10 +47,10 @@ def test_a_killed_cleaning_is_finished_by_the_next_one(tmp_path):
     assert cleaning(whole).wait(60) == 0
     took = time.monotonic() - started
     cut_short = 0
-    for trial in range(8):
+    for trial in range(4):
         file = a_file_with_repeats(tmp_path / f"killed-{trial}")
         process = cleaning(file)
-        time.sleep(took * (0.1 + 0.12 * trial))
+        time.sleep(took * (0.2 + 0.2 * trial))
         os.kill(process.pid, signal.SIGKILL)
         process.wait(10)
         cut_short += believed(file) != believed(whole)
