@@ -1,15 +1,16 @@
 """The memory as a store of LangGraph: namespaces are places, keys are titles, values are texts."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.adapters.langgraph_encoding import (
     Namespace,
-    items_of,
     key_of_title,
     namespace_of,
     place_of,
@@ -21,11 +22,12 @@ from zorkgpt.adapters.langgraph_ttl import TtlSweeper
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.metadata import checked_time
-from zorkgpt.memory.models import Memory, Persistence, PlaceKey, SubjectKey
-from zorkgpt.memory.places import is_place, place_order
+from zorkgpt.memory.models import Memory, Persistence, PlaceKey
+from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.person_edits import JournalFollower
+from zorkgpt.memory.storage.filters import Filters, Prefix
 
 with importing("langgraph"):
     from langgraph.store.base import (
@@ -54,6 +56,13 @@ _TTL = "ttl_minutes"
 """In the metadata of an item: its time to live, in minutes, which a read may start again."""
 _MAX_TTL_MINUTES = 1e9
 _SWEEP_INTERVAL_MINUTES = 5.0
+
+_PAGE = 1_000
+"""Memories that are read at a time."""
+_FEWEST, _FACTOR = 50, 8
+"""Results that are looked at first, and by how much more they become where too few of them are wanted."""
+_Scored = tuple[PlaceKey, Memory, float | None]
+"""A place, a memory and its score; None without a query."""
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, wanted: bool(value == wanted),
@@ -89,7 +98,6 @@ class MemoryBaseStore(BaseStore):
 
     def __init__(self, memory: AgentMemory, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
         self._memory = memory
-        self._times = _Times(memory)
         self._index = None if index is None else _vector_index(memory, index)
         self.ttl_config = ttl
         self._sweeper = TtlSweeper(self.sweep_ttl)
@@ -176,7 +184,7 @@ class MemoryBaseStore(BaseStore):
             memory = self._memory.store.lasting.titled(place, title_of_key(op.key))
             if memory is None:
                 return None
-            found = [(place, memory, self._item(place, memory))]
+            found = self._items([(place, memory, None)])
         elif isinstance(op, SearchOp):
             found = self._found(op)
         else:
@@ -187,52 +195,101 @@ class MemoryBaseStore(BaseStore):
         return items[0] if isinstance(op, GetOp) else items
 
     def _found(self, op: SearchOp) -> list[tuple[PlaceKey, Memory, SearchItem]]:
-        within = tuple(op.namespace_prefix)
-        found = [
-            (place, memory, self._item(place, memory))
-            for place in self._places()
-            if namespace_of(place)[: len(within)] == within
-            for memory in self._items(place)
-        ]
-        if op.filter:
-            found = [each for each in found if _fits_filter(each[2].value, op.filter)]
-        if op.query:
-            by = self._by_words if self._index is None else self._by_vectors
-            for (_, _, item), score in zip(found, by(op.query, found), strict=True):
-                item.score = score
-            found = [each for each in found if each[2].score is not None]
-            found.sort(key=lambda each: -(each[2].score or 0))
-        return found[op.offset : op.offset + op.limit]
+        wanted = op.offset + op.limit
+        if op.query and self._index is None:
+            found = self._by_words(op, wanted)
+        elif op.query:
+            found = self._by_vectors(op)
+        else:
+            found = [(place, memory, None) for place, memory in islice(self._matching(op, wanted), wanted)]
+        return self._items(found[op.offset : wanted])
 
-    def _by_vectors(self, query: str, found: Sequence[tuple[PlaceKey, Memory, SearchItem]]) -> list[float | None]:
+    def _matching(self, op: SearchOp, page: int) -> Iterator[tuple[PlaceKey, Memory]]:
+        """Yield the memories below the namespace that are items and pass the filter, with their places.
+
+        Args:
+            page: How many are read at first.
+        """
+        lasting, offset, seen = self._memory.store.lasting, 0, set[tuple[PlaceKey, str]]()
+        prefix = _prefix(tuple(op.namespace_prefix))
+        while prefix is not None and (
+            found := lasting.find(Filters(), prefix=prefix, limit=max(page, 1), offset=offset)
+        ):
+            offset, page = offset + len(found), _PAGE
+            for place, memory in found:
+                # Of several with one title, the first is the item.
+                if not is_place(place) or (place, memory.title) in seen:
+                    continue
+                seen.add((place, memory.title))
+                if not op.filter or _fits_filter(value_of_text(memory.text), op.filter):
+                    yield place, memory
+
+    def _by_vectors(self, op: SearchOp) -> "list[_Scored]":
         assert self._index is not None
-        texts = [self._index.texts(item.value, memory.metadata.get(_INDEX)) for _, memory, item in found]
-        return self._index.scores(query, texts)
+        found = list(self._matching(op, _PAGE))
+        texts = [self._index.texts(value_of_text(memory.text), memory.metadata.get(_INDEX)) for _, memory in found]
+        scores = self._index.scores(op.query or "", texts)
+        scored = [(score, *each) for score, each in zip(scores, found, strict=True) if score is not None]
+        scored.sort(key=lambda each: -each[0])
+        return [(place, memory, score) for score, place, memory in scored]
 
-    def _by_words(self, query: str, found: Sequence[tuple[PlaceKey, Memory, SearchItem]]) -> list[float | None]:
-        best = self._memory.search(query, k=len(self._memory.all_memories()))
-        scores = {
-            (namespace_of(at), key_of_title(one.located.memory.title)): one.score
-            for one in best
-            if is_place(at := one.located.location_id)
-        }
-        return [scores.get((item.namespace, item.key)) for _, _, item in found]
+    def _by_words(self, op: SearchOp, wanted: int) -> "list[_Scored]":
+        """Return the best matches, as many as are wanted, and perhaps more."""
+        lasting, within, count = self._memory.store.lasting, tuple(op.namespace_prefix), _FEWEST
+        while True:
+            best = self._memory.search(op.query or "", k=count)
+            found: list[_Scored] = []
+            for result in best:
+                place, memory = result.located.location_id, result.located.memory
+                if not is_place(place) or namespace_of(place)[: len(within)] != within:
+                    continue
+                if op.filter and not _fits_filter(value_of_text(memory.text), op.filter):
+                    continue
+                item = lasting.titled(place, memory.title)
+                if item is not None and memory_id(place, item) == result.located.id:
+                    found.append((place, item, result.score))
+            if len(found) >= wanted or len(best) < count:
+                return found
+            count *= _FACTOR
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        found = {namespace_of(place) for place in self._places() if self._items(place)}
+        found = {namespace_of(place) for place in self._memory.store.lasting.believed_places() if is_place(place)}
         kept = [each for each in found if all(_fits(each, condition) for condition in op.match_conditions or ())]
         cut = kept if op.max_depth is None else {each[: op.max_depth] for each in kept}
         return sorted(cut)[op.offset : op.offset + op.limit]
 
-    def _places(self) -> list[PlaceKey]:
-        return sorted(filter(is_place, self._memory.store.lasting.places()), key=place_order)
+    def _items(self, found: "Sequence[_Scored]") -> list[tuple[PlaceKey, Memory, SearchItem]]:
+        store = self._memory.store
+        origins = store.journal.origins((place, memory_id(place, memory)) for place, memory, _ in found)
+        items = []
+        for place, memory, score in found:
+            origin = origins.get((place, memory_id(place, memory)))
+            created, updated = (None, None) if origin is None else (origin.created_at, origin.updated_at)
+            item = SearchItem(
+                namespace_of(place),
+                key_of_title(memory.title),
+                value_of_text(memory.text),
+                _moment(created or updated, store.path),
+                _moment(updated or created, store.path),
+                score,
+            )
+            items.append((place, memory, item))
+        return items
 
-    def _items(self, place: PlaceKey) -> Iterable[Memory]:
-        return items_of(self._memory.store.lasting.memories(place))
 
-    def _item(self, place: PlaceKey, memory: Memory) -> SearchItem:
-        created, updated = self._times.of(place, memory)
-        return SearchItem(namespace_of(place), key_of_title(memory.title), value_of_text(memory.text), created, updated)
+def _moment(time: str | None, path: Path) -> datetime:
+    """Return a moment of the history; if it is unknown, that of the file's last change."""
+    if time is not None:
+        return datetime.fromisoformat(time)
+    return datetime.fromtimestamp(path.stat().st_mtime if path.exists() else 0, UTC)
+
+
+def _prefix(namespace: Namespace) -> Prefix | None:
+    """Return the prefix of places for that of namespaces; None if no memory can have it."""
+    try:
+        return path_of(place_of(namespace)) if namespace else ()
+    except ValueError:
+        return None
 
 
 def _vector_index(memory: AgentMemory, index: IndexConfig) -> "VectorIndex":
@@ -283,36 +340,6 @@ def _expiry(ttl: float | None) -> str | None:
     if not 0 <= ttl <= _MAX_TTL_MINUTES:
         raise ValueError(f"The time to live is {ttl} minutes; it must be from 0 to {_MAX_TTL_MINUTES:.0f}.")
     return checked_time(timedelta(minutes=ttl))
-
-
-class _Times:
-    """When each memory was added and changed last, by the history beside the file; follows it while it grows."""
-
-    def __init__(self, memory: AgentMemory) -> None:
-        self._store = memory.store
-        self._follower = JournalFollower(memory.store.journal)
-        self._known: dict[tuple[SubjectKey, str], tuple[datetime, datetime]] = {}
-
-    def of(self, place: PlaceKey, memory: Memory) -> tuple[datetime, datetime]:
-        """Return both times; where the history does not know, that of the file's last change."""
-        self._refresh()
-        found = self._known.get((place, memory.title))
-        if found is None:
-            path = self._store.path
-            written = datetime.fromtimestamp(path.stat().st_mtime if path.exists() else 0, UTC)
-            found = written, written
-        return found
-
-    def _refresh(self) -> None:
-        records, is_replaced = self._follower.read()
-        if is_replaced:
-            self._known = {}
-        for record in records:
-            before, after, at = record.change.before, record.change.after, datetime.fromisoformat(record.at)
-            if after is not None and (before is None or before.text != after.text):
-                key = record.change.location_id, after.title
-                created = at if before is None else self._known.get(key, (at, at))[0]
-                self._known[key] = created, at
 
 
 def _place(namespace: Namespace) -> PlaceKey:

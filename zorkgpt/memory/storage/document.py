@@ -26,7 +26,7 @@ from zorkgpt.memory.storage.section import (
     with_visits_counted,
     without,
 )
-from zorkgpt.memory.storage.versions import titled
+from zorkgpt.memory.storage.versions import is_current, titled
 
 TITLE = b"# Location Memories"
 
@@ -73,6 +73,10 @@ class Document:
     def places(self) -> Iterable[SubjectKey]:
         """Return the places that have a section."""
         return self.section_indexes.keys()
+
+    def believed_places(self) -> Iterable[SubjectKey]:
+        """Return the places that have a current memory."""
+        return [place for place in self.places() if any(map(is_current, self.memories(place)))]
 
     def count(self) -> int:
         """Return the number of memories."""

@@ -34,6 +34,10 @@ class LastingMemories(Protocol):
         """Return the places that are there, in no particular order."""
         ...
 
+    def believed_places(self) -> Iterable[SubjectKey]:
+        """Return the places that have a current memory, in no particular order."""
+        ...
+
     def name(self, place: SubjectKey) -> str:
         """Return the name of a place; "" if unknown."""
         ...

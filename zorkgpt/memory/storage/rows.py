@@ -173,6 +173,10 @@ class MemoryRows:
         rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_sections WHERE place IS NOT NULL ORDER BY place")
         return [place_in(column) for (column,) in rows]
 
+    def believed_places(self) -> list[SubjectKey]:
+        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_memories WHERE is_current = 1")
+        return [place_in(column) for (column,) in rows]
+
     def name(self, place: SubjectKey) -> str:
         return next((section.head.name for section in self._sections_of(place)), "")
 
