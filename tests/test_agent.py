@@ -219,7 +219,9 @@ def test_the_model_is_told_what_is_known():
         ),
         no_route=NoRoute("Well", False),
         untried_elsewhere=(
-            UntriedWays(("east", "up"), "Yard", 16, (RouteStep("south", 11), RouteStep("out", 16, unproven=True))),
+            UntriedWays(
+                ("east", "up"), "Yard", 16, (RouteStep("south", 11), RouteStep("out", 16, unproven=True)), ("pump",)
+            ),
         ),
         dangers=(Danger("down", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core"), on_route=True),),
         route=Route("Pit", 14, (RouteStep("down", 14, closed_door="hatch"),)),
@@ -287,9 +289,9 @@ You've been here 5 times across 4 episodes.
 - Deadly: "jump"
 - Changed nothing: "eat bell", "climb bell"
 
-## Untried exits elsewhere, nearest first
+## Untried exits and things elsewhere, nearest first
 
-- "east", "up" at "Yard": go "south", "out" (unproven)
+- "east", "up", "pump" at "Yard": go "south", "out" (unproven)
 
 ## Objectives
 

@@ -106,12 +106,15 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class UntriedWays:
-    """The exits of another place that were never tried, without the ways back, and the route there."""
+    """What was never tried at another place, and the route there."""
 
     untried: tuple[str, ...]
+    """The exits, without the ways back."""
     place: str
     location_id: int
     steps: tuple[RouteStep, ...]
+    things: tuple[str, ...] = ()
+    """The things that were seen there last and that no action named or changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ class PlayerContext:
     no_route: NoRoute | None = None
     """The destination that the player stated, if no route to it is known; an objective does not replace it."""
     untried_elsewhere: tuple[UntriedWays, ...] = ()
-    """The untried exits of other places, the nearest first."""
+    """The untried exits and things of other places, the nearest first."""
     best_line: LineAhead | None = None
     """The rest of the best line; None if there is none, or the present state is not on it.
 

@@ -43,7 +43,8 @@ def graph() -> MapGraph:
         (["I could go to the Cellar, but no: GOING TO: the Attic, with the lamp. Then back to the Cellar."], 4),
         (["GOING TO: Attic", "It is dark on the stairs."], 4),
         (["GOING TO: Attic", "Better: GOING TO: Cellar"], 2),
-        (["GOING TO: Attic", "x", "y", "z"], None),
+        (["GOING TO: Attic", *"abcdefghi"], 4),
+        (["GOING TO: Attic", *"abcdefghij"], None),
         (["GOING TO: Forest"], 5),
         (["GOING TO: Forest (location 6)"], 6),
         (['GOING TO: "Forest" (location 5).'], 5),
@@ -114,6 +115,12 @@ def test_untried_ways_of_other_places_come_with_the_way_there_the_nearest_first(
         ),
     )
     assert untried_elsewhere(graph, None) == ()
+
+
+def test_untried_things_of_other_places_are_told_as_well(graph):
+    graph.add_thing(1, 30, "lamp")
+    graph.add_thing(2, 31, "rope")
+    assert untried_elsewhere(graph, 1) == (UntriedWays((), "Cellar", 2, (RouteStep("down", 2),), ("rope",)),)
 
 
 def test_routes_take_ways_back_and_say_that_they_are_unproven(graph):

@@ -33,6 +33,8 @@ def test_the_file_has_the_documented_form(tmp_path):
     graph.add_attempt(15, "open lid", "It is stuck.")
     graph.add_attempt(15, "open lid", None)
     graph.record_opening(15, "down", ["move rug", "open lid"])
+    graph.add_thing(15, 31, "rug")
+    graph.add_tried_thing(30)
     graph.add_door_sign(15, "down", 30, "lid", DoorSign.FAILED_CLOSED)
     save_map(graph, AtomicFile(tmp_path / FILE))
     state = json.loads((tmp_path / FILE).read_text())
@@ -59,6 +61,8 @@ def test_the_file_has_the_documented_form(tmp_path):
         "in_vain_after": {"15": {"up": ["open lid"]}},
         "opened_by": {"15": {"down": ["move rug", "open lid"]}},
         "doors": [{"room": 15, "way": "down", "door": 30, "name": "lid", "sign": "failed closed"}],
+        "things": [{"thing": 31, "room": 15, "name": "rug"}],
+        "tried_things": [30],
         "other_moves": [],
     }
     assert to_dict(load_map(tmp_path / FILE)) == to_dict(graph)

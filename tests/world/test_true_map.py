@@ -99,3 +99,15 @@ def test_who_is_carried_off_on_a_walk_has_not_walked_there(zork1, tmp_path):
     squeaky, elsewhere = carried.before.location.num, carried.after.location.num
     assert manager.graph.moves == {Move(squeaky, "north", elsewhere, MoveKind.CARRIED): 1}
     assert manager.graph.exits(squeaky) == {}
+
+
+def test_what_no_action_has_named_or_changed_is_untried_where_it_was_seen(bundled_story, tmp_path):
+    manager = manager_in(tmp_path)
+    with JerichoInterface(bundled_story, seed=BUNDLED_SEED) as game:
+        first, *_ = play(manager, game, ["look", "examine milestone", "take penny"])
+    room = first.before.location_id
+    assert {"copper penny", "milestone"} <= {item.name for item in first.after.visible}
+    graph = manager.graph
+    assert graph.untried_things(room) == ("sea",)
+    graph.add_thing(room + 1, next(item.num for item in first.after.visible if item.name == "sea"), "sea")
+    assert (graph.untried_things(room), graph.untried_things(room + 1)) == ((), ("sea",))

@@ -14,8 +14,8 @@ from zorkgpt.world.movement import MoveKind
 _DESTINATION = re.compile(r"GOING TO:[\s\"'`*]*(.+)")
 _NAME = re.compile(r"(.+?)[\s\"'`*.]*(?:[.;,(]|$)")
 _NUMBER = re.compile(r"[\s\"'`*]*\(location (\d+)\)")
-_STATED_TURNS = 3
-"""The number of turns after which a stated destination expires unless it is named again."""
+_STATED_TURNS = 10
+"""The number of turns after which a stated destination expires unless it is reached or named again."""
 
 
 def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
@@ -92,13 +92,13 @@ def stated_destination(
 
 
 def untried_elsewhere(graph: MapGraph, here: int | None) -> tuple[UntriedWays, ...]:
-    """Return the untried exits of the other places that a route leads to, the nearest first, without the ways back."""
+    """Return what is untried at the other places that a route leads to, the nearest first."""
     if here is None:
         return ()
     return tuple(
-        UntriedWays(untried, graph.label(room), room, graph.steps(here, ways))
+        UntriedWays(exits, graph.label(room), room, graph.steps(here, ways), things)
         for room, ways in graph.routes(here).items()
-        if room != here and (untried := graph.untried(room))
+        if room != here and ((exits := graph.untried(room)), (things := graph.untried_things(room))) != ((), ())
     )
 
 

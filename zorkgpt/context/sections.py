@@ -97,7 +97,7 @@ def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
 def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the untried exits of other places, the nearest first, with the way there."""
     return list_section(
-        "## Untried exits elsewhere, nearest first",
+        "## Untried exits and things elsewhere, nearest first",
         context.untried_elsewhere,
         _untried,
         budgets.untried_elsewhere_tokens,
@@ -305,7 +305,7 @@ def _listed(quoted: Sequence[str], tokens: int) -> str:
 
 
 def _untried(place: UntriedWays) -> str:
-    untried = ", ".join(map(one_line, place.untried))
+    untried = ", ".join(map(one_line, (*place.untried, *place.things)))
     return f"- {untried} at {one_line(place.place)}: go {_route(place.steps)}"
 
 

@@ -24,9 +24,6 @@ from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, NoRoute, PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
 
-_REASONED_TURNS = 3
-"""The last turns in whose reasoning a destination counts."""
-
 
 class Goals(Protocol):
     """The objectives that the player pursues."""
@@ -137,8 +134,7 @@ class PlayerView:
 
     def _destination(self, here: int | None, recent: Sequence[RecentTurn]) -> int | NoRoute | None:
         """Return the place that the player says it is going to, or else that of the first objective."""
-        last = recent[-_REASONED_TURNS:]
-        reasons, places = [turn.reasoning for turn in last], [turn.location_name for turn in last]
+        reasons, places = [turn.reasoning for turn in recent], [turn.location_name for turn in recent]
         destination = stated_destination(self._graph, here, reasons, places)
         if destination is None and self._goals:
             return self._goals.destination()

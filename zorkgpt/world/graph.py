@@ -192,6 +192,10 @@ class MapGraph:
         self.file_version: tuple[Path, object] | None = None
         """The file and its stamp when this map was last read or written; used only by `map_file`."""
         self.doors = Doors()
+        self.things: dict[int, tuple[int, str]] = {}
+        """Object number → the room where an untried thing was seen last, and its name."""
+        self.tried_things: set[int] = set()
+        """The objects that an action has named or changed."""
         self._connections: dict[int, dict[str, Connection]] = {}
         self._entrances: dict[int, set[tuple[int, str]]] = {}
         """Room → the (room, exit) pairs of the connections that have ended there."""
@@ -211,6 +215,8 @@ class MapGraph:
             self.contains,
             self.learned,
             self.doors,
+            self.things,
+            self.tried_things,
             self._connections,
             self._entrances,
             self._routes,
@@ -338,6 +344,19 @@ class MapGraph:
             self.unsaved.append(("add_door_sign", (room_id, way, number, name, sign)))
             self._changed.update((room_id, *self._ends(room_id, way)))
 
+    def add_thing(self, room_id: int, number: int, name: str) -> None:
+        """Record that a thing was seen in a room."""
+        if number not in self.tried_things and self.things.get(number) != (room_id, name):
+            self.things[number] = room_id, name
+            self.unsaved.append(("add_thing", (room_id, number, name)))
+
+    def add_tried_thing(self, number: int) -> None:
+        """Record that an action named or changed a thing."""
+        if number not in self.tried_things:
+            self.tried_things.add(number)
+            self.things.pop(number, None)
+            self.unsaved.append(("add_tried_thing", (number,)))
+
     def set_closed_doors(self, closed: Collection[int]) -> None:
         """Record which of the doors are closed now."""
         if self.doors.closed != frozenset(closed):
@@ -452,6 +471,10 @@ class MapGraph:
         offered = set(room.exits) if room else set()
         tried = {*self._ways(room_id), *self.exit_failure_counts.get(room_id, {}), *self.ways_back(room_id)}
         return tuple(sorted(offered - tried - self._other_ways(room_id, MoveKind.CARRIED), key=compass_order))
+
+    def untried_things(self, room_id: int) -> tuple[str, ...]:
+        """Return the names of the things that were seen last in a room and were never tried."""
+        return tuple(sorted({name for room, name in self.things.values() if room == room_id}))
 
     def frontiers(self) -> dict[int, tuple[str, ...]]:
         """Return room → its untried exits, for the rooms that have any."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from game_interface.models import Transition
 from session.outcome import moved_or_had_effect, shows_outcome, worked
 from zorkgpt.prompts.render import cut
+from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import MapGraph
@@ -53,8 +54,24 @@ class MapLearner:
                     way = exit_name(step.action)
                     self._graph.add_door_sign(room, way, door.num, door.name, DoorSign.FAILED_CLOSED)
         self._learn_attempt(step)
+        self._learn_things(step)
         if step.after.location is not None:
             self.arrive(step.after.location.num, step.after.location.name, exits)
+
+    def _learn_things(self, step: Transition) -> None:
+        """Add the things in sight, and those that the action named or changed as tried."""
+        words = set(normalized_action(step.action).split())
+        changed = {move.number for move in step.moved if not move.by_itself}
+        changed |= {change.number for change in step.changed if not change.by_itself}
+        for now in (step.before, step.after):
+            for item in (*(now.visible or ()), *(now.carried or ())):
+                if item.num in changed or (words & set(item.name.lower().split()[-1:])):
+                    self._graph.add_tried_thing(item.num)
+        if step.after.location is not None:
+            carried = {item.num for item in step.after.carried or ()}
+            for item in step.after.visible or ():
+                if item.num not in carried:
+                    self._graph.add_thing(step.after.location.num, item.num, item.name)
 
     def _learn_doors(self, step: Transition, move: Move) -> None:
         beyond = {door.num for door in step.after.doors}

@@ -51,6 +51,8 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
             {"room": room, "way": way, "door": number, "name": name, "sign": str(sign)}
             for room, way, number, name, sign in graph.doors.evidence()
         ],
+        "things": [{"thing": number, "room": room, "name": name} for number, (room, name) in graph.things.items()],
+        "tried_things": sorted(graph.tried_things),
         "other_moves": [
             {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
             for move, times in graph.moves.items()
@@ -82,6 +84,9 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> 
     for found in state["doors"]:
         place = int(found["room"]), str(found["way"])
         graph.add_door_sign(*place, int(found["door"]), str(found["name"]), DoorSign(found["sign"]))
+    for thing in state["things"]:
+        graph.add_thing(int(thing["room"]), int(thing["thing"]), str(thing["name"]))
+    graph.tried_things.update(map(int, state["tried_things"]))
     for move in state["other_moves"]:
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
@@ -131,6 +136,8 @@ def map_changes(graph: MapGraph) -> Iterator[MapChange]:
     for room_id, ways in graph.opened_by.items():
         yield from (("record_opening", (room_id, way, actions)) for way, actions in ways.items())
     yield from (("add_door_sign", evidence) for evidence in graph.doors.evidence())
+    yield from (("add_thing", (room, number, name)) for number, (room, name) in graph.things.items())
+    yield from (("add_tried_thing", (number,)) for number in sorted(graph.tried_things))
     for move, times in graph.moves.items():
         yield from [("add_move", (move,))] * times
 
