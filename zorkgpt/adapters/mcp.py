@@ -1,20 +1,22 @@
-"""The memory as a server of the Model Context Protocol: tools for agents, and a resource for each place."""
+"""The memory as a server of the Model Context Protocol: tools, a resource for each place, and a prompt."""
 
 import functools
 import inspect
+import json
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any, ParamSpec, TypeVar
 from urllib.parse import quote
 
 from pydantic import PlainValidator, TypeAdapter, WithJsonSchema
 
-from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
-from zorkgpt.errors import ConfigurationError, ZorkGPTError
+from zorkgpt.adapters.tools import INSTRUCTIONS, REFUSALS, MemoryTools, instructions_at
+from zorkgpt.errors import ConfigurationError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import SubjectKey
-from zorkgpt.memory.places import parse_place, place_to_json, render_place
+from zorkgpt.memory.places import parse_place, place_from_json, place_to_json, render_place
 from zorkgpt.memory.storage.versions import is_current
 
 with importing("mcp"):
@@ -61,15 +63,24 @@ def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[An
     def place(key: str) -> str:
         """Return what is known of a place."""
         # What stands in an address as %20 is decoded already; a URL that is a key has such signs of its own.
-        try:
-            found = parse_place(key)
-        except ValueError:
-            found = key
+        found = _place_in(key)
         if not (text := memory.recall(found)):
             raise ResourceNotFoundError(f"Nothing is known of {render_place(found)}.")
         return text
 
+    @server.prompt()
+    def use_memory(place: str = "") -> str:
+        """Explain how to use the memory, with the memories of a place: JSON, or a text that is not JSON."""
+        return instructions_at(memory, _place_in(place) if place else None)
+
     return server
+
+
+def _place_in(text: str) -> SubjectKey:
+    for parse in (parse_place, lambda text: place_from_json(json.loads(text))):
+        with suppress(TypeError, ValueError, RecursionError):
+            return parse(text)
+    return text
 
 
 def address_of(place: SubjectKey) -> str:
@@ -147,7 +158,7 @@ def _refusing(tool: Callable[Parameters, Result]) -> Callable[Parameters, Result
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return tool(*args, **kwargs)
-        except (ZorkGPTError, TypeError, ValueError) as error:
+        except REFUSALS as error:
             raise ToolError(str(error)) from error
 
     signature = inspect.signature(tool)

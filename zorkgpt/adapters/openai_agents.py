@@ -1,12 +1,9 @@
 """The memory as function tools of OpenAI's Agents SDK, and instructions that hold what is known of a place."""
 
-import functools
-import json
 from collections.abc import Callable
 from typing import Any
 
-from zorkgpt.adapters.tools import MemoryTools, instructions_at
-from zorkgpt.errors import ZorkGPTError
+from zorkgpt.adapters.tools import REFUSALS, MemoryTools, in_json, instructions_at
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import PlaceKey
@@ -16,31 +13,20 @@ with importing("openai-agents"):
 
 
 def memory_tools(memory: AgentMemory, *, read_only: bool = False) -> list[Tool]:
-    """Return the tools for `Agent(tools=...)`. A refusal is told to the model, which may try otherwise.
+    """Return the tools for `Agent(tools=...)`. A refused call returns an error message to the model.
 
     Args:
-        read_only: Without the tools that change something.
+        read_only: Only `recall` and `search`.
     """
     tools = MemoryTools(memory, read_only=read_only)
     made: list[FunctionTool] = [
-        function_tool(_in_json(tool), failure_error_function=_why) for tool in (*tools.reading, *tools.changing)
+        function_tool(in_json(tool), failure_error_function=_why) for tool in (*tools.reading, *tools.changing)
     ]
     return [*made]
 
 
-def _in_json(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a tool answer in JSON what is no text. The SDK would show the model Python's notation."""
-
-    @functools.wraps(tool)
-    def call(*args: Any, **kwargs: Any) -> str:
-        answer = tool(*args, **kwargs)
-        return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-
-    return call
-
-
 def _why(context: RunContextWrapper[Any], error: Exception) -> str:
-    if isinstance(error, (ZorkGPTError, TypeError, ValueError)):
+    if isinstance(error, REFUSALS):
         return str(error)
     return default_tool_error_function(context, error)
 

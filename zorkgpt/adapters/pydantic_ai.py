@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from zorkgpt.adapters.tools import INSTRUCTIONS, MemoryTools
-from zorkgpt.errors import ZorkGPTError
+from zorkgpt.adapters.tools import INSTRUCTIONS, REFUSALS, MemoryTools
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 
@@ -13,10 +12,10 @@ with importing("pydantic-ai"):
 
 
 class MemoryToolset(FunctionToolset[Any]):
-    """The tools for `Agent(toolsets=[...])`. A refusal is told to the model, which may try otherwise.
+    """The tools for `Agent(toolsets=[...])`. A refused call returns an error message to the model.
 
     Args:
-        read_only: Without the tools that change something.
+        read_only: Only `recall` and `search`.
     """
 
     def __init__(self, memory: AgentMemory, *, read_only: bool = False) -> None:
@@ -29,9 +28,9 @@ class MemoryToolset(FunctionToolset[Any]):
         """Call a tool.
 
         Raises:
-            ModelRetry: If the memory has refused; the message says why.
+            ModelRetry: If the call is refused. The message says why.
         """
         try:
             return await super().call_tool(name, tool_args, ctx, tool)
-        except (ZorkGPTError, TypeError, ValueError) as error:
+        except REFUSALS as error:
             raise ModelRetry(str(error)) from error

@@ -1,0 +1,81 @@
+"""Each integration has an example that runs without a network or a key, here and with its extra alone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.command_line import ROOT, environment
+from tests.fixtures.wheel import clean_environment
+from zorkgpt.extras import EXTRAS
+
+FOLDER = ROOT / "examples" / "integrations"
+FACT = "The coupon field takes one code only."
+EXAMPLES = {
+    "gymnasium_game": ("gym", "[NOTE] dig:"),
+    "langchain_agent": ("langchain", f"{FACT}\n```\nUse one code."),
+    "langgraph_store": ("langgraph", f"('shop', 'cart') Coupon {FACT}\n20"),
+    "langmem_tools": ("langgraph", "Ada prefers imperial units.\n0"),
+    "llama_index_agent": ("llama-index", "<memories>"),
+    "mcp_client": ("mcp", "['use_memory']"),
+    "openai_agents_runner": ("openai-agents", FACT),
+    "pydantic_ai_agent": ("pydantic-ai", FACT),
+}
+"""The extra that each one needs, and a part of its output."""
+NEEDS_MORE = {"langmem_tools": "langmem"}
+"""A package that no extra installs."""
+TOO_LARGE = {"embeddings-torch", "ray", "tales"}
+"""Extras of 600 MB and more, which are not installed here."""
+
+
+def test_every_example_is_listed():
+    assert {file.stem for file in FOLDER.glob("[a-z]*.py")} == EXAMPLES.keys()
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - NEEDS_MORE.keys()))
+def test_an_example_runs(name, tmp_path):
+    _run(sys.executable, name, tmp_path, environment(PYTHONPATH=str(ROOT)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_an_example_runs_with_its_extra_alone(name, wheel, tmp_path):
+    extra, _ = EXAMPLES[name]
+    more = [NEEDS_MORE[name]] if name in NEEDS_MORE else []
+    python, variables = _installed(tmp_path, f"{wheel}[{extra}]", *more)
+    _run(python, name, tmp_path, variables)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - TOO_LARGE - {extra for extra, _ in EXAMPLES.values()}))
+def test_an_extra_installs_all_that_it_promises(extra, wheel, tmp_path):
+    python, variables = _installed(tmp_path, f"{wheel}[{extra}]")
+    program = f"from zorkgpt.extras import require; require({extra!r})"
+    done = subprocess.run([python, "-c", program], cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def _installed(folder: Path, *packages: str) -> tuple[Path, dict[str, str]]:
+    """Return the interpreter of a new environment with these packages, and the variables for its programs."""
+    home = folder / "venv"
+    subprocess.run(["uv", "venv", "--quiet", str(home)], check=True, capture_output=True)
+    variables = clean_environment(home)
+    command = ["uv", "pip", "install", "--quiet", "--python", str(home), *packages]
+    subprocess.run(command, env=variables, check=True, capture_output=True)
+    return home / "bin" / "python", variables
+
+
+def _run(python: str | Path, name: str, folder: Path, variables: dict[str, str]) -> None:
+    done = subprocess.run(
+        [python, FOLDER / f"{name}.py"],
+        cwd=folder,
+        env={**variables, "PATH": os.environ["PATH"]},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    _, output = EXAMPLES[name]
+    assert output in done.stdout

@@ -1,0 +1,45 @@
+"""The memory as tools and as a memory block of LlamaIndex."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from zorkgpt.adapters.tools import MemoryTools, in_json
+from zorkgpt.extras import importing
+from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.models import PlaceKey
+
+with importing("llama-index"):
+    from llama_index.core.base.llms.types import ChatMessage
+    from llama_index.core.memory import BaseMemoryBlock
+    from llama_index.core.tools import FunctionTool
+
+
+def memory_tools(memory: AgentMemory, *, read_only: bool = False) -> list[FunctionTool]:
+    """Return the tools for an agent. LlamaIndex returns the message of a refused call to the model.
+
+    Args:
+        read_only: Only `recall` and `search`.
+    """
+    tools = MemoryTools(memory, read_only=read_only)
+    return [FunctionTool.from_defaults(in_json(tool)) for tool in (*tools.reading, *tools.changing)]
+
+
+class PlaceMemoryBlock(BaseMemoryBlock[str]):
+    """A block for `Memory.from_defaults(memory_blocks=...)` with the memories of the place where the agent is.
+
+    Messages are not stored: the agent stores facts with the tools.
+    """
+
+    memory: AgentMemory
+    place_of: Callable[[], PlaceKey | None]
+    """Returns the place where the agent is; None if unknown."""
+    name: str = "memories"
+    accept_short_term_memory: bool = False
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        place = self.place_of()
+        return "" if place is None else await asyncio.to_thread(self.memory.recall, place)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        pass
