@@ -253,6 +253,7 @@ def test_a_very_long_text_is_compared_too():
     assert compare(long, other).relation == "unsure"
 
 
+@pytest.mark.slow
 def test_memories_of_very_long_texts_are_the_same_only_letter_by_letter():
     pages = [text * 40_000 for text in ("The lever opens the gate. ", "The levers open the gate. ")]
     one, other, short = (Memory("NOTE", "Gate", 1, "1", 0, text, "permanent") for text in (*pages, "A gate."))

@@ -77,6 +77,7 @@ def test_an_adapter_names_the_extra_that_it_needs(module, extra, adapter, tmp_pa
     assert done.stdout.endswith(f"Run: uv sync --inexact --extra {extra}\n")
 
 
+@pytest.mark.slow
 def test_a_report_without_matplotlib_says_how_to_get_the_plots(tmp_path):
     done = run_without(
         ("matplotlib",), COMMAND_LINE, tmp_path, "eval", "learning-1x2", "--seeds", "1", "--out", "out", "--no-pages"
@@ -85,6 +86,7 @@ def test_a_report_without_matplotlib_says_how_to_get_the_plots(tmp_path):
     assert "uv sync --inexact --extra evals" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["auto", "onnx", "sentence-transformers"])
 def test_a_run_with_a_model_says_once_that_embeddings_are_not_installed(provider, tmp_path):
     options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(tmp_path))
@@ -100,6 +102,7 @@ def test_a_run_with_a_model_says_once_that_embeddings_are_not_installed(provider
     ]
 
 
+@pytest.mark.slow
 def test_a_run_without_a_model_does_not_mention_embeddings(tmp_path):
     options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(tmp_path))
     done = run_without(("onnxruntime", "sentence_transformers"), COMMAND_LINE, tmp_path, "play", *options)
@@ -107,6 +110,7 @@ def test_a_run_without_a_model_does_not_mention_embeddings(tmp_path):
     assert "deduplication" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_server_that_makes_embeddings_replaces_the_package(tmp_path):
     options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(tmp_path))
     with ChatServer(lambda asked: Answer("ACTION: look"), embed=lambda text: [1.0, 0.0]) as server:

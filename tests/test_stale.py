@@ -74,6 +74,7 @@ def test_what_states_nothing_of_now_is_undecided(world, line):
     assert not Judge(NAMES).judge(line, PORCH, world).is_decided
 
 
+@pytest.mark.slow
 def test_the_ledger_keeps_a_walkthrough_up_to_date_with_and_without_claims_but_not_classic_answers():
     *guarded, classic = (play("lantern", arm, 20, 2)[0].total for arm in ARMS)
 

@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
+
 from tests.fixtures.command_line import command
 
 
+@pytest.mark.slow
 def test_the_main_job_plays_five_episodes_and_prints_one_summary(tmp_path):
     done = command("--workdir", str(tmp_path), "--max-turns", "40")
     assert (done.returncode, done.stderr) == (0, "")

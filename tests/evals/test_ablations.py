@@ -15,6 +15,8 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.runlog.episodes import read_episode
 
+pytestmark = pytest.mark.slow
+
 FRONT_YARD = 36
 TURNS = len(PEAR_LEFT)
 

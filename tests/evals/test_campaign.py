@@ -13,7 +13,7 @@ from zorkgpt.evals.campaign import RunOutcome, play_all
 from zorkgpt.evals.executor import ProcessExecutor
 from zorkgpt.evals.metrics import figures_of
 
-pytestmark = pytest.mark.usefixtures("warm_forks")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_forks")]
 
 
 class Watch:

@@ -27,7 +27,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.runlog.episodes import read_episode
 
-pytestmark = pytest.mark.usefixtures("warm_forks")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_forks")]
 
 PROTOCOL = "generations-2x2x20"
 
@@ -96,7 +96,6 @@ def test_what_is_merged_is_not_played_again(whole):
     assert (watch.turns, watch.outcomes) == ([80], [])
 
 
-@pytest.mark.slow
 def test_a_killed_process_and_the_number_of_jobs_change_nothing_in_what_is_learned(tmp_path, whole):
     run = generations(tmp_path)
     watch = Watch(kill_at=15)
@@ -151,7 +150,6 @@ class Killing(GenerationRun):
         return [KilledOnce(first, marker), *others[:-1]] if first is not None else []
 
 
-@pytest.mark.slow
 def test_a_lost_worker_of_a_ray_cluster_changes_nothing_in_what_is_learned(tmp_path, whole):
     run = a_run(tmp_path, PROTOCOL, kind=Killing)
     watch = Watch()

@@ -21,6 +21,8 @@ from zorkgpt.evals.protocols import EvaluationProtocol
 from zorkgpt.evals.report import plots, report
 from zorkgpt.evals.results import Sample, as_csv, as_json_text, ms_by_part, results_of, tables
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "=1+1|<img src=x onerror=alert(1)>`[a](b)$x_$\"'&"
 """The name of a file: no slash can be in it."""
 

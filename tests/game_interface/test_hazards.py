@@ -137,6 +137,7 @@ def test_what_is_damaged_inside_with_a_right_checksum_does_not_end_this_process(
         assert other.act("look").fault is None
 
 
+@pytest.mark.slow
 def test_several_stories_are_played_at_once_each_in_its_own_process():
     """As many threads as stories; each prints and knows what it does alone."""
 

@@ -13,6 +13,8 @@ from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.things import STARTS_HERE, TRIED
 from zorkgpt.runlog.episodes import read_episode
 
+pytestmark = pytest.mark.slow
+
 EPISODES = (1, 2)
 TURNS = 60
 LONGEST_STANDSTILL = 20
