@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.fixtures.memory import memories, memory, texts
 from tests.memory.test_processes import ROOT
 from zorkgpt.embeddings.hashing import HashingEmbeddings
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory, Method, best_matches
@@ -302,3 +303,32 @@ def test_a_place_may_be_a_text(path):
             *range(20),
             *sorted(f"https://shop/{n}" for n in range(20)),
         ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from(["a b c", "a a a", "b", "c d", "The lever.", "A lever and a rope."]), max_size=6),
+    st.sampled_from(["a", "a b", "lever rope", "lever xylophone", "d c b a"]),
+    st.booleans(),
+    st.floats(0, 1),
+)
+def test_scores_are_relevances_that_never_rise_and_a_threshold_cuts_the_list(said, query, by_meaning, threshold):
+    with AgentMemory.open(":memory:", embeddings=HashingEmbeddings() if by_meaning else None) as memory:
+        memory.remember_many({"place": number, "text": text} for number, text in enumerate(said))
+        found = memory.search(query, 10)
+        scores = [each.score for each in found]
+        assert scores == sorted(scores, reverse=True)
+        assert all(0 < score <= 1 for score in scores)
+        assert memory.search(query, 10, threshold=threshold) == [each for each in found if each.score >= threshold]
+
+
+def test_covering_more_of_the_query_is_more_relevant():
+    with AgentMemory.open(":memory:") as memory:
+        memory.remember(1, "The lever opens the gate.")
+        memory.remember(2, "The lever is made of brass.")
+        both, one = memory.search("lever gate")
+        assert (both.located.location_id, one.located.location_id) == (1, 2)
+        assert both.score > 0.5 > one.score
+        for threshold, error in ((1.5, ValueError), (-1, ValueError), ("0.5", TypeError), (True, TypeError)):
+            with pytest.raises(error, match="The threshold is"):
+                memory.search("lever", threshold=threshold)

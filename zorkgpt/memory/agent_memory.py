@@ -23,6 +23,7 @@ from zorkgpt.memory.checks import (
     check_parts,
     check_query,
     check_text,
+    check_threshold,
     check_turn,
     check_wanted,
     check_world,
@@ -373,6 +374,7 @@ class AgentMemory:
         episode: int | str | None = None,
         metadata: Mapping[str, object] | None = None,
         after: datetime | str | None = None,
+        threshold: float = 0.0,
     ) -> list[SearchResult]:
         """Return the memories that match a query best, best first, by words and, with embeddings, by meaning.
 
@@ -382,17 +384,27 @@ class AgentMemory:
             episode: The first or last episode in which a memory was seen.
             metadata: Values that are to be equal.
             after: Only what was stored or changed after this moment. Counts of observations are no change.
+            threshold: The least score of a result, from 0 to 1.
+
+        Returns:
+            Results with a score above 0 and at most 1, which never rises from one result to the next. By words, it is
+            Okapi BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, with k1 = 1.2 and b = 0.75)
+            divided by its limit, so it is the share of the query's rare words that the memory covers: about 0.5 if it
+            contains each of them once or twice. By meaning, it is the cosine. If both are known, the results are
+            ordered by reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009), and the score is the larger one, or
+            that of the next result if this is larger still.
 
         Raises:
-            TypeError, ValueError: If the query or a filter is invalid.
+            TypeError, ValueError: If the query, a filter or the threshold is invalid.
             MemoryStoreError: If `after` is given and the history can't be read.
         """
         check_query(query, k)
+        check_threshold(threshold)
         self._writer.refresh()
         at = None if place is None else checked_place(place)
         wanted = self._filters(at, persistence, status, category, kind, episode, metadata, after)
         with self.store.guard:
-            found = self._searcher.search(query, k, wanted)
+            found = [each for each in self._searcher.search(query, k, wanted) if each.score >= threshold]
             dated = self._dated(each.located for each in found)
             return [replace(each, located=located) for each, located in zip(found, dated, strict=True)]
 

@@ -117,6 +117,14 @@ def check_query(query: object, most: object) -> None:
         raise TypeError(f"The number of results is {quoted(most)}; it must be a whole number.")
 
 
+def check_threshold(threshold: object) -> None:
+    """Raise TypeError or ValueError unless the least score of a search is a number from 0 to 1."""
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
+        raise TypeError(f"The threshold is {quoted(threshold)}; it must be a number from 0 to 1.")
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"The threshold is {threshold}; it must be from 0 to 1.")
+
+
 def check_turn(turn: object) -> None:
     """Raise TypeError or ValueError unless a turn is None or an integer of 0 or more."""
     if turn is None:

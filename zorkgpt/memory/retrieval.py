@@ -113,7 +113,7 @@ class SearchResult:
 
     located: LocatedMemory
     score: float
-    """Above 0; comparable within one search only."""
+    """The relevance, above 0 and at most 1: see `AgentMemory.search`."""
     method: Method = Method.WORDS
     """By what it was found."""
 
@@ -290,6 +290,8 @@ def best_matches(
 ) -> list[SearchResult]:
     """Return the k memories whose words say most of what the query asks for, best first; none without a common word.
 
+    The score is Okapi BM25, divided by its limit for endless repetitions of all words of the query: from 0 to 1.
+
     Args:
         counts: how often words stand in all memories, where these are a part of them; None: they are all.
     """
@@ -298,17 +300,20 @@ def best_matches(
     if counts is None:
         average = sum(bag.total() for bag in bags) / len(bags) if bags else 1.0
         counts = WordCounts(len(bags), average, {word: sum(word in bag for bag in bags) for word in wanted})
+    rarities = {word: _rarity(counts.holding.get(word, 0), counts.memories) for word in wanted}
+    most = sum(rarities.values()) * (_K1 + 1)
     found = []
     for located, bag in zip(memories, bags, strict=True):
         length = bag.total() / counts.average_length
-        score = sum(
-            _weight(bag[word], counts.holding.get(word, 0), counts.memories, length) for word in wanted & bag.keys()
-        )
+        score = sum(rarities[word] * _saturated(bag[word], length) for word in wanted & bag.keys())
         if score > 0:
-            found.append(SearchResult(located, score))
+            found.append(SearchResult(located, score / most))
     return sorted(found, key=lambda result: -result.score)[:k]
 
 
-def _weight(count: int, holding: int, of: int, length: float) -> float:
-    rarity = log(1 + max(0.0, of - holding + 0.5) / (holding + 0.5))
-    return rarity * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))
+def _rarity(holding: int, of: int) -> float:
+    return log(1 + max(0.0, of - holding + 0.5) / (holding + 0.5))
+
+
+def _saturated(count: int, length: float) -> float:
+    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))

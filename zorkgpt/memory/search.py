@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning
@@ -79,7 +80,9 @@ class Searcher:
                 return None
             found += zip(passing, cosines, strict=True)
         found.sort(key=lambda each: -each[1])
-        return [SearchResult(one, cosine, Method.MEANING) for one, cosine in found if cosine >= RELATED][:pool]
+        return [SearchResult(one, min(cosine, 1.0), Method.MEANING) for one, cosine in found if cosine >= RELATED][
+            :pool
+        ]
 
     def _passing(self, filters: Filters) -> list[LocatedMemory]:
         return [
@@ -115,14 +118,18 @@ _NOWHERE = -1
 
 
 def _fused(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult]) -> list[SearchResult]:
-    """Return what either has found, best first by its ranks in both."""
-    scores: dict[tuple[SubjectKey, str], float] = {}
+    """Return what either has found, best first by its ranks in both; the score is the larger one.
+
+    A result that ranks above one with a larger score takes that score, so that scores never rise down the list.
+    """
+    fused: dict[tuple[SubjectKey, str], float] = {}
     kept: dict[tuple[SubjectKey, str], SearchResult] = {}
     for ranked in (by_words, by_meaning):
         for rank, one in enumerate(ranked, 1):
             key = one.located.location_id, one.located.id
-            scores[key] = scores.get(key, 0.0) + 1 / (_RANK_OFFSET + rank)
-            method = Method.BOTH if key in kept else one.method
-            kept[key] = SearchResult(one.located, 0.0, method)
-    fused = [replace(one, score=scores[key]) for key, one in kept.items()]
-    return sorted(fused, key=lambda one: -one.score)
+            fused[key] = fused.get(key, 0.0) + 1 / (_RANK_OFFSET + rank)
+            other = kept.get(key)
+            kept[key] = one if other is None else replace(one, score=max(one.score, other.score), method=Method.BOTH)
+    results = [kept[key] for key in sorted(kept, key=lambda key: -fused[key])]
+    scores = list(accumulate((one.score for one in reversed(results)), max))
+    return [replace(one, score=score) for one, score in zip(results, reversed(scores), strict=True)]
