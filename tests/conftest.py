@@ -20,7 +20,14 @@ from tests.fixtures.wheel import built_wheel
 settings.register_profile("default", deadline=None)
 settings.load_profile("default")
 
-LONGEST_FILES = ("test_ten_minutes.py", "test_killed_runs.py", "test_docs.py", "test_eval_command.py", "test_wheel.py")
+LONGEST_FILES = (
+    "test_ten_minutes.py",
+    "test_killed_runs.py",
+    "test_docs.py",
+    "test_eval_command.py",
+    "test_wheel.py",
+    "test_integrations.py",
+)
 """They come first, so that no worker is left with one of them when the others are done."""
 
 REQUIRE_ALL = os.environ.get("ZORKGPT_REQUIRE_ALL") == "1"
