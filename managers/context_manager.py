@@ -1,4 +1,4 @@
-"""Composes the view of the game that a player gets before a turn."""
+"""Compose what the player is shown before a turn."""
 
 import logging
 from collections.abc import Callable
@@ -64,23 +64,23 @@ class ContextManager(BaseManager):
         self._last_response = response
 
     def request_summary(self, to: int) -> None:
-        """Have the turns up to this one summarised with the next periodic update."""
+        """Request a summary of the turns up to this one at the next periodic update."""
         self._summarise_to = to
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Keep the response, what changed and why the action was chosen."""
+        """Keep the response, the changes and the reason for the action."""
         step = record.transition
         self._last_response = step.response
         self._last_changed = affected_objects(step)
         self.add_reasoning(record.turn, record.reasoning, step.action)
 
     def add_reasoning(self, turn: int, reasoning: str | None, action: str) -> None:
-        """Keep why an action was chosen, as {turn, reasoning, action, timestamp}; the response comes with the turn."""
+        """Keep the reason for an action as {turn, reasoning, action, timestamp}. The turn adds the response."""
         entry = self._state.add_reasoning(turn, reasoning or "", action)
         entry.setdefault("timestamp", self._clock().isoformat(timespec="seconds"))
 
     def player_context(self, now: Observation, memories: str, *, refused: str | None = None) -> PlayerContext:
-        """Return what is known before the turn that is about to be played; see `PlayerView.compose`."""
+        """Return the context of the next turn. See `PlayerView.compose`."""
         return self._view.compose(
             now,
             memories,
@@ -94,7 +94,7 @@ class ContextManager(BaseManager):
         )
 
     def process_periodic_update(self) -> None:
-        """Have turns summarised that the player's prompt will soon have no room for."""
+        """Summarize the turns that will soon no longer fit into the player's prompt."""
         state = self._state
         if self._summarizer is None or state.turn_count - state.history_summary_asked < self._config.summary_interval:
             return

@@ -1,4 +1,4 @@
-"""The log of the running episode: one event a line."""
+"""The log of the running episode, with one event per line."""
 
 import logging
 import os
@@ -52,7 +52,7 @@ class EpisodeLog:
         return event
 
     def resume(self, saved: SavedEpisode) -> EpisodeResumed:
-        """Continue the log of an interrupted episode and return the event that says so.
+        """Continue the log of an interrupted episode and return the event that records this.
 
         Of what was written after the checkpoint, only the events about interruptions are kept.
 

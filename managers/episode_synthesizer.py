@@ -1,4 +1,4 @@
-"""Begins and ends episodes: resets what belongs to one episode and saves what outlives it."""
+"""Begin and end episodes: reset the state of one episode, and save the state that outlives it."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -94,7 +94,7 @@ class EpisodeSynthesizer(BaseManager):
         )
 
     def _consolidate(self) -> None:
-        """Look through the whole memory for duplicates, every few episodes."""
+        """Deduplicate the whole memory every few episodes."""
         every = self._config.consolidate_every_episodes
         if self._memory is None or not every or self._state.episode_id % every:
             return
@@ -105,7 +105,7 @@ class EpisodeSynthesizer(BaseManager):
             self._log.warning("memories not consolidated", extra={"error": repr(error)}, exc_info=True)
 
     def _conclude(self, reason: str) -> None:
-        """Learn from the episode as a whole."""
+        """Learn from the whole episode."""
         if self._knowledge is None:
             return
         try:

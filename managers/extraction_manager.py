@@ -1,4 +1,4 @@
-"""Has the text of every turn read once, and reuses what was read when the same text comes again."""
+"""Extract facts from the text of every turn, and reuse them if the same text comes again."""
 
 import logging
 from collections import Counter
@@ -21,11 +21,11 @@ from session.history import (
 from zorkgpt.extractor import Extractor
 
 _PrintedText = tuple[int | None, str]
-"""A location id, and what was printed there."""
+"""A location id, and the text printed there."""
 
 
 class ExtractionManager(BaseManager):
-    """Asks the extractor about the text of a turn, if there is anything to find out.
+    """Asks the extractor about the text of a turn if the text may contain something new.
 
     Args:
         known_exits: Returns the exits of a location that are known already.
@@ -51,16 +51,16 @@ class ExtractionManager(BaseManager):
         self._counts: Counter[str] = Counter()
 
     def of_opening(self, text: str, now: Observation) -> Extraction:
-        """Return what the opening text says."""
+        """Return what is extracted from the opening text."""
         return self._extract(text_of_opening(text, now)) if text.strip() else NOTHING
 
     def resume_opening(self, text: str, now: Observation, extraction: Extraction) -> None:
-        """Take on what was read in the opening before the episode was interrupted."""
+        """Restore what was extracted from the opening before the episode was interrupted."""
         if text.strip():
             self._keep(now.location_id, text, extraction)
 
     def of_turn(self, step: Transition) -> Extraction:
-        """Return what the text of the turn says that was just played."""
+        """Return what is extracted from the text of the last turn."""
         if has_nothing_to_extract(step):
             self._counts["nothing to read"] += 1
             return NOTHING
@@ -83,7 +83,7 @@ class ExtractionManager(BaseManager):
         self._read[_key(location_id, text)] = extraction
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Keep what was read in this turn, also if it was played before an interruption."""
+        """Keep what was extracted in this turn, even if it was played before an interruption."""
         extraction, after = record.extraction, record.transition.after
         if extraction is not None and extraction.by != "nobody":
             self._keep(after.location_id, record.transition.response, extraction)
@@ -91,7 +91,7 @@ class ExtractionManager(BaseManager):
             self._counts["turns in combat"] += extraction.combat
 
     def get_status(self) -> dict[str, Any]:
-        """Return how the texts were read."""
+        """Return how many texts were extracted, and how."""
         return {"type": "extraction", "state": "ready", "metrics": dict(self._counts)}
 
 

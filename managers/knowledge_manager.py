@@ -1,4 +1,4 @@
-"""The lifecycle of the knowledge base: when it is updated, when an episode is concluded, what the player is shown."""
+"""The lifecycle of the knowledge base: updates, conclusions of episodes, and the lines that the player is shown."""
 
 import logging
 from pathlib import Path
@@ -20,9 +20,9 @@ from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.runlog.episodes import PlayedTurns
 
 _HEADING_TOKENS = 30
-"""The tokens of the heading that the lines are shown under."""
+"""The tokens of the heading above the lines."""
 _WITHOUT_A_MODEL = ("interrupted", "error", "budget")
-"""Endings after which no model is asked, because it has just failed or the user is leaving. The next start does it."""
+"""Endings after which no model is asked, because it has just failed or the user is leaving. The next run asks it."""
 
 
 class KnowledgeManager(BaseManager):
@@ -63,22 +63,22 @@ class KnowledgeManager(BaseManager):
         self._shown = RelevantLines(max(0, config.knowledge_tokens - _HEADING_TOKENS))
         self._begun = False
         self._not_before = 0
-        """The turn before which no update is tried again."""
+        """No update is tried again before this turn."""
 
     def reset(self) -> None:
-        """Begin a new episode, after whose first turn those before it are concluded that could not be until now."""
+        """Begin a new episode. After its first turn, earlier episodes that are still open are concluded."""
         self._begun, self._not_before = False, 0
         self._turns.clear()
         if self._keeps_history:
             self._history.clear()
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Add the turn to the history, unless that is kept elsewhere."""
+        """Add the turn to the history, unless the history is kept elsewhere."""
         if self._keeps_history:
             self._history.add(record)
 
     def process_periodic_update(self) -> None:
-        """Learn from the turns since the last time, if there are enough of them and more are to come."""
+        """Learn from the turns since the last update if there are enough of them and the episode goes on."""
         if not self._begun:
             self._begun = True
             self._updates.begin_episode(self._turns)
@@ -91,7 +91,7 @@ class KnowledgeManager(BaseManager):
             self.update()
 
     def update(self) -> bool:
-        """Learn from the turns since the last update and return True; False if that is not possible now."""
+        """Learn from the turns since the last update. Return False if that is not possible now."""
         turns = self._turns.current()
         if not turns:
             return True
@@ -100,7 +100,7 @@ class KnowledgeManager(BaseManager):
         return self._updates.learn(turns)
 
     def conclude(self, reason: str) -> None:
-        """Learn from an episode that is over, as a whole and from its last turns, in one go.
+        """Learn from a finished episode as a whole, and from its last turns, in one step.
 
         Args:
             reason: How it ended, as `EpisodeEnded` names it. After Ctrl-C no model is asked.
@@ -112,7 +112,7 @@ class KnowledgeManager(BaseManager):
             self._updates.set_due(self._state.episode_id, due=True)
 
     def synthesize_inter_episode_wisdom(self, reason: str = "") -> bool:
-        """Draw lessons from the running episode as a whole and return whether that was possible.
+        """Learn from the running episode as a whole and return whether that was possible.
 
         Without `enable_inter_episode_synthesis`, only its last turns are learned from.
 
@@ -129,7 +129,7 @@ class KnowledgeManager(BaseManager):
         return self._shown.at(self._updates.refreshed(), now, opening=not self._state.turn_count)
 
     def rollback(self) -> FileRestorer:
-        """Return what can put the file back to a checkpoint, from now on."""
+        """Return an object that can roll the file back to a checkpoint, from now on."""
         return FileRestorer(self._store.file, on_restored=self._store.forget)
 
     def snapshot(self) -> dict[str, Any]:

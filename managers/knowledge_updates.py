@@ -1,4 +1,4 @@
-"""Updates of the knowledge base that are logged, and that a failing model or disk does not interrupt."""
+"""Updates of the knowledge base. They are logged, and errors of a model or the disk do not interrupt the game."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ _LONGEST_LOGGED = 100_000
 
 
 class KnowledgeUpdates:
-    """Calls the updater, logs what is new, and counts the updates and the failures.
+    """Calls the updater, logs new lines, and counts updates and failures.
 
     A failure costs only what would have been learned. The first one is logged.
 
@@ -44,7 +44,7 @@ class KnowledgeUpdates:
         self._failures = 0
 
     def begin_episode(self, turns: PlayedTurns) -> None:
-        """Log what is known, and conclude the interrupted episodes that are due."""
+        """Log the knowledge base, and conclude the interrupted episodes that are due."""
         document = self.refreshed()
         if document.lines or document.by_hand:
             self._write_event(Revision(document), turn=0)
@@ -55,7 +55,7 @@ class KnowledgeUpdates:
                 return
 
     def learned_until(self) -> int:
-        """Return the last turn of the running episode that was learned from."""
+        """Return the last turn of the running episode that was used for an update."""
         return self._updater.processed(self._state.episode_id).until
 
     def learn(self, turns: Sequence[TurnRecord]) -> bool:
@@ -135,7 +135,7 @@ class KnowledgeUpdates:
         return self.conclude(episode, reason, turns) and self.set_due(episode, due=False)
 
     def _write_event(self, revision: Revision, *, turn: int) -> None:
-        """Write the knowledge base to the log of the episode, with what a revision has changed."""
+        """Write the knowledge base to the log of the episode, with the changes of a revision."""
         text = render(revision.document).decode("utf-8", "replace")[:_LONGEST_LOGGED]
         added, struck = list(revision.added), list(revision.struck)
         self._episode_log.write(KnowledgeUpdated(self._state.episode_id, turn, added, struck, text))

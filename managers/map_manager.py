@@ -1,4 +1,4 @@
-"""Keeps the map up to date with every turn, and on disk across episodes."""
+"""Update the map on every turn, and save it across episodes."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -49,21 +49,21 @@ class MapManager(BaseManager):
         self._threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
         self.graph = self._saved() if remember else MapGraph(exit_failure_threshold=self._threshold)
         self._learned_to = -1
-        """The last turn of the running episode that the map contains; -1 if it does not know the episode at all."""
+        """The last turn of the running episode that the map contains; -1 if none."""
         self._learner = MapLearner(self.graph)
 
     def reset(self) -> None:
-        """Begin a new episode; the map outlives the old one, unless nothing is to be remembered."""
+        """Begin a new episode. The map is kept, unless the run remembers nothing."""
         for known in (self.graph.contains, self.graph.learned):
             known.pop(self._state.episode_id, None)
         self.resume()
 
     def rollback(self) -> FileRestorer:
-        """Return what can put the map file back to a checkpoint, from now on."""
+        """Return an object that can roll the map file back to a checkpoint, from now on."""
         return FileRestorer(self._file, on_restored=self._reread)
 
     def resume(self) -> None:
-        """Get ready to learn the turns of an episode that the map file does not contain yet."""
+        """Prepare to learn the turns of an episode that the map file does not contain yet."""
         if not self._remember:
             self.graph.clear()
         self._learner.reset()
@@ -93,12 +93,12 @@ class MapManager(BaseManager):
         self.graph.set_closed_doors({door for door in self.graph.doors.names if self._is_open(door) is False})
 
     def process_periodic_update(self) -> None:
-        """Save the map every few turns, so that a killed run loses little of it."""
+        """Save the map every few turns, so that a killed run loses little."""
         if self._state.turn_count % _SAVE_EVERY_TURNS == 0:
             self.save_map_state()
 
     def save_map_state(self) -> bool:
-        """Save the map and return True; False, with a warning, if that is not possible."""
+        """Save the map. Log a warning and return False if that is not possible."""
         if not self._remember:
             return True
         try:
@@ -112,7 +112,7 @@ class MapManager(BaseManager):
         return load_map(self._file.path, exit_failure_threshold=self._threshold)
 
     def _reread(self) -> None:
-        """Take the map from its file, which may have been put back, and forget what was learned since."""
+        """Reload the map from its file, which may have been rolled back, and drop later changes."""
         if self.graph.file_version is None or self.graph.file_version == (self._file.path, self._file.stamp()):
             return
         self.graph.replace_with(self._saved())

@@ -1,4 +1,4 @@
-"""The client that serves all roles of a run: the log of its calls, their usage, and the ceiling on what they cost."""
+"""The client for all roles of a run: the log of its calls, their usage, and the limit on their cost."""
 
 import logging
 from dataclasses import asdict
@@ -22,7 +22,7 @@ _ASKED_BEFORE_THE_TURN = ("agent", "critic")
 
 
 class ModelCalls(BaseManager):
-    """Makes the client of all roles and logs each of its calls in `model_calls.jsonl` in the episode's directory.
+    """Creates the client for all roles and logs each call in `model_calls.jsonl` in the episode's directory.
 
     Args:
         observer: Is told of each call while it lasts.
@@ -46,11 +46,11 @@ class ModelCalls(BaseManager):
         self._failures = 0
 
     def reset(self) -> None:
-        """Count the calls from here on for the new episode."""
+        """Count the following calls for the new episode."""
         self.client.usage.episode = str(self._state.episode_id)
 
     def check_ceiling(self) -> None:
-        """Pass while there is something left to spend.
+        """Check that the budget is not used up.
 
         Raises:
             BudgetExceeded: The ceiling on tokens or cost is reached.
@@ -58,21 +58,21 @@ class ModelCalls(BaseManager):
         self.client.usage.check_ceiling()
 
     def spent(self) -> UsageTotals:
-        """Return what all calls of the run have used."""
+        """Return the usage of all calls of the run."""
         return UsageTotals(*self.client.usage.spent)
 
     def usage(self) -> dict[str, dict[str, Any]]:
-        """Return what the calls of the running episode have used, by role, with the fields of `Tally`."""
+        """Return the usage of the running episode by role, with the fields of `Tally`."""
         used = self.client.usage.of_episode(str(self._state.episode_id))
         return {role: asdict(tally) for role, tally in used.items()}
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the usage so far and the length of the log that it is told in."""
+        """Return the usage so far, and the length of the log that contains it."""
         log = self._calls_log
         return {"usage": self.client.usage.to_dict(), "log_bytes": log.stat().st_size if log.is_file() else 0}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take on the usage of a checkpoint and of the calls that were made after it: they were paid for too."""
+        """Restore the usage of a checkpoint, and add the later calls, which were paid for too."""
         usage = self.client.usage
         usage.restore(state["usage"])
         for event in read_events(self._calls_log, after=state["log_bytes"]) if self._calls_log.is_file() else ():

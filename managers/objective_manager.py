@@ -1,4 +1,4 @@
-"""Checks the objectives on every turn, reviews them when that is due, and saves those that outlive the episode."""
+"""Check the objectives on every turn, review them when due, and save those that outlive the episode."""
 
 import logging
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ class ObjectiveManager(BaseManager):
         self._review = ReviewClock(config.objective_update_interval)
 
     def reset(self) -> None:
-        """Begin a new episode with the objectives that outlive one, other processes' included."""
+        """Begin a new episode with the saved objectives, including those of other processes."""
         self._records.start_episode()
         self._updated = None
         self._review.reset()
@@ -94,7 +94,7 @@ class ObjectiveManager(BaseManager):
         self._review.process(record)
 
     def process_periodic_update(self) -> None:
-        """Find new objectives and thin them out when that is due, once a turn; then save and log what has changed."""
+        """Find new objectives and thin them out when due, then save and log the changes. Called once per turn."""
         now = self.tracker.last
         if now is not None and now != self._updated:
             self._updated = now

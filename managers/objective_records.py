@@ -39,7 +39,7 @@ class ObjectiveRecords:
         tracker.start_episode(file.load() if file else ())
 
     def start_episode(self) -> None:
-        """Begin an episode with the objectives that outlive one, other processes' included."""
+        """Begin an episode with the saved objectives, including those of other processes."""
         problem = None
         try:
             found = self._file.load() if self._file else []

@@ -1,4 +1,4 @@
-"""Notices when the player goes in a circle, or when nothing new has come up for long."""
+"""Detect when the player goes in a circle, or has found nothing new for many turns."""
 
 import logging
 from typing import Any
@@ -11,7 +11,7 @@ from zorkgpt.world.progress import Loop, NoveltyTracker, RecurrenceDetector
 
 
 class ProgressManager(BaseManager):
-    """Watches the turns of an episode for loops and lack of progress, by their records alone."""
+    """Detects loops and lack of progress in the records of an episode's turns."""
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         super().__init__(logger, config, game_state)
@@ -30,7 +30,7 @@ class ProgressManager(BaseManager):
         self._counts = {"loops": 0, "stuck": 0, "turns_stuck": 0}
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Check whether this turn closed a circle, and whether it brought anything new."""
+        """Check whether this turn closed a loop, and whether it found anything new."""
         circle = self._recurrences.learn(record.turn, record.transition) if self._window_turns else None
         # In a fight, striking again and again is the right thing to do.
         fighting = record.extraction is not None and record.extraction.combat
@@ -47,7 +47,7 @@ class ProgressManager(BaseManager):
         return bool(0 < self._stuck_after_turns <= self._idle_turns)
 
     def notices(self) -> tuple[str, ...]:
-        """Return what the player should know before it chooses; () while it makes progress."""
+        """Return notices for the player; () while it makes progress."""
         notices = []
         if self._circle is not None:
             notices.append(_circle_notice(self._circle))
@@ -59,7 +59,7 @@ class ProgressManager(BaseManager):
         return tuple(notices)
 
     def get_status(self) -> dict[str, Any]:
-        """Return whether the player makes progress, and how often it did not."""
+        """Return whether the player makes progress, and how often it made none."""
         state = "stuck" if self._stuck else "in a circle" if self._circle else "getting on"
         return {"type": "progress", "state": state, "metrics": dict(self._counts)}
 

@@ -1,4 +1,4 @@
-"""Decides which rejections count: they are limited, can be overruled, and a judge that is often wrong loses trust."""
+"""Decide which rejections count. They are limited and can be overruled, and a judge that is often wrong loses trust."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ LEAST_TRUST = 0.4
 
 @dataclass
 class _TrackRecord:
-    """Counts how often a judge was right about an action that was played in spite of its rejection."""
+    """Counts how often a judge was right about an action that was played although it was rejected."""
 
     right: int = 0
     wrong: int = 0
 
     @property
     def trust(self) -> float:
-        """Return how far the judge can be trusted, 0 to 1."""
+        """Return the trust in the judge, in [0, 1]."""
         # A judge begins with some credit, as if it had been right three times and wrong once.
         return (self.right + 3) / (self.right + self.wrong + 4)
 
@@ -46,11 +46,11 @@ class RejectionManager(BaseManager):
         self._counts = {"rejected": 0, "overruled": 0}
 
     def reset(self) -> None:
-        """Begin a new episode; how far a judge can be trusted is known across episodes."""
+        """Begin a new episode. The trust in each judge is kept."""
         self._rejections, self._scores = [], {}
 
     def consider(self, action: str, judge: Callable[[], CriticVerdict]) -> Rejection | None:
-        """Return the rejection that the player has to answer to; None if the action is to be played.
+        """Return the rejection that the player has to respond to; None if the action is played.
 
         Args:
             judge: Called only if its verdict can matter.
@@ -73,7 +73,7 @@ class RejectionManager(BaseManager):
         return sum(rejection.obeyed for rejection in self._rejections)
 
     def of_turn(self) -> tuple[Rejection, ...]:
-        """Return the rejections of the turn that is being played, oldest first."""
+        """Return the rejections of the running turn, oldest first."""
         return tuple(self._rejections)
 
     def score_of(self, action: str) -> float | None:
@@ -81,11 +81,11 @@ class RejectionManager(BaseManager):
         return self._scores.get(action)
 
     def trust(self, judge: str) -> float:
-        """Return how far a judge can be trusted by what came of its rejections, 0 to 1."""
+        """Return the trust in a judge, from the results of its rejections, in [0, 1]."""
         return self._track_records.get(judge, _TrackRecord()).trust
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Learn from an action that was played in spite of its rejection."""
+        """Learn from an action that was played although it was rejected."""
         for rejection in self._rejections:
             if rejection.action == record.transition.action:
                 known = self._track_records.setdefault(rejection.judge, _TrackRecord())
@@ -97,7 +97,7 @@ class RejectionManager(BaseManager):
         self._rejections, self._scores = [], {}
 
     def resume_turn(self, rejections: Sequence[Rejection]) -> None:
-        """Take on the rejections of a turn that was cut short and is played again."""
+        """Restore the rejections of an interrupted turn that is played again."""
         self._rejections = list(rejections)
         self._counts["rejected"] += len(self._rejections)
 
@@ -107,11 +107,11 @@ class RejectionManager(BaseManager):
         return {"trust": trust, "counts": dict(self._counts)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take on what `snapshot` returned."""
+        """Restore what `snapshot` returned."""
         self._track_records = {judge: _TrackRecord(**known) for judge, known in state["trust"].items()}
         self._counts |= state["counts"]
 
     def get_status(self) -> dict[str, Any]:
-        """Return how many proposals were rejected and overruled, and how far each judge is trusted."""
+        """Return how many proposals were rejected and overruled, and the trust in each judge."""
         trust = {judge: round(known.trust, 3) for judge, known in self._track_records.items()}
         return {"type": "rejection", "state": "ready", "metrics": self._counts | {"trust": trust}}

@@ -1,4 +1,4 @@
-"""Interrupted episodes on disk: reading what was saved of one, and finding the one to go on with."""
+"""Interrupted episodes on disk: read the saved state of one, and find the one to resume."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from zorkgpt.runlog.events import EpisodeEnded
 FINAL_ENDINGS = ("victory", "death", "the story's end")
 """Endings after which nothing can follow."""
 _TAIL_BYTES = 1 << 16
-"""The bytes of a log that are read for its last line, which says how the episode ended."""
+"""The bytes at the end of a log that are read for its last line, which contains the ending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class SavedEpisode:
     """The turns in the log, by number."""
 
     def check(self, run: Run) -> None:
-        """Pass if the episode was begun with the story and the options of this run.
+        """Check that the episode was begun with the story and the options of this run.
 
         Raises:
             CheckpointError: It was not.
@@ -55,12 +55,12 @@ class SavedEpisode:
 
     @property
     def decided(self) -> dict[int, TurnDecision]:
-        """Return the decisions after the checkpoint: they are played again, and nobody is asked for them anew."""
+        """Return the decisions after the checkpoint. They are played again without asking the player."""
         return {turn: each for turn, each in self.journal.decided.items() if turn > self.checkpoint.turn}
 
 
 def read_saved(directory: Path, log_name: str) -> SavedEpisode:
-    """Return what was saved of an episode, checked; nothing is changed.
+    """Read and validate the saved state of an episode.
 
     Raises:
         CheckpointError: It is damaged, of a later version, or nothing was saved.
@@ -90,7 +90,7 @@ def _ends_a_line(log: Path, position: int) -> bool:
 
 
 def playing_lock(directory: Path) -> FileLock:
-    """Return the lock of the process that plays the episode; the system frees it when the process is killed."""
+    """Return the lock of the process that plays the episode. The system releases it if the process is killed."""
     return FileLock(directory / LOCK, thread_local=False)
 
 
@@ -114,7 +114,7 @@ def lock_for_playing(directory: Path) -> FileLock:
 def find_resumable(
     workdir: Path, log_name: str, *, episode: int | None = None, max_turns: int | None = None
 ) -> SavedEpisode:
-    """Return the given episode, or the last one that was cut short and that no process plays.
+    """Return the given episode, or the last interrupted one that no process plays.
 
     Args:
         max_turns: The limit of turns from now on; None for the limit that it was begun with.
@@ -143,7 +143,7 @@ def find_resumable(
 
 
 def _obstacle(directory: Path, end: EpisodeEnded | None) -> str | None:
-    """Return why the episode can't go on; None if it was cut short."""
+    """Return why the episode can't be resumed; None if it can."""
     if not directory.is_dir():
         return f"there is no {directory}"
     try:

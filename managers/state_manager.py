@@ -1,4 +1,4 @@
-"""Writes the state of the running episode where other programs can read it."""
+"""Write the state of the running episode to a file for other programs."""
 
 import logging
 from pathlib import Path
@@ -15,7 +15,7 @@ _EXPORT_EVERY_TURNS = 10
 
 
 class StateManager(BaseManager):
-    """Writes `current_state.json`, which is replaced as a whole, so that a reader never sees half of it."""
+    """Writes `current_state.json`. The file is replaced as a whole, so that a reader never sees a partial one."""
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         super().__init__(logger, config, game_state)
@@ -29,7 +29,7 @@ class StateManager(BaseManager):
             self.export()
 
     def export(self) -> bool:
-        """Write the file and return True; False, with one warning, if that is not possible."""
+        """Write the file. Return False if that is not possible; the first failure is logged as a warning."""
         if not self._enabled:
             return True
         try:
