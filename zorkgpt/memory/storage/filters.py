@@ -45,17 +45,16 @@ class Filters:
         checked_metadata(self.metadata)
 
     def marks(self) -> list[str]:
-        """Return the words that stand in the index for what is wanted, but for the place."""
+        """Return the marks that a wanted memory has, those that few memories usually have first."""
         named = {
-            "persistence": self.persistence,
-            "status": self.status,
-            "category": self.category,
+            "episode": None if self.episode is None else episode_key(self.episode),
             "kind": self.kind,
+            "category": self.category,
+            "status": self.status,
+            "persistence": self.persistence,
         }
-        marks = [mark(name, value) for name, value in named.items() if value is not None]
-        marks += [metadata_mark(name, value) for name, value in self.metadata.items()]
-        if self.episode is not None:
-            marks.append(mark("episode", episode_key(self.episode)))
+        marks = [metadata_mark(name, value) for name, value in self.metadata.items()]
+        marks += [mark(name, value) for name, value in named.items() if value is not None]
         return marks if self.status is not None else [CURRENT, *marks]
 
     def passes(self, place: SubjectKey, memory: Memory) -> bool:

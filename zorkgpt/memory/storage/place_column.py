@@ -1,5 +1,7 @@
 """How subjects are written in a column of a database: texts that are, bytewise, in the order of `place_order`."""
 
+from functools import lru_cache
+
 from zorkgpt.memory.models import GAME, SubjectKey, Thing
 from zorkgpt.memory.places import LIMIT
 
@@ -11,6 +13,7 @@ FOLLOWING = _BETWEEN
 _LAST = "\U0010ffff"
 
 
+@lru_cache(maxsize=4096)
 def column_of(place: SubjectKey) -> str:
     """Return a subject as it is written in a column."""
     if isinstance(place, tuple):
