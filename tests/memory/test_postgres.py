@@ -119,18 +119,18 @@ def test_a_file_is_taken_in_and_written_byte_for_byte(postgres, tmp_path):
     source, copy = tmp_path / "Mine.md", tmp_path / "Copy.md"
     source.write_bytes(BY_HAND)
     with postgres.open() as manager:
-        assert manager.import_file(source) == 2
-        manager.export_file(copy)
+        assert manager.import_memories(source) == 2
+        manager.export_memories(copy)
         assert copy.read_bytes() == BY_HAND
         assert manager.memory_cache == SimpleMemoryManager.open(source).memory_cache
         assert manager.store.journal.lasting() == manager.memory_cache
-        assert manager.import_file(source) == 0
+        assert manager.import_memories(source) == 0
         manager.add_memory(5, "Cellar", memory("Lamp"))
     with postgres.open() as again, SimpleMemoryManager.open(source) as file:
         file.add_memory(5, "Cellar", memory("Lamp"))
-        again.export_file(copy)
+        again.export_memories(copy)
         assert copy.read_bytes() == source.read_bytes()
-        assert file.import_file(copy) == 0
+        assert file.import_memories(copy) == 0
 
 
 @pytest.mark.slow

@@ -797,7 +797,7 @@ class AgentMemory:
             past.refresh()
             return past.all_memories(episode, turn)
 
-    def export_file(self, path: Path | str) -> None:
+    def export_memories(self, path: Path | str) -> None:
         """Write all lasting memories to a Markdown file and replace what it contained.
 
         Raises:
@@ -807,7 +807,7 @@ class AgentMemory:
 
         write_memories(self.store, Path(path))
 
-    def import_file(self, path: Path | str) -> int:
+    def import_memories(self, path: Path | str) -> int:
         """Add the memories of a Markdown file, or of `memories export --to jsonl`, and return how many were new.
 
         An empty memory copies a Markdown file byte for byte, including everything that people wrote in it.

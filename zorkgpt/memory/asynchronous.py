@@ -111,6 +111,6 @@ class AsyncMemory:
     history = _in_a_thread(AgentMemory.history)
     explain = _in_a_thread(AgentMemory.explain)
     as_of = _in_a_thread(AgentMemory.as_of)
-    export_file = _in_a_thread(AgentMemory.export_file)
-    import_file = _in_a_thread(AgentMemory.import_file)
+    export_memories = _in_a_thread(AgentMemory.export_memories)
+    import_memories = _in_a_thread(AgentMemory.import_memories)
     close = _in_a_thread(AgentMemory.close)

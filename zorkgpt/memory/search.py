@@ -80,9 +80,8 @@ class Searcher:
                 return None
             found += zip(passing, cosines, strict=True)
         found.sort(key=lambda each: -each[1])
-        return [SearchResult(one, min(cosine, 1.0), Method.MEANING) for one, cosine in found if cosine >= RELATED][
-            :pool
-        ]
+        near = [(one, min(float(cosine), 1.0)) for one, cosine in found if cosine >= RELATED]
+        return [SearchResult(one, cosine, Method.MEANING) for one, cosine in near[:pool]]
 
     def _passing(self, filters: Filters) -> list[LocatedMemory]:
         return [
