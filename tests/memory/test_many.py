@@ -47,7 +47,6 @@ def test_many_at_once_are_as_one_after_the_other(given_items, path):
         assert fields(together) == fields(one_by_one)
 
 
-@pytest.mark.parametrize("name", ["Memories.md", "memories.sqlite"])
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
@@ -58,16 +57,16 @@ def test_many_at_once_are_as_one_after_the_other(given_items, path):
         ("A lever.", "Item 2: 'A lever.' is no mapping"),
     ],
 )
-def test_a_bad_item_stores_nothing_and_is_named(tmp_path, name, bad, said):
-    with AgentMemory.open(tmp_path / name) as memory:
+def test_a_bad_item_stores_nothing_and_is_named(home, bad, said):
+    with AgentMemory.open(home.address) as memory:
         with pytest.raises((TypeError, ValueError), match=re.escape(said)):
             memory.remember_many([{"place": 5, "text": "A lever."}, bad])
         assert memory.find() == []
         assert memory.remember_many([]) == []
 
 
-def test_a_hidden_memory_stores_nothing(tmp_path):
-    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
+def test_a_hidden_memory_stores_nothing(home):
+    with SimpleMemoryManager.open(home.address) as memory:
         memory.remember(5, "A lever.", title="Lever")
         memory.edit_memory(5, "Lever", Edit(vetoed=True))
         with pytest.raises(MemoryEditError, match="hidden"):
@@ -75,7 +74,7 @@ def test_a_hidden_memory_stores_nothing(tmp_path):
         assert memory.find() == []
 
 
-def test_many_at_once_are_one_change_of_the_file(tmp_path):
-    with AgentMemory.open(tmp_path / "memories.sqlite") as memory:
+def test_any_number_is_stored(home):
+    with AgentMemory.open(home.address) as memory:
         memory.remember_many({"place": number % 40, "text": f"Fact number {number}."} for number in range(400))
         assert len(memory.find(limit=1000)) == 400

@@ -8,9 +8,9 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 
-@pytest.fixture(params=["Memories.md", "memories.sqlite"])
-def memory(request, tmp_path):
-    with SimpleMemoryManager.open(tmp_path / request.param) as opened:
+@pytest.fixture
+def memory(home):
+    with SimpleMemoryManager.open(home.address) as opened:
         yield opened
 
 

@@ -10,9 +10,9 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import Recalled
 
 
-@pytest.fixture(params=["Memories.md", "memories.sqlite"])
-def memory(request, tmp_path):
-    with AgentMemory.open(tmp_path / request.param) as opened:
+@pytest.fixture
+def memory(home):
+    with AgentMemory.open(home.address) as opened:
         yield opened
 
 
