@@ -118,6 +118,8 @@ def test_what_a_model_says_that_is_not_so_is_not_stored_and_costs_no_precision(t
 
     def answer(asked):
         """Play, and say at every place that the pear is there."""
+        if "You keep the list of objectives" in asked.prompt:
+            return Answer('{"new": []}')
         if "should_remember" not in asked.prompt:
             return Answer(f"ACTION: {next(commands, 'look')}")
         number = next(numbers)

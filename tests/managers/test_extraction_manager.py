@@ -89,13 +89,17 @@ def test_the_log_and_the_map_hold_what_was_read(tmp_path):
 
 def test_ways_that_the_model_names_stand_on_the_map(tmp_path):
     config = GameConfiguration(zork_game_workdir=str(tmp_path), enable_critic=False)
-    answers = {"extractor": {"is_room_description": True, "exits": ["southwest"]}, "agent": "ACTION: wait"}
+    answers = {
+        "extractor": {"is_room_description": True, "exits": ["southwest"]},
+        "objectives": {"new": []},
+        "agent": "ACTION: wait",
+    }
     llm = ScriptedLLM(lambda messages, role: answers[role])
     with assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm) as run:
         run.process_turn()
         assert "southwest" in run.services.map.graph.untried(run.game_state.current_room_id)
         assert run.game_state.last_room_description_turn == 1
-    assert [call.role for call in llm.calls] == ["extractor", "agent", "extractor"]
+    assert [call.role for call in llm.calls] == ["extractor", "objectives", "agent", "extractor"]
 
 
 def test_the_model_can_be_left_out(tmp_path):
