@@ -319,7 +319,7 @@ class AgentMemory:
         )[0]
 
     @telemetry.traced("remember")
-    def remember_many(self, items: Iterable[Mapping[str, Any]]) -> list[str]:
+    def remember_many(self, items: Iterable[Mapping[str, object]]) -> list[str]:
         """Store several facts in one write and return their ids in order.
 
         Each fact is checked and compared with what is known, including the facts before it, as by `remember`.
@@ -338,7 +338,7 @@ class AgentMemory:
             try:
                 if not isinstance(item, Mapping):
                     raise TypeError(f"{quoted(item)} is no mapping, such as {{'place': 5, 'text': 'A lever.'}}.")
-                given = {str(name): value for name, value in item.items()}
+                given: dict[str, Any] = {str(name): value for name, value in item.items()}
                 if missing := [name for name in ("place", "text") if name not in given]:
                     raise TypeError(f"There is no {' and no '.join(missing)}.")
                 if unknown := sorted(given.keys() - _ITEM_FIELDS):

@@ -26,9 +26,9 @@ CREATE TABLE IF NOT EXISTS zorkgpt_journal (
     place text NOT NULL,
     source text NOT NULL,
     episode text,
-    memory text NOT NULL,
-    kind text NOT NULL,
-    at text NOT NULL,
+    memory text NOT NULL DEFAULT '',
+    kind text NOT NULL DEFAULT '',
+    at text NOT NULL DEFAULT '',
     record text NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_place ON zorkgpt_journal (place);
