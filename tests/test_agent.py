@@ -9,6 +9,7 @@ from tests.fixtures.chat_server import Answer, ChatServer, Status
 from zorkgpt.agent import Agent, AgentAnswer, parse_action, prompt_for
 from zorkgpt.delegating_players import StandIn
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
+from zorkgpt.explore.best_line import LineAhead, LineStep
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
@@ -225,6 +226,7 @@ def test_the_model_is_told_what_is_known():
         ),
         dangers=(Danger("down", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core"), on_route=True),),
         route=Route("Pit", 14, (RouteStep("down", 14, closed_door="hatch"),)),
+        best_line=LineAhead(7, 1, (LineStep("ring bell", "Draughty Hall"), LineStep("down", "Pit", 5))),
         failed_here=("climb bell", "eat bell"),
         deadly_here=("jump",),
         things=(ThingState(5, "bell", states=("open",)), ThingState(9, "hatch", states=("closed",))),
@@ -288,6 +290,13 @@ You've been here 5 times across 4 episodes.
 
 - Deadly: "jump"
 - Changed nothing: "eat bell", "climb bell"
+
+## Best line so far
+
+The best episode so far (number 1) has 7 points.
+These are its next commands from here, played again in a new game and found to work.
+ACTION: FOLLOW plays them, ACTION: FOLLOW 5 the next five, until anything differs.
+- "ring bell", "down" (+5)
 
 ## Untried exits and things elsewhere, nearest first
 

@@ -13,6 +13,7 @@ from zorkgpt.context import sections
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted, for_critic, most_tokens
 from zorkgpt.context.prompt_section import beginning, first_sentences, last_sentences, list_section, text_section
 from zorkgpt.context.turns import first_shown, turn_text
+from zorkgpt.explore.best_line import LineAhead, LineStep
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
@@ -27,6 +28,7 @@ PARTS = [
         sections.failed_here,
         sections.dangers,
         sections.known_points,
+        sections.best_line,
         sections.room_description,
     ),
     *(sections.objectives, sections.knowledge, sections.notices),
@@ -74,6 +76,14 @@ def contexts(draw) -> PlayerContext:
         known_points=tuple(draw(st.lists(points, max_size=20))),
         route=draw(st.none() | st.builds(Route, names, st.just(3), steps)),
         no_route=draw(st.none() | st.builds(NoRoute, texts, st.booleans())),
+        best_line=draw(
+            st.none()
+            | st.builds(
+                LineAhead,
+                *(st.integers(0, 999), st.integers(1, 99)),
+                st.lists(st.builds(LineStep, names, names, st.integers(-9, 99)), min_size=1, max_size=60).map(tuple),
+            )
+        ),
         untried_elsewhere=tuple(draw(st.lists(elsewhere, max_size=20))),
         failed_here=tuple(draw(st.lists(names, max_size=60))),
         deadly_here=tuple(draw(st.lists(names, max_size=60))),
@@ -87,7 +97,7 @@ def contexts(draw) -> PlayerContext:
 
 @pytest.mark.slow
 @given(contexts(), st.sampled_from([DEFAULT_BUDGETS, for_critic(DEFAULT_BUDGETS), LEAST]))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_no_part_is_longer_than_its_budget(context, budgets):
     for part in PARTS:
         assert part(context, budgets).tokens <= getattr(budgets, f"{part.__name__}_tokens"), part.__name__
@@ -151,7 +161,7 @@ def test_old_turns_are_dropped_in_blocks(costs, tokens):
 
 @pytest.mark.slow
 @given(contexts())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_the_history_grows_at_its_end(context):
     whole = sections.history(context, DEFAULT_BUDGETS)
     some_left_out = sections.turns_shown(context, DEFAULT_BUDGETS) != context.recent
@@ -162,7 +172,7 @@ def test_the_history_grows_at_its_end(context):
 
 @pytest.mark.slow
 @given(contexts(), st.integers(2_000, 20_000))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_the_sections_fit_into_a_context(context, tokens):
     budgets = fitted(context, DEFAULT_BUDGETS, tokens)
     whole = "".join(f"{section}\n\n" for section in agent_sections(context, budgets))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from session.sections import ContextSection
 from zorkgpt.context.prompt_section import PromptSection
 from zorkgpt.context.sections import (
+    best_line,
     certain,
     dangers,
     exits,
@@ -34,6 +35,7 @@ _STATE: tuple[SectionBuilder, ...] = (
     memories,
     failed_here,
     known_points,
+    best_line,
     untried_elsewhere,
     objectives,
     knowledge,
@@ -83,10 +85,10 @@ def fitted(context: PlayerContext, budgets: ContextSection, tokens: int) -> Cont
     """
     for share in _SHARES:
         parts = scaled(budgets, share)
-        rest = sum(section.tokens for section in _shown((*_STATE, refused), context, parts))
-        room = tokens - rest
-        least = history(context, parts.model_copy(update={"history_tokens": 0})).tokens
-        if room >= max(least, tokens // 4):
+        # Without a history the description of the room is never left out.
+        least = parts.model_copy(update={"history_tokens": 0})
+        room = tokens - sum(section.tokens for section in _shown((*_STATE, refused), context, least))
+        if room >= max(history(context, least).tokens, tokens // 4):
             break
     step = _HISTORY_STEP if room > 2 * _HISTORY_STEP else 1
     return parts.model_copy(update={"history_tokens": min(parts.history_tokens, max(0, room // step * step))})

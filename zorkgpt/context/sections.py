@@ -13,6 +13,7 @@ from zorkgpt.context.prompt_section import (
     left_out_note,
     list_section,
     middle_left_out,
+    newest,
     text_section,
 )
 from zorkgpt.context.turns import opening_text, shown_from, turn_text
@@ -27,6 +28,7 @@ _HEADING_TOKENS = 20
 """The tokens of a heading and of a note about what was left out."""
 _NAME_TOKENS = 20
 """The tokens of the name of a place; stories have shorter ones."""
+_BEST_LINE = "## Best line so far"
 _JUST_NOW = 4
 """Turns during which the description of a room is not repeated after the history."""
 _OPEN_END = "is not tried yet"
@@ -138,6 +140,25 @@ def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSecti
         _points,
         budgets.known_points_tokens,
     )
+
+
+def best_line(context: PlayerContext, budgets: ContextSection) -> PromptSection:
+    """Return the next steps of the best line so far, and how to have them played."""
+    line = context.best_line
+    if line is None:
+        return PromptSection(_BEST_LINE, "")
+    steps = [one_line(step.action) + (f" (+{step.points})" if step.points > 0 else "") for step in line.steps]
+    note = (
+        f"The best episode so far (number {line.episode}) has {line.score} points.\n"
+        "These are its next commands from here, played again in a new game and found to work.\n"
+        "ACTION: FOLLOW plays them, ACTION: FOLLOW 5 the next five, until anything differs."
+    )
+    room = budgets.best_line_tokens - estimated_tokens(f"{_BEST_LINE}\n\n{note}\n-  {left_out_note(len(steps))}\n\n")
+    count = newest((f"{step}, " for step in steps), room)
+    if not count:
+        return PromptSection(_BEST_LINE, "")
+    left_out = f" {left_out_note(len(steps) - count)}" if count < len(steps) else ""
+    return PromptSection(_BEST_LINE, f"{note}\n- {', '.join(steps[:count])}{left_out}")
 
 
 def way_to_points(known: KnownPoints) -> str:
