@@ -139,10 +139,10 @@ def leave_the_dark(turn: TurnView) -> AgentDecision | None:
             return AgentDecision(action, "It is dark here.")
     for way in turn.open_exits():
         return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
-    back = notes.way_back
-    if back and back not in place.done and back not in place.refusals:
-        place.mark(back)
-        return AgentDecision(back, "It is dark here, and nothing gives light: back.")
+    for way in turn.graph.ways_back(turn.here):
+        if way not in place.done and way not in place.refusals:
+            place.mark(way)
+            return AgentDecision(way, "It is dark here, and nothing gives light: back.")
     return None
 
 

@@ -41,8 +41,6 @@ class EpisodeNotes:
     last: LastTurn | None = None
     walking: PlaceAndAction | None = None
     """The room and the exit that was taken on the last turn to get somewhere else."""
-    way_back: str | None = None
-    """The direction opposite to the one that led here."""
     target: PlaceAndAction | None = None
     """The destination of the player, and what it wants to try there."""
     held: tuple[str, ...] = ()

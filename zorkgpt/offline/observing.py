@@ -9,7 +9,7 @@ from zorkgpt.offline.offers import Offer, holders, note_offers
 from zorkgpt.offline.phrases import is_dark, is_laden
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import OPPOSITE, canonical_direction, exit_name
+from zorkgpt.world.directions import canonical_direction, exit_name
 
 _MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
 """Actions that may open an exit."""
@@ -36,7 +36,7 @@ def observe_result(turn: TurnView) -> None:
 
 
 def _note_gains(turn: TurnView, last: LastTurn) -> None:
-    """Note what scored, what gives light, what was too heavy, and the way back."""
+    """Note what scored, what gives light and what was too heavy."""
     notes, stayed, response = turn.notes, last.place == turn.here, turn.context.response
     score = turn.context.observation.score
     scored = last.score is not None and score is not None and score > last.score
@@ -62,9 +62,6 @@ def _note_gains(turn: TurnView, last: LastTurn) -> None:
     elif last.action.startswith("turn on ") and turn.context.changed:
         notes.lamp = last.action.removeprefix("turn on ")
         notes.useful.add(notes.lamp)
-    way = canonical_direction(last.action)
-    if way and not stayed:
-        notes.way_back = OPPOSITE[way]
 
 
 def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
