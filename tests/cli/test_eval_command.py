@@ -187,7 +187,7 @@ def test_a_model_plays_in_processes_of_their_own(tmp_path, evaluate):
         (["learning-1x2", "--seeds", "0"], "--seeds takes numbers from 1 on, such as 1,2,3 or 1-10, not '0'."),
         (["learning-1x2", "--seeds", "3-1"], "not '3-1'."),
         (["learning-1x2", "--seeds", "1-999999999"], "not '1-999999999'."),
-        (["learning-1x2", "--ablate", "everything"], "There is no ablation 'everything'. There are: on, off, shuffled"),
+        (["learning-1x2", "--ablate", "everything"], "There is no ablation 'everything'. There are: on, off, plain"),
         (["generations-2x2x2", "--ablate", "frozen"], "With generations-2x2x2 there are: on, off, no-audit."),
         (["learning-1x2", "--player", "human"], "'human' plays no evaluation."),
         (["learning-1x2", "--player", "walkthrough"], "name one with --walkthrough"),
