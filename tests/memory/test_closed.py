@@ -41,6 +41,7 @@ GIVEN = {
     "world": [],
     "merges": [],
     "saved": {},
+    "items": [{"place": 5, "text": "It is stuck."}],
 }
 NEEDS_A_MEMORY = ("add_memory", "update_memory_metadata", "contradicting_state")
 NEVER_CLOSED = {"open", "close", "cosine_similarity", "similarity_threshold"}
@@ -86,16 +87,19 @@ def test_every_method_of_a_closed_memory_says_that_it_is_closed(home, tmp_path, 
 
 
 def test_every_method_of_a_closed_asynchronous_memory_says_that_it_is_closed(home):
+    async def called(memories: AsyncMemory, name: str, *, is_property: bool) -> None:
+        found = getattr(memories, name)
+        if not is_property:
+            await found(**arguments(name, getattr(AgentMemory, name)))
+
     async def use() -> None:
         memories = AsyncMemory(AgentMemory.open(home.address))
         await memories.remember(5, "A lever is here.")
         await memories.close()
         await memories.close()
-        for name in public(AsyncMemory):
-            if name != "memory":
-                method = getattr(memories, name)
-                with pytest.raises(MemoryStoreError, match="is closed"):
-                    await method(**arguments(name, getattr(AgentMemory, name)))
+        for name, is_property in public(AsyncMemory).items():
+            with pytest.raises(MemoryStoreError, match="is closed"):
+                await called(memories, name, is_property=is_property)
         with pytest.raises(MemoryStoreError, match="is closed"):
             await memories.__aenter__()
 
