@@ -46,6 +46,21 @@ def test_what_says_more_takes_the_lines_place():
     assert revision.document.lines == (a_line(more, borne_out=1),)
 
 
+def test_a_better_line_takes_the_place_of_the_one_that_it_replaces():
+    old, other = a_line("Open the sack, then eat.", borne_out=4), a_line(KEY)
+    better = "Eat at once: the sack may stay closed."
+    revision = taken_in(a_document(old, other), borne_out=(old,), new=(a_proposal(better, replaces=old),))
+    assert revision.document.lines == (KnowledgeLine(KnowledgeSection.LESSONS, better, 2, 5, 9), other)
+    assert (revision.added, revision.struck) == ([better], [])
+
+
+@pytest.mark.parametrize("state", [{"struck": True}, {"reason": "It broke."}], ids=["struck", "restored by a person"])
+def test_a_line_that_is_not_believed_or_that_a_person_restored_is_not_replaced(state):
+    old = a_line(KEY, contradicted=1, **state)
+    revision = taken_in(a_document(old), new=(a_proposal("Eat at once.", replaces=old),))
+    assert [line.text for line in revision.document.lines] == [KEY, "Eat at once."]
+
+
 @pytest.mark.parametrize("borne_out", [0, 3])
 def test_what_denies_a_line_stands_beside_it_and_contradicts_nothing(borne_out):
     known, denial = a_line(KEY, borne_out=borne_out), "The brass key does not unlock the stone door."

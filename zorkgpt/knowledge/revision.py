@@ -25,6 +25,8 @@ class ProposedLine:
     episode: int | str
     first_turn: int
     last_turn: int
+    replaces: KnowledgeLine | None = None
+    """The line that it improves on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,15 @@ class Revision:
         return self
 
     def learn(self, proposal: ProposedLine) -> None:
-        """Add a new line; if an existing line says the same, count it as borne out instead."""
+        """Add a new line, or put it in the place of the one that it replaces.
+
+        If an existing line says the same, it is counted as borne out instead. A line that a person has restored is not
+        replaced.
+        """
         new = _line_from(proposal)
         if not new.text:
+            return
+        if proposal.replaces and self._has_replaced(proposal.replaces, new):
             return
         if self._is_about_the_best(new):
             return
@@ -73,6 +81,16 @@ class Revision:
                 self._confirm(known, new, relation)
                 return
         self._add(new)
+
+    def _has_replaced(self, old: KnowledgeLine, new: KnowledgeLine) -> bool:
+        known = self.line_of(old.text)
+        if known is None or known.struck or known.reason or self.line_of(new.text) is not None:
+            return False
+        self.counts["replaced"] += 1
+        self._counted.add(line_key(new))
+        self._replace(known, replace(new, extra=known.extra))
+        self.added.append(new.text)
+        return True
 
     def _is_about_the_best(self, new: KnowledgeLine) -> bool:
         """Return whether there is a line about the best episode already, which a better episode replaces."""

@@ -89,6 +89,7 @@ class NewLesson(BaseModel):
     section: Topic
     text: str = Field(max_length=400, description="one or two sentences that help on in a later episode")
     turns: list[int] = Field(default_factory=list, max_length=200, description="the turns that show it")
+    replaces: int | None = Field(default=None, description="the number of an existing line that it improves on")
 
 
 class NewInsight(BaseModel):
@@ -97,6 +98,7 @@ class NewInsight(BaseModel):
     section: Literal[Topic, Theme]
     text: str = Field(max_length=400, description="one or two sentences that help on in a later episode")
     turns: list[int] = Field(default_factory=list, max_length=200, description="the turns that show it")
+    replaces: int | None = Field(default=None, description="the number of an existing line that it improves on")
 
 
 class Contradiction(BaseModel):
@@ -182,7 +184,8 @@ def updates_from(
     known_from = asked.earlier[0].turn if isinstance(asked, TurnReview) and asked.earlier else first
     for one in answer.new:
         shown = [turn for turn in one.turns if known_from <= turn <= last] or [first, last]
-        new.append(ProposedLine(_SECTIONS[one.section], one.text, episode, min(shown), max(shown)))
+        replaces = known[one.replaces - 1] if one.replaces and 1 <= one.replaces <= len(known) else None
+        new.append(ProposedLine(_SECTIONS[one.section], one.text, episode, min(shown), max(shown), replaces))
     contradicted = []
     for number in sorted(denied):
         line, said = known[number - 1], denied[number]
