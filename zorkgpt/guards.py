@@ -8,6 +8,10 @@ import os
 import threading
 from weakref import WeakSet
 
+# Hooks before a fork run in reverse order. That of filelock stops the threads that hold a file lock, so ours, which
+# waits for these threads, is registered after it and runs before it.
+import filelock  # noqa: F401
+
 _guards: "WeakSet[threading.RLock]" = WeakSet()
 _making = threading.Lock()
 """Held while a guard is made, and during a fork."""

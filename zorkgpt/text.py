@@ -1,6 +1,7 @@
 """Functions on text that every part of the project shares."""
 
 import re
+from hashlib import blake2b
 
 _LONGEST_QUOTE = 200
 _ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})
@@ -60,3 +61,8 @@ def indented(text: str, indent: str = "    ") -> str:
 def printable(text: str) -> str:
     """Return the text with a space instead of each control character except line breaks."""
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
+
+
+def key_of(text: str) -> bytes:
+    """Return the key of a text among vectors: 16 bytes."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

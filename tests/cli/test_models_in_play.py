@@ -33,6 +33,8 @@ def reply(request):
         return Answer(READ)
     if "You keep the knowledge base" in request.prompt:
         return Answer(NO_LESSONS)
+    if "You keep the list of objectives" in request.prompt:
+        return Answer('{"new": []}')
     return Answer(NOTHING if "You keep the memory" in request.prompt else "I look about.\nACTION: look")
 
 
@@ -65,6 +67,8 @@ def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
         # Of the episode and its last turns at once.
         "knowledge": 1,
         "memory": len(asked),
+        # Of the opening.
+        "objectives": 1,
     }
     assert (usage["agent"]["prompt_tokens"], usage["agent"]["completion_tokens"]) == (40, 20)
     *_, ended = read_episode(tmp_path / "files", 1)

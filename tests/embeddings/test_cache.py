@@ -9,10 +9,10 @@ import pytest
 from zorkgpt.embeddings.cache import VectorCache
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.embeddings.matrix import VectorMatrix
-from zorkgpt.embeddings.table import key_of
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
+from zorkgpt.text import key_of
 
 DOOR, ROPE, LAMP = "The door is locked.", "The rope holds.", "The lamp is lit."
 

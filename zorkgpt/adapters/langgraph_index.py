@@ -12,7 +12,7 @@ with importing("langgraph"):
 with importing("embeddings"):
     import numpy as np
 
-    from zorkgpt.embeddings.table import key_of
+    from zorkgpt.text import key_of
 
 Fields = Sequence[str] | bool | None
 """The fields that are indexed of one item: those of the index for None, none at all for False."""

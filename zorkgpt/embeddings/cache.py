@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from zorkgpt.embeddings.arrays import np
 from zorkgpt.embeddings.matrix import VectorMatrix
 from zorkgpt.embeddings.provider import EmbeddingProvider, Vectors
-from zorkgpt.embeddings.table import VectorTable, key_of
+from zorkgpt.embeddings.table import VectorTable
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.guards import new_guard
+from zorkgpt.text import key_of
 
 log = logging.getLogger(__name__)
 

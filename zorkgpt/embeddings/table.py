@@ -1,6 +1,5 @@
 """Where vectors are kept."""
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
@@ -40,8 +39,3 @@ class VectorTable(Protocol):
     def keep_only(self, model: str, keys: Collection[bytes]) -> None:
         """Delete the model's vectors of all other texts."""
         ...
-
-
-def key_of(text: str) -> bytes:
-    """Return what a text is known by among the vectors."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -74,6 +74,8 @@ class MemoryWriter:
         """Other names that were given for a location, and told of."""
         self.events: list[MemoryEvent] = []
         self.write_failures = 0
+        self._failure_logged = ""
+        """The reason why writes fail at present, as logged; "" if they don't."""
         self.vetoes_obeyed = 0
         """Memories of this episode that were not kept since a person never wants them again."""
         self.protected = 0
@@ -501,6 +503,8 @@ class MemoryWriter:
                         draft.discard()
                     else:
                         trials = self.evidence.count_in(draft)
+                if draft.is_changed:
+                    self._failure_logged = ""
                 if draft.is_changed or counts_only:
                     self.evidence.written(trials)
                     self._visits.written(draft.lasting)
@@ -519,10 +523,11 @@ class MemoryWriter:
         return _FailuresReported(self)
 
     def report_failure(self, error: MemoryStoreError) -> None:
-        """Count a failed write, and log it unless the last one failed for the same reason."""
-        failing, self.last_error = self.last_error, error
+        """Count a failed write, and log it unless its reason was logged since the last successful one."""
+        self.last_error = error
         self.write_failures += 1
-        if str(error) != str(failing):
+        if str(error) != self._failure_logged:
+            self._failure_logged = str(error)
             # The fields with which people are told about a damaged file: see `zorkgpt.log.DamagedFiles`.
             fields = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
             self._log.error("memories could not be written", extra=fields)
@@ -549,9 +554,13 @@ class MemoryWriter:
 
     def count_visits(self) -> None:
         """Write the visits that no other write has included, of the places in the file."""
-        with self._failures_reported():
-            if self._visits.are_waiting(self.store.lasting):
-                self._write_counts()
+        try:
+            are_waiting = self._visits.are_waiting(self.store.lasting)
+        except MemoryStoreError as error:
+            self.report_failure(error)
+            return
+        if are_waiting:
+            self._write_counts()
 
     def count_all(self) -> None:
         """Write every count that no other write has included, because no turn follows here."""

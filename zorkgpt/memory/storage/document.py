@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, islice
 
-from zorkgpt.embeddings.table import key_of
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import has_prefix, is_place, place_order
@@ -27,6 +26,7 @@ from zorkgpt.memory.storage.section import (
     without,
 )
 from zorkgpt.memory.storage.versions import is_current, titled
+from zorkgpt.text import key_of
 
 TITLE = b"# Location Memories"
 

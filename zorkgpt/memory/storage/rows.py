@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import Any, Protocol
 
-from zorkgpt.embeddings.table import key_of
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import has_prefix, is_place
@@ -36,6 +35,7 @@ from zorkgpt.memory.storage.section import (
 from zorkgpt.memory.storage.tables import Rows
 from zorkgpt.memory.storage.versions import is_current, titled
 from zorkgpt.memory.storage.words import CURRENT, marks_of, words_of
+from zorkgpt.text import key_of
 
 _MOST_CACHED = 2_000
 """Memories that are kept from one call to the next, at most."""
