@@ -92,11 +92,19 @@ class MemoryBaseStore(BaseStore):
         index: Search by the cosines of the vectors of these fields, as LangGraph's own stores do.
         ttl: As in `SqliteStore`: a read starts the time to live again only with `refresh_on_read`, and nothing is
             swept before `start_ttl_sweeper`.
+
+    Raises:
+        ValueError: If the memory was opened with a scope.
     """
 
     supports_ttl = True
 
     def __init__(self, memory: AgentMemory, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
+        if memory.store.scope.path:
+            raise ValueError(
+                f"The memory has the scope {memory.store.scope.path}, which namespaces would ignore. Open it without a "
+                "scope, and begin the namespaces with these elements."
+            )
         self._memory = memory
         self._index = None if index is None else _vector_index(memory, index)
         self.ttl_config = ttl

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from zorkgpt import telemetry
@@ -37,16 +38,25 @@ from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.metadata import checked_metadata, checked_time
-from zorkgpt.memory.models import GAME, Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
+from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
 from zorkgpt.memory.places import checked_place, checked_prefix, has_prefix, is_place, place_in_words, place_order
+from zorkgpt.memory.relative import (
+    relative_located,
+    relative_memories,
+    relative_provenance,
+    relative_recalled,
+    relative_record,
+)
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
+from zorkgpt.memory.scope import PlaceScope, checked_scope
 from zorkgpt.memory.search import Searcher
 from zorkgpt.memory.settings import setting, settings_of
 from zorkgpt.memory.storage.addresses import is_address
 from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.history import MemoryChange
 from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.scoped import ScopedStore
 from zorkgpt.memory.storage.tables import Origin
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer
@@ -104,6 +114,7 @@ class AgentMemory:
     """
 
     _world: ClassVar[World] = NEUTRAL
+    _takes_scope: ClassVar[bool] = True
 
     store = _UntilClosed[Store]()
     _writer = _UntilClosed[MemoryWriter]()
@@ -132,6 +143,7 @@ class AgentMemory:
         self._process = os.getpid()
         self.store = open_store(address) if isinstance(address, (str, Path)) else address
         self._name = self.store.name
+        self._scope: PlaceScope = self.store.scope
         self._runs = self.store.path.parent / RUNS if path else settings.runs
         synthesizer, judge = with_model(llm_client, settings, self._world, synthesizer, judge)
         embeddings = embeddings or configured_embeddings(settings.deduplication, llm_client)
@@ -175,6 +187,7 @@ class AgentMemory:
         synthesizer: MemorySynthesizer | None = None,
         judge: "Judge | None" = None,
         world: World = NEUTRAL,
+        scope: tuple[int | str, ...] | None = None,
     ) -> Self:
         """Open the memory in a file, in `Memories.md` in a folder, or at a PostgreSQL address.
 
@@ -188,23 +201,30 @@ class AgentMemory:
         Args:
             config: As for the class. `memory_model` names the model of an `llm` of the OpenAI SDK's shape.
             world: Names of places, actions, outcomes and resets in questions to the model.
+            scope: A path such as `("acme", "user-7")`. All places are then relative to it, and nothing outside it can
+                be read or changed: 5 is stored as `("acme", "user-7", 5)`, and `GAME` as the scope itself. Defaults to
+                the whole memory.
 
         Raises:
-            TypeError, ValueError: If `path` is not a path.
+            TypeError, ValueError: If `path` is not a path, or the scope is invalid.
             MemoryStoreError: If the file can't be read or belongs to another program, the server can't be reached, or
                 the address is of an unknown kind.
             ConfigurationError: If `llm` is not a supported client, or another part can't be used.
         """
         path = checked_path(path)
         check_world(world)
+        if scope is not None and not cls._takes_scope:
+            raise TypeError(f"A {cls.__name__} has no scope. Use `AgentMemory.open`.")
+        within = None if scope is None else checked_scope(scope)
         settings = settings_of(config, provider="none")
         synthesizer, judge = with_model(llm, settings, world, synthesizer, judge)
+        address = Path(path) / "Memories.md" if not is_address(path) and Path(path).is_dir() else path
         memory = cls(
             None,
             settings,
             game_state,
             llm,
-            path=Path(path) / "Memories.md" if not is_address(path) and Path(path).is_dir() else path,
+            path=address if within is None else ScopedStore(open_store(address), within),
             synthesizer=synthesizer,
             embeddings=embeddings,
             judge=judge,
@@ -358,7 +378,7 @@ class AgentMemory:
         Raises:
             TypeError, ValueError: If `place` is not a valid place.
         """
-        return format(self._recalled(checked_place(place)))
+        return format(relative_recalled(self._scope, self._recalled(self._stored(place))))
 
     @telemetry.traced("search", shown=lambda found: [each.located.memory.text for each in found])
     def search(
@@ -401,12 +421,15 @@ class AgentMemory:
         check_query(query, k)
         check_threshold(threshold)
         self._writer.refresh()
-        at = None if place is None else checked_place(place)
+        at = None if place is None else self._stored(place)
         wanted = self._filters(at, persistence, status, category, kind, episode, metadata, after)
         with self.store.guard:
             found = [each for each in self._searcher.search(query, k, wanted) if each.score >= threshold]
             dated = self._dated(each.located for each in found)
-            return [replace(each, located=located) for each, located in zip(found, dated, strict=True)]
+            return [
+                replace(each, located=relative_located(self._scope, located))
+                for each, located in zip(found, dated, strict=True)
+            ]
 
     def get(self, memory: str, place: SubjectKey | None = None) -> LocatedMemory | None:
         """Return the memory with this id or title; None if there is none.
@@ -419,9 +442,13 @@ class AgentMemory:
         Raises:
             MemoryEditError: If several memories have this title. The message lists their ids.
         """
+        found = self._get(memory, None if place is None else self._stored(place))
+        return None if found is None else relative_located(self._scope, found)
+
+    def _get(self, memory: str, place: SubjectKey | None) -> LocatedMemory | None:
+        """Return the memory with this id or title, with its stored place."""
         check_wanted("id or title", memory)
         self._writer.refresh()
-        place = None if place is None else checked_place(place)
         with self.store.guard:
             if place is None:
                 found = find_memory(self._named(memory), memory)
@@ -460,7 +487,7 @@ class AgentMemory:
             TypeError, ValueError: If a filter is invalid.
             MemoryStoreError: If `after` is given and the history can't be read.
         """
-        at = None if place is None else checked_place(place)
+        at = None if place is None else self._stored(place)
         wanted = self._filters(at, persistence, status, category, kind, episode, metadata, after)
         for name, number in (("limit", limit), ("offset", offset)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
@@ -468,8 +495,15 @@ class AgentMemory:
         begins = None if prefix is None else checked_prefix(prefix)
         self._writer.refresh()
         with self.store.guard:
-            found = self._writer.book.find(wanted, prefix=begins, limit=limit, offset=offset)
-            return self._dated(LocatedMemory(each, self._writer.name_of(each), memory) for each, memory in found)
+            book, scope = self._writer.book, self._scope
+            if isinstance(begins, str) and scope.path:
+                found = book.find(wanted, limit=maxsize)
+                found = [each for each in found if has_prefix(scope.relative(each[0]), begins)][offset : offset + limit]
+            else:
+                within = (*scope.path, *begins) if isinstance(begins, tuple) else begins
+                found = book.find(wanted, prefix=within, limit=limit, offset=offset)
+            dated = self._dated(LocatedMemory(each, self._writer.name_of(each), memory) for each, memory in found)
+            return [relative_located(scope, each) for each in dated]
 
     def refresh(self) -> int:
         """Read what others wrote, and delete what has expired. Every call that reads memories begins with this.
@@ -487,7 +521,7 @@ class AgentMemory:
         """Return all memories, including superseded ones, ordered by place."""
         self._writer.refresh()
         with self.store.guard:
-            return self._located()
+            return [relative_located(self._scope, located) for located in self._located()]
 
     @telemetry.traced("update")
     def update(
@@ -551,7 +585,7 @@ class AgentMemory:
                 raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
             new = replace(edited(found.memory, wanted), id=found.id)
             self._writer.replace_ephemeral(found.location_id, found.memory, new)
-        return self._dated([replace(found, memory=new)])[0]
+        return relative_located(self._scope, self._dated([replace(found, memory=new)])[0])
 
     @telemetry.traced("supersede")
     def supersede(
@@ -688,12 +722,15 @@ class AgentMemory:
                 traces = traces_of_memory(self.store, found.location_id, found.memory)
             elif text is not None:
                 check_wanted("text", text)
-                traces = traces_of_text(text, self._writer.book)
+                traces = traces_of_text(text, self._writer.book, self._scope)
             else:
                 begins = None if prefix is None else checked_prefix(prefix)
-                at = None if place is None else checked_place(place)
+                at = None if place is None else self._stored(place)
+                relative = self._scope.relative
                 traces = traces_of_places(
-                    self.store, self._writer.book, lambda key: key == at if begins is None else has_prefix(key, begins)
+                    self.store,
+                    self._writer.book,
+                    lambda key: key == at if begins is None else has_prefix(relative(key), begins),
                 )
             self._writer.forget(traces.removed, traces.are_in, traces.gone)
             self._learner.forget()
@@ -730,11 +767,12 @@ class AgentMemory:
         if not isinstance(result, str):
             raise TypeError(f"The result is {result!r}, of the type {type(result).__name__}; it must be a text.")
         if facts.get("place_after") is not None:
-            facts["place_after"] = checked_place(facts["place_after"])
+            facts["place_after"] = self._stored(facts["place_after"])
+        at = self._scope.absolute(place)
         context = context_of(facts)
         if "place_after" in facts:
-            context.setdefault("location_changed", facts["place_after"] not in (None, place))
-        self._learner.learn(place, place_name, action, result, context, arrival=False, facts=facts)
+            context.setdefault("location_changed", facts["place_after"] not in (None, at))
+        self._learner.learn(at, place_name, action, result, context, arrival=False, facts=facts)
 
     @telemetry.traced("reset")
     def new_episode(self) -> None:
@@ -761,9 +799,9 @@ class AgentMemory:
             MemoryEditError: If no memory or several have this id or title.
             MemoryStoreError: If the history can't be read.
         """
-        at = None if place is None else checked_place(place)
+        at = None if place is None else self._stored(place)
         with self.store.guard:
-            found = self.get(memory, at)
+            found = self._get(memory, at)
             if found is not None:
                 at, memory = found.location_id, found.id
             elif at is None:
@@ -771,7 +809,7 @@ class AgentMemory:
             records = [] if at is None else self.store.journal.history(at, memory)
         if not records and found is None:
             raise self._unknown(memory, place)
-        return [MemoryChange.of(record) for record in records]
+        return [MemoryChange.of(relative_record(self._scope, record)) for record in records]
 
     def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
         """Return the origin, uses and results of the memories with this title, ordered by place."""
@@ -779,8 +817,9 @@ class AgentMemory:
 
         self._writer.refresh()
         with self.store.guard:
-            location_id = None if place is None else checked_place(place)
-            return explain(self.store, title, self._writer.book, location_id=location_id, runs=self._runs)
+            location_id = None if place is None else self._stored(place)
+            found = explain(self.store, title, self._writer.book, location_id=location_id, runs=self._runs)
+            return [relative_provenance(self._scope, each) for each in found]
 
     def as_of(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
         """Return the memories of each place at the end of a turn, including superseded ones.
@@ -795,7 +834,10 @@ class AgentMemory:
         with self.store.guard:
             past = AsOf(self.store.journal, self._runs)
             past.refresh()
-            return past.all_memories(episode, turn)
+            return {
+                self._scope.relative(place): relative_memories(self._scope, place, memories)
+                for place, memories in past.all_memories(episode, turn).items()
+            }
 
     def export_memories(self, path: Path | str) -> None:
         """Write all lasting memories to a Markdown file and replace what it contained.
@@ -839,7 +881,7 @@ class AgentMemory:
         valid_from: datetime | str | None = None,
     ) -> NewMemory:
         """Return the checked memory of the arguments of `remember`."""
-        place = checked_place(place)
+        place = self._stored(place)
         check_name(place_name)
         check_turn(turn)
         check_text("text", text)
@@ -873,6 +915,14 @@ class AgentMemory:
             raise self._refusal(f"{titles} was not kept: a person has hidden it at this place.")
         return kept
 
+    def _stored(self, place: object) -> SubjectKey:
+        """Return the key under which a place is stored.
+
+        Raises:
+            TypeError, ValueError: If it is no valid place, or a `Thing` in a scope.
+        """
+        return self._scope.absolute(checked_place(place))
+
     def _recalled(self, place: SubjectKey) -> Recalled:
         self._writer.refresh()
         with self.store.guard:
@@ -892,13 +942,13 @@ class AgentMemory:
             if is_place(place):
                 self._learner.show(place, [memory for memory in found.memories if memory in own])
             memories = self._dated(LocatedMemory(places[id(each)], "", each) for each in found.memories)
-            return Recalled(
-                place, self._writer.name_of(place), found.text, tuple(located.memory for located in memories)
-            )
+            shown_here = (relative_located(self._scope, located).memory for located in memories)
+            return Recalled(place, self._writer.name_of(place), found.text, tuple(shown_here))
 
     def _recalled_with(self, place: SubjectKey) -> tuple[SubjectKey, ...]:
         """Return the other subjects whose memories are recalled at a place."""
-        return (*self._learner.things_at(place), GAME) if is_place(place) else ()
+        whole = self._scope.whole
+        return (*self._learner.things_at(place), whole) if is_place(place) and place != whole else ()
 
     def _located(self) -> list[LocatedMemory]:
         memories = self._writer.book.all_memories()
@@ -943,7 +993,7 @@ class AgentMemory:
         return Filters(place, persistence, status, category, episode, kind, metadata or {}, among)
 
     def _found(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
-        found = self.get(memory, place)
+        found = self._get(memory, None if place is None else self._stored(place))
         if found is None:
             raise self._unknown(memory, place)
         return found

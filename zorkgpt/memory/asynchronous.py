@@ -66,6 +66,7 @@ class AsyncMemory:
         synthesizer: MemorySynthesizer | None = None,
         judge: "Judge | None" = None,
         world: World = NEUTRAL,
+        scope: tuple[int | str, ...] | None = None,
     ) -> "AsyncMemory":
         """Open a memory like `AgentMemory.open`."""
         opening = partial(
@@ -78,6 +79,7 @@ class AsyncMemory:
             synthesizer=synthesizer,
             judge=judge,
             world=world,
+            scope=scope,
         )
         return cls(await asyncio.to_thread(opening))
 

@@ -271,7 +271,7 @@ class Learner:
         self._state.begin_recording(TurnStamp.of(self._state.episode, context.turn, action, response, context.state))
         if not arrival:
             with self._writer.store.guard:
-                dangers = self._writer.dangers((location_id, *things_met(context), GAME))
+                dangers = self._writer.dangers((location_id, *things_met(context), self._writer.store.scope.whole))
                 self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
         self._keep_ledger(location_id, name, context)
         turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
@@ -380,7 +380,8 @@ class Learner:
     def _elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
         """Return the memories of other subjects that the model sees, see `SynthesisRequest.elsewhere`."""
         writer = self._writer
-        subjects: tuple[SubjectKey, ...] = (*(Thing(thing.number) for thing in turn.context.things), GAME)
+        things = (Thing(thing.number) for thing in turn.context.things)
+        subjects: tuple[SubjectKey, ...] = (*things, writer.store.scope.whole)
         with writer.store.guard:
             near = {
                 id(memory): LocatedMemory(subject, writer.name_of(subject), memory)
@@ -554,6 +555,8 @@ class Learner:
     def _keep(self, request: SynthesisRequest, fact: "Fact") -> bool:
         """Keep a fact as far as the ground truth allows it. False: it could not be written."""
         location_id, name = subject_of(request, fact, self._writer.name_of)
+        if location_id is GAME:
+            location_id = self._writer.store.scope.whole
         known = request.memories if location_id == request.location_id else self._writer.current(location_id)
         memory = memory_of_fact(request, fact, location_id, self._state.episode)
         if is_location(memory):

@@ -50,6 +50,7 @@ class SimpleMemoryManager(AgentMemory):
     """
 
     _world: ClassVar[World] = TEXT_ADVENTURE
+    _takes_scope: ClassVar[bool] = False
 
     @property
     def memory_cache(self) -> dict[PlaceKey, list[Memory]]:

@@ -1,7 +1,7 @@
 """The memory file as a whole: parsed into a document and rendered back, every unchanged byte kept."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, islice
@@ -70,9 +70,10 @@ class Document:
         """Return whether there is a section of this place."""
         return place in self.section_indexes
 
-    def places(self) -> Iterable[SubjectKey]:
-        """Return the places that have a section."""
-        return self.section_indexes.keys()
+    def places(self, prefix: Prefix | None = None) -> Collection[SubjectKey]:
+        """Return the places that have a section; with a prefix, those that begin with it."""
+        places = self.section_indexes.keys()
+        return places if prefix is None else [place for place in places if has_prefix(place, prefix)]
 
     def believed_places(self) -> Iterable[SubjectKey]:
         """Return the places that have a current memory."""
@@ -161,11 +162,12 @@ class Document:
             return next((section.episodes for section in self.sections_of(place)), ())
         return episodes_of_memories(self.memories(place))
 
-    def all_memories(self) -> dict[SubjectKey, list[Memory]]:
-        """Return the memories of each location that has any."""
+    def all_memories(self, prefix: Prefix | None = None) -> dict[SubjectKey, list[Memory]]:
+        """Return the memories of each location that has any; with a prefix, of those that begin with it."""
         found: dict[SubjectKey, list[Memory]] = {}
         for place, memory in self._located():
-            found.setdefault(place, []).append(memory)
+            if prefix is None or has_prefix(place, prefix):
+                found.setdefault(place, []).append(memory)
         return found
 
     def _located(self) -> Iterator[tuple[SubjectKey, Memory]]:

@@ -1,6 +1,6 @@
 """What the rest of the memory reads of the lasting memories, in a file or in a database."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from zorkgpt.memory.models import Memory, SubjectKey
@@ -30,8 +30,12 @@ class LastingMemories(Protocol):
         """Return whether a place is there."""
         ...
 
-    def places(self) -> Iterable[SubjectKey]:
-        """Return the places that are there, in no particular order."""
+    def places(self, prefix: Prefix | None = None) -> Collection[SubjectKey]:
+        """Return the places that are there, in no particular order.
+
+        Args:
+            prefix: The beginning of the places. Defaults to all places.
+        """
         ...
 
     def believed_places(self) -> Iterable[SubjectKey]:
@@ -54,8 +58,12 @@ class LastingMemories(Protocol):
         """Return the memories of a place in order, including superseded ones."""
         ...
 
-    def all_memories(self) -> Mapping[SubjectKey, list[Memory]]:
-        """Return the memories of each place that has any."""
+    def all_memories(self, prefix: Prefix | None = None) -> Mapping[SubjectKey, list[Memory]]:
+        """Return the memories of each place that has any.
+
+        Args:
+            prefix: The beginning of the places. Defaults to all places.
+        """
         ...
 
     def ids(self, place: SubjectKey) -> Container[str]:

@@ -18,6 +18,7 @@ from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, AtomicFile, Di
 from zorkgpt.guards import new_guard
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.scope import EVERYWHERE
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.damage import is_damaged, is_foreign, is_memory_file, is_sound
 from zorkgpt.memory.storage.document import Document, parse, render
@@ -101,6 +102,8 @@ def read_document(path: Path) -> Document:
 
 class MarkdownStore:
     """A memory file and its document."""
+
+    scope = EVERYWHERE
 
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
         self.file = AtomicFile(path, lock_timeout_s=lock_timeout_s, error=MemoryStoreError, disk=disk)

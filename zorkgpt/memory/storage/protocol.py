@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from zorkgpt.files import Recovery
 from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
@@ -31,6 +32,8 @@ class Store(Protocol):
     """Its folder contains `runs/`."""
     name: str
     """The path, or the address without its password."""
+    scope: PlaceScope
+    """Nothing outside it can be read or changed."""
     recovered: Recovery | None
     """The last recovery of a missing or damaged file; None if there was none."""
     journal: Journal

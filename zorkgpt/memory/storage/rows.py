@@ -169,9 +169,9 @@ class MemoryRows:
     def has(self, place: SubjectKey) -> bool:
         return bool(self._sections_of(place))
 
-    def places(self) -> list[SubjectKey]:
-        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_sections WHERE place IS NOT NULL ORDER BY place")
-        return [place_in(column) for (column,) in rows]
+    def places(self, prefix: Prefix | None = None) -> list[SubjectKey]:
+        query = "SELECT DISTINCT place FROM zorkgpt_sections WHERE place >= %s AND place < %s ORDER BY place"
+        return [place_in(column) for limits in _ranges(prefix) for (column,) in self._database.rows(query, limits)]
 
     def believed_places(self) -> list[SubjectKey]:
         rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_memories WHERE is_current = 1")
@@ -191,10 +191,11 @@ class MemoryRows:
     def memories(self, place: SubjectKey) -> list[Memory]:
         return [stored.entry.memory for stored in self._stored_at(place)]
 
-    def all_memories(self) -> dict[SubjectKey, list[Memory]]:
+    def all_memories(self, prefix: Prefix | None = None) -> dict[SubjectKey, list[Memory]]:
         found: dict[SubjectKey, list[Memory]] = defaultdict(list)
-        for place, memory in self._all():
-            found[place].append(memory)
+        for first, end in _ranges(prefix):
+            for place, memory in self._between(first, end):
+                found[place].append(memory)
         return dict(found)
 
     def ids(self, place: SubjectKey) -> _Ids:
@@ -321,13 +322,13 @@ class MemoryRows:
             self._eol = line_end(bytes(first[0][0])) if first else "\n"
         return self._eol
 
-    def _all(self) -> Iterator[tuple[SubjectKey, Memory]]:
+    def _between(self, first: str, end: str) -> Iterator[tuple[SubjectKey, Memory]]:
         query = (
-            f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE (place, section, id) > (%s, %s, %s) "
+            f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE (place, section, id) > (%s, %s, %s) AND place < %s "
             f"ORDER BY {_ORDER} LIMIT {_PAGE}"
         )
-        last: tuple[object, ...] = ("", 0, 0)
-        while rows := self._database.rows(query, last):
+        last: tuple[object, ...] = (first, 0, 0)
+        while rows := self._database.rows(query, (*last, end)):
             yield from self._read(rows)
             last = rows[-1][:3]
 
@@ -640,7 +641,7 @@ def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str]) -> tu
     Args:
         marks: The marks that the memories must have, the rarest first.
     """
-    ranges = [("", _LAST_PLACE)] if prefix is None else ranges_of(prefix)
+    ranges = _ranges(prefix)
     if wanted.location_id is not None:
         column = column_of(wanted.location_id)
         ranges = [(first, end) for first, end in ranges if first <= column < end]
@@ -655,6 +656,10 @@ def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str]) -> tu
     part = f"SELECT {_ORDER} FROM {table} WHERE {' AND '.join(conditions)}"
     given: list[object] = [value for first, end in ranges for value in (first, end, *marks)]
     return " UNION ALL ".join([part] * len(ranges)), given
+
+
+def _ranges(prefix: Prefix | None) -> list[tuple[str, str]]:
+    return [("", _LAST_PLACE)] if prefix is None else ranges_of(prefix)
 
 
 def split(section: LocationSection) -> tuple[bytes, list[tuple[str, Entry]], bytes]:

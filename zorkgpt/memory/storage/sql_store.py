@@ -18,6 +18,7 @@ from zorkgpt.extras import MissingExtra
 from zorkgpt.files import LOCK_TIMEOUT_S, Recovery, write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.scope import EVERYWHERE
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.full_text import WORDS_SCHEMA, FullText
@@ -105,6 +106,8 @@ class SqlStore:
     Raises:
         MemoryStoreError: The database can't be read.
     """
+
+    scope = EVERYWHERE
 
     def __init__(
         self,

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
-from zorkgpt.memory.places import parse_place, render_place
+from zorkgpt.memory.places import parse_place, place_in_words, render_place
+from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, TurnStamp, record_of, replayed, row_of
 from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
@@ -166,6 +169,13 @@ class Records:
 
     def __init__(self, database: Rows) -> None:
         self._database = database
+        self._scope = EVERYWHERE
+
+    def within(self, scope: PlaceScope) -> Self:
+        """Return the table without the records of places outside a scope."""
+        table = copy(self)
+        table._scope = scope
+        return table
 
     def size(self) -> int:
         """Return the position of the last record, 0 if there is none."""
@@ -227,6 +237,10 @@ class Journal(Records):
         self._add(other.records())
 
     def _add(self, records: Iterable[HistoryRecord]) -> None:
+        added = list(records)
+        for record in added:
+            if not self._scope.contains(place := record.change.location_id):
+                raise MemoryStoreError(f"{place_in_words(place)} is outside the scope {self._scope.path}.")
         self._database.put(
             "INSERT INTO zorkgpt_journal (place, source, episode, memory, kind, at, record) "
             "VALUES (%s, %s, %s, %s, %s, %s, %s)",
@@ -240,7 +254,7 @@ class Journal(Records):
                     record.at,
                     json.dumps(row_of(record)),
                 )
-                for record in records
+                for record in added
             ],
         )
 
@@ -251,10 +265,18 @@ class Journal(Records):
         else:
             query = "SELECT record FROM zorkgpt_journal WHERE place = %s ORDER BY id"
             found = (said for (said,) in self._database.rows(query, (render_place(place),)))
-        for said in found:
+        yield from self._read(found)
+
+    def _read(self, texts: Iterable[str]) -> Iterator[HistoryRecord]:
+        """Yield the records of the scope among JSON texts."""
+        for said in texts:
             record = record_of(_loaded(said))
-            if record is not None:
-                yield record
+            if record is None or not self._scope.contains(record.change.location_id):
+                continue
+            if self._scope.path and record.change.kind == "moved":
+                # The reason names the other place, which may be outside.
+                record = replace(record, change=replace(record.change, reason=None))
+            yield record
 
     def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
         """Return the records of the memory with this id, oldest first, also those of its places before it was moved."""
@@ -265,22 +287,23 @@ class Journal(Records):
         for (there, kind, _), (here, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
             if kind == "moved" and here in its:
                 its.add(there)
-        found = (record_of(_loaded(record)) for where, _, record in rows if where in its)
-        return [record for record in found if record is not None]
+        return list(self._read(record for where, _, record in rows if where in its))
 
     def places(self) -> set[SubjectKey]:
         """Return all places that have records."""
-        return {parse_place(place) for (place,) in self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal")}
+        found = self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal")
+        return set(filter(self._scope.contains, (parse_place(place) for (place,) in found)))
 
     def last_place(self, memory: str) -> SubjectKey | None:
         """Return where the memory with this id was last; None if it is unknown."""
-        query = "SELECT place FROM zorkgpt_journal WHERE memory = %s ORDER BY id DESC LIMIT 1"
-        found = self._database.rows(query, (memory,))
-        return parse_place(found[0][0]) if found else None
+        query = "SELECT place FROM zorkgpt_journal WHERE memory = %s GROUP BY place ORDER BY max(id) DESC"
+        places = (parse_place(place) for (place,) in self._database.rows(query, (memory,)))
+        return next(filter(self._scope.contains, places), None)
 
     def origins(self, memories: Iterable[tuple[SubjectKey, str]]) -> "dict[tuple[SubjectKey, str], Origin]":
         """Return when memories, given by place and id, were stored and last changed; without those that are unknown."""
-        keys = {(render_place(place), memory): (place, memory) for place, memory in memories}
+        inside = ((place, memory) for place, memory in memories if self._scope.contains(place))
+        keys = {(render_place(place), memory): (place, memory) for place, memory in inside}
         found: dict[tuple[SubjectKey, str], Origin] = {}
         wanted = list({memory for _, memory in keys})
         for start in range(0, len(wanted), _MOST_PARAMETERS):
@@ -308,7 +331,8 @@ class Journal(Records):
     def changed_after(self, moment: str) -> set[tuple[SubjectKey, str]]:
         """Return the memories, by place and id, that were changed after a moment, other than by a count."""
         query = "SELECT place, memory FROM zorkgpt_journal WHERE at > %s AND kind NOT IN ('seen again', 'credited')"
-        return {(parse_place(place), memory) for place, memory in self._database.rows(query, (moment,))}
+        found = ((parse_place(place), memory) for place, memory in self._database.rows(query, (moment,)))
+        return {each for each in found if self._scope.contains(each[0])}
 
     def lasting(self) -> dict[SubjectKey, list[Memory]]:
         """Return the lasting memories of each place after all records."""
@@ -326,7 +350,7 @@ class Journal(Records):
         """
         query = "SELECT record FROM zorkgpt_journal WHERE episode = %s AND id > %s AND id <= %s ORDER BY id"
         rows = self._database.rows(query, (_key(episode_key(episode)), start, self.size() if end is None else end))
-        records = [record for (text,) in rows if (record := record_of(_loaded(text))) is not None]
+        records = self._read(text for (text,) in rows)
         return {place: memories for place, memories in replayed(records).items() if memories}
 
     def discard_ephemeral(self, episode: int | str, position: int) -> None:
@@ -337,15 +361,14 @@ class Journal(Records):
     def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
         """Return the records after this position, and the position of the last one."""
         texts = list(self.texts_from(start))
-        records = [record for _, said in texts if (record := record_of(_loaded(said))) is not None]
-        return records, texts[-1][0] if texts else start
+        return list(self._read(said for _, said in texts)), texts[-1][0] if texts else start
 
     def by_person(self, start: int) -> list[HistoryRecord]:
         """Return the changes that a person made after this position."""
         marks = ", ".join(["%s"] * len(PERSON_SOURCES))
         query = f"SELECT record FROM zorkgpt_journal WHERE source IN ({marks}) AND id > %s ORDER BY id"
         found = self._database.rows(query, (*PERSON_SOURCES, start))
-        return [record for (said,) in found if (record := record_of(_loaded(said))) is not None]
+        return list(self._read(said for (said,) in found))
 
 
 class Trials(Records):
@@ -370,25 +393,37 @@ class Trials(Records):
 
     def trials(self) -> Iterator[Trial]:
         """Yield the trials of all machines, oldest first."""
-        return _trials(self._database.rows("SELECT record FROM zorkgpt_trials ORDER BY id"))
+        return self._read(self._database.rows("SELECT record FROM zorkgpt_trials ORDER BY id"))
 
     def own_trials(self, episode: int | str | None = None) -> Iterator[Trial]:
         """Yield the trials of this machine, oldest first; of one episode only if it is given."""
         query, asked = "SELECT record FROM zorkgpt_trials WHERE machine = %s", [self._machine]
         if episode is not None:
             query, asked = f"{query} AND episode = %s", [*asked, _key(episode_key(episode))]
-        return _trials(self._database.rows(f"{query} ORDER BY id", asked))
+        return self._read(self._database.rows(f"{query} ORDER BY id", asked))
+
+    def _read(self, rows: Iterable[tuple[str]]) -> Iterator[Trial]:
+        return (trial for trial in _trials(rows) if self._scope.contains(trial.location_id))
 
 
 class JudgmentTable:
     """Answers of a model, by the keys of the questions."""
 
-    def __init__(self, database: Rows) -> None:
+    def __init__(self, database: Rows, asked_in: str = "") -> None:
+        """
+        Args:
+            asked_in: The scope of the questions: an answer to another one may tell of what is outside. "" for none.
+        """
         self._database = database
+        self._asked_in = asked_in
+
+    def within(self, scope: PlaceScope) -> "JudgmentTable":
+        """Return the answers to questions that were asked in a scope."""
+        return JudgmentTable(self._database, f"{render_place(scope.path)} ")
 
     def get(self, key: str) -> object:
         """Return the answer to a question as plain values, None if it was not asked yet."""
-        found = self._database.rows("SELECT answer FROM zorkgpt_judgments WHERE key = %s", (key,))
+        found = self._database.rows("SELECT answer FROM zorkgpt_judgments WHERE key = %s", (self._asked_in + key,))
         return _loaded(found[0][0]) if found else None
 
     def put(self, key: str, answer: dict[str, object]) -> None:
@@ -397,7 +432,7 @@ class JudgmentTable:
             "INSERT INTO zorkgpt_judgments (key, answer) VALUES (%s, %s) "
             "ON CONFLICT (key) DO UPDATE SET answer = excluded.answer"
         )
-        self._database.put(query, [(key, json.dumps(answer))])
+        self._database.put(query, [(self._asked_in + key, json.dumps(answer))])
 
     def size(self) -> int:
         """Return the number of the last answer, 0 if there is none."""

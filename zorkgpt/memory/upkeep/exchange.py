@@ -3,19 +3,20 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from zorkgpt.errors import FileError, MemoryStoreError, reason_of
 from zorkgpt.files import write_file
 from zorkgpt.memory.checks import check_name, check_text, check_types, title_of
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.metadata import checked_metadata, checked_time, utc_now
 from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import place_from_json, place_in_words, place_order, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.document import parse, render
+from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import differences
 from zorkgpt.memory.storage.markdown import read_document
@@ -135,12 +136,14 @@ def read_memories(path: Path) -> list[LocatedMemory]:
 def write_memories(store: Store, path: Path) -> None:
     """Write all of the document as one Markdown file, in the place of what stands there.
 
+    Of a scope, the memories are written at their relative places, without what people wrote between them.
+
     Raises:
         MemoryStoreError: it can't be read or written.
     """
     store.refresh()
     try:
-        write_file(path, render(store.document))
+        write_file(path, render(_relative_document(store) if store.scope.path else store.document))
     except FileError as error:
         raise MemoryStoreError(str(error)) from error
 
@@ -154,7 +157,9 @@ def import_memories(store: Store, path: Path) -> ImportReport:
         MemoryStoreError: If the file can't be read or is neither, or the store can't be written. Nothing was stored.
     """
     memories = read_memories(path)
-    if store.lasting.is_empty and not _is_json(path.read_bytes()):
+    if store.scope.path:
+        memories = [_placed(store, located) for located in memories]
+    elif store.lasting.is_empty and not _is_json(path.read_bytes()):
         document = read_document(path)
         changes = differences({}, document)
         with store.transaction() as draft:
@@ -165,6 +170,23 @@ def import_memories(store: Store, path: Path) -> ImportReport:
     with store.transaction() as draft:
         added = add_missing(draft, kept)
     return ImportReport(added, len(kept) - added, tuple(skipped))
+
+
+def _relative_document(store: Store) -> Document:
+    draft = Draft(MemoryBook())
+    with store.guard:
+        lasting = store.lasting
+        for place, memories in lasting.all_memories().items():
+            kept = [replace(memory, id=memory_id(place, memory)) for memory in memories]
+            draft.add(store.scope.relative(place), lasting.name(place), *kept, visits=lasting.episodes(place))
+    return draft.document
+
+
+def _placed(store: Store, located: LocatedMemory) -> LocatedMemory:
+    try:
+        return replace(located, location_id=store.scope.absolute(located.location_id))
+    except TypeError as error:
+        raise MemoryStoreError(f"{located.memory.title!r} can't be imported: {error}") from error
 
 
 def lasting_only(memories: Iterable[LocatedMemory]) -> tuple[list[LocatedMemory], list[Skipped]]:

@@ -11,6 +11,7 @@ from zorkgpt.files import write_file
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, memory_of
 from zorkgpt.memory.places import is_place, path_of, place_from_json, render_place
+from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
@@ -38,6 +39,8 @@ class Traces:
 
     gone: frozenset[SubjectKey] = frozenset()
     """Places of which nothing may stand anywhere."""
+    scope: PlaceScope = EVERYWHERE
+    """Nothing outside it is changed."""
 
     def are_in(self, text: str) -> bool:
         return text in self.titles or any(one in text for one in (*self.texts, *self._shown()))
@@ -69,7 +72,7 @@ def traces_of_memory(store: Store, place: SubjectKey, memory: Memory) -> Traces:
         both = (record.change.before, record.change.after)
         known += [one for one in both if one is not None and memory_id(place, one) == wanted]
     texts = frozenset(form for one in known if one.text.strip() for form in (one.text, indented(one.text)))
-    return Traces(frozenset({(place, wanted)}), texts, frozenset(one.title for one in known))
+    return Traces(frozenset({(place, wanted)}), texts, frozenset(one.title for one in known), scope=store.scope)
 
 
 def traces_of_places(store: Store, book: MemoryBook, is_wanted: Callable[[SubjectKey], bool]) -> Traces:
@@ -98,20 +101,24 @@ def traces_of_places(store: Store, book: MemoryBook, is_wanted: Callable[[Subjec
         frozenset(text for text in texts if text not in others),
         frozenset(title for title in titles if title not in others),
         frozenset(gone),
+        store.scope,
     )
 
 
-def traces_of_text(text: str, book: MemoryBook) -> Traces:
+def traces_of_text(text: str, book: MemoryBook, scope: PlaceScope = EVERYWHERE) -> Traces:
     """Return the traces of a text: it, and the memories that hold it or are of a place that does."""
     wanted = one_line(text)
-    gone = {place for place in book.places() if is_place(place) and any(wanted in str(part) for part in path_of(place))}
+    places = {place: scope.relative(place) for place in book.places()}
+    gone = {
+        place for place, path in places.items() if is_place(path) and any(wanted in str(part) for part in path_of(path))
+    }
     removed = {
         (place, memory_id(place, memory))
         for place, kept in book.all_memories().items()
         for memory in kept
         if place in gone or any(isinstance(said, str) and wanted in one_line(said) for said in vars(memory).values())
     }
-    return Traces(frozenset(removed), frozenset({wanted, text}), frozenset(), frozenset(gone))
+    return Traces(frozenset(removed), frozenset({wanted, text}), frozenset(), frozenset(gone), scope)
 
 
 def forget(store: Store, traces: Traces, runs: Path) -> None:
@@ -131,14 +138,20 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
             if beside.suffix == ".backup" or ".damaged-" in beside.name:
                 _clean_markdown(beside, traces)
         store.erase(lambda said: _cleaned(said, traces))
-        for snapshot in path.parent.glob("*.json"):
-            _clean_json(snapshot, traces)
-        for file in sorted(runs.rglob("*")):
-            if file.suffix in (".json", ".jsonl", ".journal"):
-                _clean_json(file, traces)
-            elif file.name.endswith(path.name):
-                _clean_markdown(file, traces)
+        # Snapshots and runs are those of the whole memory.
+        if not store.scope.path:
+            _clean_runs(path, runs, traces)
     store.refresh()
+
+
+def _clean_runs(path: Path, runs: Path, traces: Traces) -> None:
+    for snapshot in path.parent.glob("*.json"):
+        _clean_json(snapshot, traces)
+    for file in sorted(runs.rglob("*")):
+        if file.suffix in (".json", ".jsonl", ".journal"):
+            _clean_json(file, traces)
+        elif file.name.endswith(path.name):
+            _clean_markdown(file, traces)
 
 
 def _document(document: Document, traces: Traces) -> Document:
@@ -151,6 +164,8 @@ def _document(document: Document, traces: Traces) -> Document:
 def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSection | None:
     """Return the section without the traces, itself if it has none; None: its very key is to be forgotten."""
     place = section.location_id
+    if not traces.scope.contains(place):
+        return section
     if place is None:
         text = decode(section.data)
         return parse_section(encode(traces.cleaned(text))) if traces.are_in(text) else section

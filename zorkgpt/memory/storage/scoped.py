@@ -1,0 +1,247 @@
+"""A part of a store: only what is at the places of a scope can be read or changed through it."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.places import has_prefix, place_from_json, place_in_words
+from zorkgpt.memory.scope import PlaceScope
+from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.changes import Step
+from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.filters import Filters, Prefix
+from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.lasting import LastingMemories
+from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.restore_point import Restorer
+from zorkgpt.memory.storage.section import LocationSection
+from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.memory.storage.words import WordCounts, marks_of, words_of
+from zorkgpt.text import key_of
+
+if TYPE_CHECKING:
+    # Imported only if there are vectors.
+    from zorkgpt.embeddings.table import VectorTable
+
+_ALL = sys.maxsize
+
+
+class ScopedMemories:
+    """The lasting memories of a scope, under the same keys as in the whole store."""
+
+    def __init__(self, whole: LastingMemories, scope: PlaceScope) -> None:
+        self.whole = whole
+        self._scope = scope
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.places()
+
+    def count(self) -> int:
+        return sum(map(len, self.all_memories().values()))
+
+    def has(self, place: SubjectKey) -> bool:
+        return self._scope.contains(place) and self.whole.has(place)
+
+    def places(self, prefix: Prefix | None = None) -> list[SubjectKey]:
+        found = self.whole.places(self._scope.path)
+        return [place for place in found if prefix is None or has_prefix(place, prefix)]
+
+    def believed_places(self) -> list[SubjectKey]:
+        return [place for place, memories in self.all_memories().items() if any(map(is_current, memories))]
+
+    def name(self, place: SubjectKey) -> str:
+        return self.whole.name(place) if self._scope.contains(place) else ""
+
+    def visits(self, place: SubjectKey) -> int:
+        return self.whole.visits(place) if self._scope.contains(place) else 0
+
+    def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
+        return self.whole.episodes(place) if self._scope.contains(place) else ()
+
+    def memories(self, place: SubjectKey) -> list[Memory]:
+        return self.whole.memories(place) if self._scope.contains(place) else []
+
+    def all_memories(self, prefix: Prefix | None = None) -> dict[SubjectKey, list[Memory]]:
+        found = self.whole.all_memories(self._scope.path)
+        return {place: memories for place, memories in found.items() if prefix is None or has_prefix(place, prefix)}
+
+    def ids(self, place: SubjectKey) -> Container[str]:
+        return self.whole.ids(place) if self._scope.contains(place) else ()
+
+    def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
+        return [each for each in self.whole.named(wanted, place) if self._scope.contains(each[0])]
+
+    def titled(self, place: SubjectKey, title: str) -> Memory | None:
+        return self.whole.titled(place, title) if self._scope.contains(place) else None
+
+    def find(
+        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0
+    ) -> list[tuple[SubjectKey, Memory]]:
+        path = self._scope.path
+        if prefix is None or (isinstance(prefix, tuple) and prefix[: len(path)] == path):
+            return self.whole.find(wanted, prefix=path if prefix is None else prefix, limit=limit, offset=offset)
+        found = self.whole.find(wanted, prefix=path, limit=_ALL)
+        return [each for each in found if has_prefix(each[0], prefix)][offset : offset + limit]
+
+    def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
+        return self.whole.text_keys(since)
+
+    def text_keys_of(self, wanted: Filters) -> list[bytes]:
+        return [key_of(memory.text) for _, memory in self.find(wanted, limit=_ALL)]
+
+    def with_texts(self, keys: Sequence[bytes]) -> list[tuple[bytes, SubjectKey, Memory]]:
+        return [each for each in self.whole.with_texts(keys) if self._scope.contains(each[1])]
+
+    def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
+        return [each for each in self.whole.expired(now) if self._scope.contains(each[0])]
+
+    @property
+    def document(self) -> Document:
+        whole = self.whole.document
+        sections = tuple(each for each in whole.sections if self._scope.contains(each.location_id))
+        return replace(whole, sections=sections)
+
+    def applied(self, steps: Iterable[Step]) -> "ScopedMemories":
+        wanted = list(steps)
+        for step in wanted:
+            check_inside(self._scope, step.location_id)
+        return ScopedMemories(self.whole.applied(wanted), self._scope)
+
+    def rewritten(self, document: Document) -> "ScopedMemories":
+        """Replace the sections of the scope. They stay where they are; additional ones come last."""
+        new: dict[SubjectKey | None, list[LocationSection]] = {}
+        for section in document.sections:
+            check_inside(self._scope, section.location_id)
+            new.setdefault(section.location_id, []).append(section)
+        whole = self.whole.document
+        sections: list[LocationSection] = []
+        for section in whole.sections:
+            if not self._scope.contains(section.location_id):
+                sections.append(section)
+            elif its := new.get(section.location_id):
+                sections.append(its.pop(0))
+        sections += [section for its in new.values() for section in its]
+        return ScopedMemories(self.whole.rewritten(replace(whole, sections=tuple(sections))), self._scope)
+
+    def moved(self, old: SubjectKey, new: SubjectKey) -> tuple["ScopedMemories", list[tuple[str, Memory]]]:
+        check_inside(self._scope, old)
+        check_inside(self._scope, new)
+        lasting, moved = self.whole.moved(old, new)
+        return ScopedMemories(lasting, self._scope), moved
+
+
+class ScopedStore:
+    """A store of which only a scope can be read and changed. The keys are those of the whole store."""
+
+    def __init__(self, whole: Store, scope: PlaceScope) -> None:
+        self._whole = whole
+        self.scope = scope
+        self.path, self.name, self.recovered = whole.path, whole.name, whole.recovered
+        self.guard = whole.guard
+        self.journal = whole.journal.within(scope)
+        self.trials = whole.trials.within(scope)
+        self.judgments = whole.judgments.within(scope)
+
+    @property
+    def lasting(self) -> ScopedMemories:
+        return ScopedMemories(self._whole.lasting, self.scope)
+
+    @property
+    def document(self) -> Document:
+        return self.lasting.document
+
+    def refresh(self) -> None:
+        self._whole.refresh()
+
+    def matching(
+        self, asked: Iterable[str], marks: Sequence[str], limit: int
+    ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
+        """Return all lasting memories of the scope with any of the words and all of the marks, and the counts there.
+
+        The index counts words in the whole store, so every memory of the scope is read instead.
+        """
+        wanted, marked = set(asked), set(marks)
+        found: list[tuple[SubjectKey, Memory]] = []
+        holding, memories, length = Counter[str](), 0, 0
+        with self.guard:
+            lasting = self.lasting
+            for place, kept in lasting.all_memories().items():
+                name = lasting.name(place)
+                for memory in kept:
+                    said = words_of(name, memory)
+                    having = wanted.intersection(said)
+                    holding.update(having)
+                    memories, length = memories + 1, length + len(said)
+                    if having and limit and marked.issubset(marks_of(memory)):
+                        found.append((place, memory))
+        counts = {word: holding[word] for word in wanted}
+        return found, WordCounts(memories, length / memories if memories else 1.0, counts)
+
+    @contextmanager
+    def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
+        """Begin a change of the memories of the scope as they are now.
+
+        Raises:
+            MemoryStoreError: If something outside the scope would be changed, or as for the whole store.
+        """
+        with self._whole.transaction(source=source, turn_stamp=turn_stamp) as draft:
+            draft.begin(self._inside(draft.book), {})
+            yield draft
+            for each in (*draft.steps, *draft.trials):
+                check_inside(self.scope, each.location_id)
+            draft.start, draft.book = map(_outside, (draft.start, draft.book))
+        draft.start, draft.book = map(self._inside, (draft.start, draft.book))
+
+    def vectors(self) -> "VectorTable":
+        return self._whole.vectors()
+
+    def restorer(self) -> Restorer:
+        self._refuse("return to a checkpoint")
+
+    def erase(self, clean: Callable[[str], str]) -> None:
+        """Clean the JSON texts about places of the scope: see `Store.erase`."""
+        self._whole.erase(lambda said: clean(said) if self._is_inside(said) else said)
+
+    def claim_episode(self, least: int) -> int:
+        self._refuse("number an episode")
+
+    def claim_subject(self, subject: str) -> str:
+        self._refuse("say what the memory is about")
+
+    def close(self) -> None:
+        self._whole.close()
+
+    def _inside(self, book: MemoryBook) -> MemoryBook:
+        return replace(book, lasting=ScopedMemories(book.lasting, self.scope))
+
+    def _is_inside(self, said: str) -> bool:
+        try:
+            return self.scope.contains(place_from_json(json.loads(said)["location_id"]))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return False
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise MemoryStoreError(f"A memory in the scope {self.scope.path} can't {what}. Open it without a scope.")
+
+
+def check_inside(scope: PlaceScope, place: SubjectKey | None) -> None:
+    """Check that a stored key belongs to a scope.
+
+    Raises:
+        MemoryStoreError: If it doesn't.
+    """
+    if not scope.contains(place):
+        where = "Text of no place" if place is None else place_in_words(place)
+        raise MemoryStoreError(f"{where} is outside the scope {scope.path}. Nothing was changed.")
+
+
+def _outside(book: MemoryBook) -> MemoryBook:
+    lasting = book.lasting
+    return replace(book, lasting=lasting.whole) if isinstance(lasting, ScopedMemories) else book
