@@ -78,3 +78,10 @@ def test_any_number_is_stored(home):
     with AgentMemory.open(home.address) as memory:
         memory.remember_many({"place": number % 40, "text": f"Fact number {number}."} for number in range(400))
         assert len(memory.find(limit=1000)) == 400
+
+
+def test_a_fact_that_is_said_again_for_good_returns_the_lasting_memory(home):
+    with AgentMemory.open(home.address) as memory:
+        first = memory.remember(5, "A rope.")
+        memory.remember(5, "A rope.", persistence="ephemeral")
+        assert memory.remember(5, "A rope.", persistence="core") == first

@@ -171,14 +171,23 @@ class MemoryWriter:
                 if not is_joined and self._is_forbidden_in_words(each.location_id, each.memory):
                     return []
             kept: list[str] = []
+            contradicted: set[SubjectKey] = set()
             lasting = any(each.memory.persistence.outlives_episode for each in new)
             with self._failures_reported(), self._changing(lasting=lasting) as draft:
-                for each, decision, is_joined in zip(new, decided, joins, strict=True):
+                for at, each in enumerate(new):
                     self.note_name(each.location_id, each.name)
-                    key = self._put(draft, each, decision if is_joined else NEW)
+                    if each.location_id in contradicted:
+                        # Only now is it known what the contradiction before it has led to.
+                        decided[at], joins[at] = self._decided_within(draft, each, is_judged=is_judged)
+                        if not joins[at] and self._is_forbidden_in_words(each.location_id, each.memory):
+                            draft.discard()
+                            return []
+                    key = self._put(draft, each, decided[at] if joins[at] else NEW)
                     if not key:
                         break
                     kept.append(key)
+                    if decided[at].kind == "contradicts":
+                        contradicted.add(each.location_id)
             if self.last_error is not None:
                 return []
             if len(kept) == len(new):
@@ -663,6 +672,15 @@ class MemoryWriter:
                     kept[each.location_id].append(each.memory)
         return decided
 
+    def _decided_within(self, draft: Draft, new: "NewMemory", *, is_judged: bool) -> tuple[Decision, bool]:
+        """Return what a memory is to those of its place in the draft, and whether it is joined with one of them."""
+        if self.deduplicator is None:
+            return NEW, False
+        place = new.location_id
+        among = [one for one in draft.memories(place) if is_current(one) and one.text.strip()]
+        decision = self.deduplicator.decide(place, new.name, new.memory, is_judged=is_judged, among=among)
+        return decision, self.deduplicator.joins(place, new.memory, decision)
+
     def _is_overtaken(self, new: "NewMemory", decision: Decision) -> bool:
         """Return whether another process has kept the same memory meanwhile."""
         deduplicator = self.deduplicator
@@ -822,7 +840,11 @@ def _titled(draft: Draft, location_id: SubjectKey, title: str, persistence: Pers
 def _id_of_kept(draft: Draft, location_id: SubjectKey, memory: Memory, begun: int) -> str:
     """Return the id of the memory that was added since this step, or else of the one that this memory repeats."""
     changes = (step for step in draft.steps[begun:] if isinstance(step, Change))
-    made = [change for change in changes if change.after is not None and change.location_id == location_id]
+    made = [
+        change
+        for change in changes
+        if change.after is not None and is_current(change.after) and change.location_id == location_id
+    ]
     made.sort(key=lambda change: change.kind != "added")
     # Without a change, this observation was counted before.
     known = known_again(draft.book.memories(location_id), memory)
