@@ -25,7 +25,7 @@ class ContextManager(BaseManager):
 
     Args:
         view: Everything that the player can be shown; None for nothing.
-        summarizer: Summarises the turns that no longer fit; None if they are only counted.
+        summarizer: Summarizes the turns that no longer fit; None if they are only counted.
         now: Returns the time for the entries of the reasoning.
     """
 
@@ -51,7 +51,7 @@ class ContextManager(BaseManager):
         self._turns.clear()
         self._opening = self._last_response = ""
         self._last_changed: tuple[Item, ...] = ()
-        self._summarise_to = 0
+        self._summarize_to = 0
         self._summaries = 0
         self._summary_failures = 0
 
@@ -65,7 +65,7 @@ class ContextManager(BaseManager):
 
     def request_summary(self, to: int) -> None:
         """Request a summary of the turns up to this one at the next periodic update."""
-        self._summarise_to = to
+        self._summarize_to = to
 
     def process_turn(self, record: TurnRecord) -> None:
         """Keep the response, the changes and the reason for the action."""
@@ -86,7 +86,7 @@ class ContextManager(BaseManager):
             memories,
             state=self._state,
             config=self._config,
-            recent=self._turns.unsummarised(most=self._config.history_tokens // _SHORTEST_TURN_TOKENS),
+            recent=self._turns.unsummarized(most=self._config.history_tokens // _SHORTEST_TURN_TOKENS),
             opening=self._opening,
             response=self._last_response,
             changed=self._last_changed,
@@ -98,7 +98,7 @@ class ContextManager(BaseManager):
         state = self._state
         if self._summarizer is None or state.turn_count - state.history_summary_asked < self._config.summary_interval:
             return
-        turns = tuple(turn for turn in self._turns.unsummarised() if turn.turn <= self._summarise_to)
+        turns = tuple(turn for turn in self._turns.unsummarized() if turn.turn <= self._summarize_to)
         if not turns:
             return
         state.history_summary_asked = state.turn_count
@@ -109,15 +109,15 @@ class ContextManager(BaseManager):
             if self._summary_failures == 1:
                 self._log.warning("no summary of the older turns", extra={"problem": str(error)})
             return
-        state.history_summarised_to = turns[-1].turn
+        state.history_summarized_to = turns[-1].turn
         self._summaries += 1
 
     def get_status(self) -> dict[str, Any]:
-        """Return how many turns there are, and how far they are summarised."""
+        """Return how many turns there are, and how far they are summarized."""
         metrics = {
             "turns": len(self._state.action_reasoning_history),
             "summaries": self._summaries,
             "summary_failures": self._summary_failures,
-            "summarised_to": self._state.history_summarised_to,
+            "summarized_to": self._state.history_summarized_to,
         }
-        return {"type": "context", "state": "summarising" if self._summarizer else "counting", "metrics": metrics}
+        return {"type": "context", "state": "summarizing" if self._summarizer else "counting", "metrics": metrics}

@@ -250,7 +250,7 @@ class TurnCycle:
         context = self._managers.context.player_context(now, memories)
         self._watch.lap(Part.PROMPTS)
         proposal = self._player.get_action_with_reasoning(context)
-        self._managers.context.request_summary(proposal.summarise_to)
+        self._managers.context.request_summary(proposal.summarize_to)
         if proposal.by or self._critic is None:
             return proposal
         judge = partial(self._critic.judge, context=context, scene=self._game.scene())

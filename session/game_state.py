@@ -35,8 +35,8 @@ class GameState:
     Unknown values are left out. `outcome` is the result of `visible_outcome`, `arrived` the name of the
     place that the action led to."""
     history_summary: str = ""
-    """A model's summary of the turns up to `history_summarised_to`, once there were too many for the prompt."""
-    history_summarised_to: int = 0
+    """A model's summary of the turns up to `history_summarized_to`, once there were too many for the prompt."""
+    history_summarized_to: int = 0
     history_summary_asked: int = 0
     """The turn at which a summary was last asked for."""
     failed_actions: dict[int, dict[str, set[str]]] = field(default_factory=dict)
@@ -131,14 +131,14 @@ class GameState:
         """Return the summary of the history, which can't be rebuilt from the turns."""
         return {
             "text": self.history_summary,
-            "up_to": self.history_summarised_to,
+            "up_to": self.history_summarized_to,
             "asked": self.history_summary_asked,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take on the summary that `snapshot` returned."""
         self.history_summary = str(state["text"])
-        self.history_summarised_to = int(state["up_to"])
+        self.history_summarized_to = int(state["up_to"])
         self.history_summary_asked = int(state["asked"])
 
     def _record_outcome(self, location_id: int, action: str, circumstances: str, in_vain: bool) -> None:

@@ -244,7 +244,7 @@ class ContextSection(SettingsSection):
     summary_tokens: int = Field(default=300, ge=60)
     """Summary of the oldest turns, within the history."""
     history_tokens: int = Field(default=16_000, ge=100)
-    """The episode so far; less if the model's context is smaller. Older turns are summarised."""
+    """The episode so far; less if the model's context is smaller. Older turns are summarized."""
     room_description_tokens: int = Field(default=400, ge=60)
     """Last room description."""
     response_tokens: int = Field(default=2000, ge=100)

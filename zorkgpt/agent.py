@@ -24,7 +24,7 @@ _MAX_ANSWERS = 3
 _MAX_REASONS = 2000
 _ANSWER_TOKENS = 1000
 _FULL = 0.8
-"""The share of the history's tokens from which on its older turns are summarised."""
+"""The share of the history's tokens from which on its older turns are summarized."""
 _MAX_FAILURES = 5
 _MARKED = re.compile(r"^[\s>#*_`\-]*(?:next\s+|final\s+|my\s+)?(?:action|command)[\s*_`]*[:：](.*)$", re.IGNORECASE)
 _QUOTING = " \t`*_\"'“”‘’>"
@@ -72,7 +72,7 @@ class Agent(Player):
         decision = self._decision(messages, context)
         soon = budgets.model_copy(update={"history_tokens": int(budgets.history_tokens * _FULL)})
         fitting = turns_shown(context, soon)
-        return replace(decision, summarise_to=fitting[0].turn - 1 if fitting else 0)
+        return replace(decision, summarize_to=fitting[0].turn - 1 if fitting else 0)
 
     def _decision(self, messages: list[Message], context: PlayerContext) -> AgentDecision:
         if self._by_fields:

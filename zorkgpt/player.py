@@ -143,10 +143,10 @@ class PlayerContext:
     visits: tuple[int, int] | None = None
     """How often the player has been here, this time included, and in how many episodes; None if not counted."""
     recent: tuple[RecentTurn, ...] = ()
-    """The turns of this episode that are not summarised, oldest first."""
+    """The turns of this episode that are not summarized, oldest first."""
     summary: str = ""
-    """A summary of the turns of this episode up to `summarised_to`."""
-    summarised_to: int = 0
+    """A summary of the turns of this episode up to `summarized_to`."""
+    summarized_to: int = 0
     room_description: str | None = None
     """The last description of this room, as the game printed it; None if it was not seen lately."""
     room_description_age: int | None = None
@@ -205,7 +205,7 @@ class AgentDecision:
     reasoning: str = ""
     by: str | None = None
     """Who chose it, if not the player itself; such an action is not reviewed."""
-    summarise_to: int = 0
+    summarize_to: int = 0
     """The last turn that the player's prompt will soon have no room for; 0 if it has room for all."""
 
 

@@ -50,7 +50,7 @@ def test_the_older_turns_are_summed_up_and_the_summary_goes_on(tmp_path):
         assert "# The previous summary" not in questions[0]
         assert "Summary 1: I waited." in questions[1]
         assert state.history_summary == f"Summary {len(questions)}: I waited."
-        said = f"Turns 1 to {state.history_summarised_to}, summarised:"
+        said = f"Turns 1 to {state.history_summarized_to}, summarized:"
         assert f"{said}\n```\n{state.history_summary}\n```\n" in prompts[-1]
 
 
@@ -63,9 +63,9 @@ def test_a_turn_to_be_summed_up_says_where_it_led_and_why_it_was_taken():
 def test_every_turn_is_in_the_prompt_or_in_a_summary(tmp_path):
     run, llm = played(tmp_path, lambda messages: {"summary": "I waited."})
     with run:
-        summarised = [line for question in asked(llm, "summary") for line in question.splitlines()]
-        turns = [int(line.split(",")[0].removeprefix("Turn ")) for line in summarised if line.startswith("Turn ")]
-        assert turns == list(range(1, run.game_state.history_summarised_to + 1))
+        summarized = [line for question in asked(llm, "summary") for line in question.splitlines()]
+        turns = [int(line.split(",")[0].removeprefix("Turn ")) for line in summarized if line.startswith("Turn ")]
+        assert turns == list(range(1, run.game_state.history_summarized_to + 1))
         last = asked(llm, "agent")[-1]
     shown = [turn for turn in range(1, TURNS) if f"\nTurn {turn}, " in last]
     assert shown == list(range(turns[-1] + 1, TURNS))
@@ -79,7 +79,7 @@ def test_the_summary_is_plain_data_of_the_state_and_of_one_episode(tmp_path):
         assert json.loads(json.dumps(kept))["history_summary"] == "I waited."
         run.reset_episode()
         assert run.game_state.history_summary == ""
-        assert run.game_state.history_summarised_to == 0
+        assert run.game_state.history_summarized_to == 0
 
 
 def test_a_model_that_fails_is_asked_again_later_and_the_turns_are_counted(tmp_path, caplog):

@@ -151,5 +151,5 @@ def test_status():
     assert a_manager().get_status() == {
         "type": "context",
         "state": "counting",
-        "metrics": {"turns": 0, "summaries": 0, "summary_failures": 0, "summarised_to": 0},
+        "metrics": {"turns": 0, "summaries": 0, "summary_failures": 0, "summarized_to": 0},
     }

@@ -224,3 +224,21 @@ def test_records_merge_in_any_order_and_twice(one, two, three):
 @given(RECORDS)
 def test_what_is_kept_is_read_back(one):
     assert objective_from_dict(json.loads(json.dumps(objective_to_dict(one)))) == one
+
+
+@pytest.mark.parametrize("claim", ["0", "2", "-1", "1" * 5000, "²", "", "find out", "`1`\n2"])
+def test_what_names_no_objective_settles_none(claim):
+    tracker = a_book(wanted("Find out who lives here"))
+    tracker.accept_claims([claim], EpisodeTurn(1, 3))
+    assert tracker.counts["unsupported"] == 1
+    assert len(tracker.pursued()) == 1
+
+
+def test_what_the_player_has_settled_is_saved_and_read_back():
+    one = wanted("Find out who lives here", scope="world")
+    tracker = a_book(one)
+    tracker.accept_claims(["1"], EpisodeTurn(1, 3))
+    kept = tracker.objectives[one.key]
+    assert kept.evidence == (ObjectiveEvidence(EpisodeTurn(1, 3), "player", ""),)
+    assert objective_from_dict(json.loads(json.dumps(objective_to_dict(kept)))).evidence == kept.evidence
+    assert "the game said" not in prompt_line(kept, {})

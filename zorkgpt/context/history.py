@@ -36,9 +36,9 @@ class EpisodeTurns:
         responses = _responses(self._state, entries)
         return tuple(self._turn(entry, response) for entry, response in zip(entries, responses, strict=True))
 
-    def unsummarised(self, *, most: int | None = None) -> tuple[RecentTurn, ...]:
-        """Return the turns that are not summarised, oldest first, but the last one in any case; at most `most`."""
-        count = max(1, self._state.turn_count - self._state.history_summarised_to)
+    def unsummarized(self, *, most: int | None = None) -> tuple[RecentTurn, ...]:
+        """Return the turns that are not summarized, oldest first, but the last one in any case; at most `most`."""
+        count = max(1, self._state.turn_count - self._state.history_summarized_to)
         return self.last(count if most is None else min(count, most))
 
     def _turn(self, entry: dict[str, Any], response: str) -> RecentTurn:
@@ -79,7 +79,7 @@ class SummaryAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """The turns that are to be summarised."""
+    """The turns that are to be summarized."""
 
     turns: tuple[RecentTurn, ...]
     """The turns, oldest first."""
@@ -88,7 +88,7 @@ class Overflow:
 
 
 class Summarizer(Protocol):
-    """Summarises the older turns of an episode."""
+    """Summarizes the older turns of an episode."""
 
     def summarize(self, overflow: Overflow) -> str:
         """Return one summary of the previous summary and these turns.

@@ -209,7 +209,7 @@ def history(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     From one turn to the next only the end of the text changes, unless old turns are dropped.
     """
     turns, limit = turns_shown(context, budgets), budgets.response_tokens
-    left_out = turns[0].turn - 1 - context.summarised_to if turns else 0
+    left_out = turns[0].turn - 1 - context.summarized_to if turns else 0
     parts = _before_the_turns(context, budgets)
     if left_out > 0:
         parts.append(f"({left_out} earlier turn{'' if left_out == 1 else 's'} left out)")
@@ -228,7 +228,7 @@ def _before_the_turns(context: PlayerContext, budgets: ContextSection) -> list[s
     parts = [opening_text(context.opening, budgets.response_tokens)] * bool(context.opening.strip())
     if context.summary.strip():
         summary = fence(beginning(context.summary.strip(), budgets.summary_tokens)[0])
-        parts.append(f"Turns 1 to {context.summarised_to}, summarised:\n{summary}")
+        parts.append(f"Turns 1 to {context.summarized_to}, summarized:\n{summary}")
     return parts
 
 

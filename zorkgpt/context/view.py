@@ -107,7 +107,7 @@ class PlayerView:
             visits=self.memory.get_visits(here) if self.memory and here is not None else None,
             recent=tuple(recent),
             summary=state.history_summary,
-            summarised_to=state.history_summarised_to,
+            summarized_to=state.history_summarized_to,
             room_description=None if age is None else state.last_room_description,
             room_description_age=age,
             max_score=state.max_score,

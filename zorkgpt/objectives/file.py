@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
@@ -18,6 +18,7 @@ from zorkgpt.objectives.models import (
     EpisodeTurn,
     Objective,
     ObjectiveEvidence,
+    ObjectiveJudge,
     ObjectiveStatus,
     Scope,
     merged,
@@ -106,7 +107,7 @@ def _turn_from_dict(value: dict[str, Any]) -> EpisodeTurn:
 
 def _evidence(value: dict[str, Any]) -> ObjectiveEvidence:
     judge = value["judge"]
-    if judge not in ("game", "model"):
+    if judge not in get_args(ObjectiveJudge):
         raise ValueError(f"no such judge: {judge!r}")
     return ObjectiveEvidence(_turn_from_dict(value), judge, str(value["words"]), int(value["gain"]))
 

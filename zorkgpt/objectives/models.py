@@ -209,13 +209,16 @@ class EpisodeTurn:
     turn: int
 
 
+ObjectiveJudge = Literal["game", "model", "player"]
+"""Who found an objective reached: the Z-machine's state, a model by the game's text, or the player."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectiveEvidence:
     """When an objective was reached, and how that is known."""
 
     turn: EpisodeTurn
-    judge: Literal["game", "model", "player"]
-    """Whether the Z-machine's state showed it, a model concluded it from the game's text, or the player said so."""
+    judge: ObjectiveJudge
     words: str
     """The action of that turn, or the game's text that shows it; "" if it was only found to be so or the player said
     so."""

@@ -205,8 +205,7 @@ class ObjectiveTracker:
         """
         pursued = self.pursued()
         for claim in claims:
-            number = int(claim) if claim.isdecimal() else 0
-            claimed = [one for at, one in enumerate(pursued, 1) if at == number or is_called(one, claim)]
+            claimed = [one for at, one in enumerate(pursued, 1) if claim == str(at) or is_called(one, claim)]
             if len(claimed) == 1 and not claimed[0].condition.checkable:
                 self.counts["reached_by_player"] += 1
                 self._put(reached(claimed[0], ObjectiveEvidence(turn, "player", "")))
