@@ -195,6 +195,40 @@ def serving(folder, *options, files=None, **env):
 
 
 @pytest.mark.slow
+def test_a_server_with_a_scope_serves_nothing_outside_it(tmp_path):
+    path = tmp_path / "all.sqlite"
+    with AgentMemory.open(path) as everything:
+        everything.remember(("acme", "cart"), "The coupon works once.")
+        everything.remember(("acmeother", "cart"), "Nobody may see this.")
+        everything.remember("cart", "Nobody may see this.")
+
+    async def talk(address):
+        async with Client(address) as client:
+            there = await client.call_tool("recall", {"place": "cart"})
+            found = await client.call_tool("search", {"query": "coupon nobody may see this"})
+            places = await client.read_resource("memory://places")
+            await client.call_tool("remember", {"place": "door", "text": "It sticks."})
+            return text_of(there), text_of(found), places.contents[0].text
+
+    with serving(path, "--scope", '["acme"]') as address:
+        there, found, places = asyncio.run(talk(address))
+    assert "The coupon works once." in there
+    assert "Nobody" not in there + found + places
+    assert '"cart"' in places
+    with AgentMemory.open(path) as everything:
+        assert "It sticks." in everything.recall(("acme", "door"))
+        assert not everything.recall("door")
+
+
+@pytest.mark.parametrize("scope", ["acme", "[]", '{"a": 1}', "5", '[["a"]]'])
+def test_an_invalid_scope_is_named(tmp_path, scope):
+    done = command("mcp", "--memories", str(tmp_path), "--scope", scope)
+    assert done.returncode == 2
+    assert scope in done.stderr
+    assert "JSON array" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_several_clients_write_at_once_over_http_and_nothing_is_lost(tmp_path):
     async def writes(address, who):
         async with Client(address) as client:

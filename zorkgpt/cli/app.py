@@ -156,12 +156,17 @@ def serve_memories(
         ),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Reject all changes.")] = False,
+    scope: Annotated[
+        str | None,
+        typer.Option("--scope", help="Serve only the places below this path, a JSON array such as '[\"acme\", 7]'."),
+    ] = None,
 ) -> None:
     """Serve memories to agents over the Model Context Protocol (MCP)."""
     from zorkgpt.adapters.mcp import serve
     from zorkgpt.memory.agent_memory import AgentMemory
+    from zorkgpt.memory.scope import parse_scope
 
-    with AgentMemory.open(memories) as memory:
+    with AgentMemory.open(memories, scope=parse_scope(scope) if scope is not None else None) as memory:
         # Standard output belongs to the protocol.
         report = partial(typer.echo, err=True)
         serve(memory, host=host, port=port, token=token, read_only=read_only, ready=report)

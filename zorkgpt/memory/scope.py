@@ -1,8 +1,10 @@
 """The scope of a memory object: a path to which all of its places are relative."""
 
+import json
 from dataclasses import dataclass
 from typing import overload
 
+from zorkgpt.errors import ConfigurationError
 from zorkgpt.memory.models import GAME, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, has_prefix, is_place, path_of, place_in_words
 from zorkgpt.text import quoted
@@ -55,6 +57,22 @@ class PlaceScope:
 
 EVERYWHERE = PlaceScope()
 """The scope of a memory that was opened without one."""
+
+
+def parse_scope(text: str) -> tuple[int | str, ...]:
+    """Return the path that a JSON array spells.
+
+    Raises:
+        ConfigurationError: If it is no such path.
+    """
+    try:
+        path = json.loads(text)
+        return checked_scope(tuple(path) if isinstance(path, list) else path).path
+    except (TypeError, ValueError, RecursionError):
+        raise ConfigurationError(
+            f"The scope is {quoted(text)}; it must be a JSON array of texts and whole numbers, such as "
+            '\'["acme", "user-7"]\'.'
+        ) from None
 
 
 def checked_scope(scope: object) -> PlaceScope:
