@@ -62,8 +62,8 @@ def is_plainly_open(older: str, newer: str) -> bool:
 
     It is quick, and most pairs are of this kind; where it returns False, nothing is known.
     """
-    theirs, missing = stems_in(newer), 0
-    for stems in telling_words(older):
+    theirs, missing = _stems_in(newer), 0
+    for stems in _telling_words(older):
         missing += theirs.isdisjoint(stems)
         if missing > 1:
             return True
@@ -71,14 +71,14 @@ def is_plainly_open(older: str, newer: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def telling_words(text: str) -> tuple[tuple[str, ...], ...]:
+def _telling_words(text: str) -> tuple[tuple[str, ...], ...]:
     """Return the stems of each word that can't be left out of a text that says the same, the longest word first."""
     words = sorted({word for word in read(text).words if word not in _MAY_BE_LEFT_OUT}, key=lambda word: -len(word))
     return tuple(_stems_of(word) for word in words)
 
 
 @lru_cache(maxsize=1 << 16)
-def stems_in(text: str) -> frozenset[str]:
+def _stems_in(text: str) -> frozenset[str]:
     """Return the stems of all words of a text."""
     return frozenset(stem for word in read(text).words for stem in _stems_of(word))
 

@@ -243,16 +243,6 @@ def render(document: Document) -> bytes:
     return b"".join([section.data for section in document.sections])
 
 
-def with_replaced(document: Document, place: SubjectKey, pairs: Iterable[tuple[Memory, Memory]]) -> Document:
-    """Replace memories of a place, found by identity, each under its id."""
-    new = {id(old): replace(new, id=old.id) for old, new in pairs}
-    for index in document.section_indexes.get(place, ()) if new else ():
-        section = document.sections[index]
-        if any(id(memory) in new for memory in section.memories):
-            document = document.replaced(index, with_all_changed(section, new, document.eol))
-    return document
-
-
 def _with_added(document: Document, place: SubjectKey, additions: Sequence[Change]) -> Document:
     memories = [change.memory for change in additions]
     if not document.has(place):
