@@ -772,7 +772,8 @@ class AgentMemory:
         context = context_of(facts)
         if "place_after" in facts:
             context.setdefault("location_changed", facts["place_after"] not in (None, at))
-        self._learner.learn(at, place_name, action, result, context, arrival=False, facts=facts)
+        turn = self._learner.take_turn(at, place_name, action, result, context, arrival=False, facts=facts)
+        self._learner.learn(turn)
 
     @telemetry.traced("reset")
     def new_episode(self) -> None:

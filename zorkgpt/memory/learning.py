@@ -2,7 +2,8 @@
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -158,7 +159,7 @@ class Learner:
         self._last_asked_turn = -1
         self._attempts = Attempts()
 
-    def learn(
+    def take_turn(
         self,
         location_id: PlaceKey,
         name: str,
@@ -168,19 +169,45 @@ class Learner:
         *,
         arrival: bool,
         facts: Mapping[str, object] | None = None,
-    ) -> None:
-        """Learn from a turn, and stop believing what it has made untrue of this episode. Never raises.
+    ) -> SynthesisRequest | None:
+        """Learn what the ground truth of a turn decides. Never raises.
 
         Args:
             facts: what whoever is asked is told beside the ground truth, by name.
+
+        Returns:
+            The question for `learn`; None if nobody is asked.
         """
-        try:
-            request = self._taken_in(location_id, name, action, response, given, arrival=arrival)
+        question = None
+        with self._recording(location_id):
+            turn = self._taken_in(location_id, name, action, response, given, arrival=arrival)
             if self.synthesizer is not None:
-                request = self._question(replace(request, facts=facts) if facts else request)
-                self._learn_from(request, self.synthesizer)
-            if not arrival and (request.context.moved or request.context.changed):
-                self._drop_what_is_no_longer_so(request.context.turn)
+                question = self._question(replace(turn, facts=facts) if facts else turn)
+            if not arrival and (turn.context.moved or turn.context.changed):
+                self._drop_what_is_no_longer_so(turn.context.turn)
+        if question is None:
+            self._write_counts()
+        return question
+
+    def learn(self, question: SynthesisRequest | None) -> None:
+        """Ask what a turn teaches, unless that is known, and keep it. Never raises.
+
+        Args:
+            question: What `take_turn` returned for this or an earlier turn of the episode.
+        """
+        if question is None:
+            return
+        with self._recording(question.location_id):
+            self._state.begin_recording(self._stamp(question))
+            if self.synthesizer is not None and self._learn_from(question, self.synthesizer):
+                self._drop_what_is_no_longer_so(self._state.turn or question.context.turn)
+        self._write_counts()
+
+    @contextmanager
+    def _recording(self, location_id: PlaceKey) -> Iterator[None]:
+        """Log and count errors."""
+        try:
+            yield
         except LLMError as error:
             self.counts.synthesis_failures += 1
             extra = {"location_id": location_id, "error": str(error)}
@@ -192,9 +219,15 @@ class Learner:
             self._log.warning("nothing learned from the turn", extra=extra, exc_info=True)
         finally:
             self._state.end_recording()
-            self._writer.count_visits()
-            if self._writer.evidence.is_due(self._state.turn):
-                self._writer.count_evidence()
+
+    def _write_counts(self) -> None:
+        self._writer.count_visits()
+        if self._writer.evidence.is_due(self._state.turn):
+            self._writer.count_evidence()
+
+    def _stamp(self, turn: SynthesisRequest) -> TurnStamp:
+        context = turn.context
+        return TurnStamp.of(self._state.episode, context.turn, turn.action, turn.response, context.state)
 
     def is_first_visit(self, location_id: PlaceKey) -> bool:
         return self._visits.is_first(location_id, self._state.turn)
@@ -268,13 +301,13 @@ class Learner:
                     reached = None if context.died else context.location_after
                     self._visits.record_move(reached, self._state.episode)
         action = self._action_of(action, context, arrival=arrival)
-        self._state.begin_recording(TurnStamp.of(self._state.episode, context.turn, action, response, context.state))
+        turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
+        self._state.begin_recording(self._stamp(turn))
         if not arrival:
             with self._writer.store.guard:
                 dangers = self._writer.dangers((location_id, *things_met(context), self._writer.store.scope.whole))
                 self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
         self._keep_ledger(location_id, name, context)
-        turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
         self._attempts.note(turn)
         self._writer.note_name(location_id, name)
         if context.location_changed:
@@ -463,8 +496,12 @@ class Learner:
 
     # Asking
 
-    def _learn_from(self, request: SynthesisRequest, synthesizer: MemorySynthesizer) -> None:
-        """Ask what the turn teaches, or take the answer to exactly the same question, and keep it."""
+    def _learn_from(self, request: SynthesisRequest, synthesizer: MemorySynthesizer) -> bool:
+        """Ask what the turn teaches, or take the answer to exactly the same question, and keep it.
+
+        Returns:
+            Whether there was an answer.
+        """
         judgments = self._judgments
         key = turn_key(request, type(synthesizer).__name__) if judgments is not None else ""
         answered = judgments.answer(key) if judgments is not None else None
@@ -481,7 +518,7 @@ class Learner:
         elif not request.context.location_changed and (known := confirmed_memory(request)):
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
         if answer is None:
-            return
+            return False
         here, elsewhere = memories_here(request), request.elsewhere
         unconfirmed = [one for one in (*here, *elsewhere) if one.memory.status == MemoryStatus.TENTATIVE]
         for title in sorted(answer.confirm_memory_titles):
@@ -495,6 +532,7 @@ class Learner:
         if all_kept and reasons and judgments is not None:
             after = self._writer.current(request.location_id)
             judgments.keep(key, AnsweredQuestion.of(answer, request.believed, after))
+        return True
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         """Ask, and once more where the answer looks like a slip; None: there was no answer."""

@@ -25,6 +25,7 @@ from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import plain
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.restore_point import Restorer
+from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
@@ -163,7 +164,7 @@ class SimpleMemoryManager(AgentMemory):
         z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from an action at this location. Never raises. Errors are logged and counted."""
-        self._learner.learn(location_id, location_name, action, response, z_machine_context, arrival=False)
+        self._learner.learn(self.take_outcome(location_id, location_name, action, response, z_machine_context))
 
     def record_arrival(
         self,
@@ -173,7 +174,32 @@ class SimpleMemoryManager(AgentMemory):
         z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
         """Learn from the first description of a location in this episode. Never raises."""
-        self._learner.learn(location_id, location_name, "", description, z_machine_context, arrival=True)
+        self._learner.learn(self.take_arrival(location_id, location_name, description, z_machine_context))
+
+    def take_outcome(
+        self,
+        location_id: PlaceKey,
+        location_name: str,
+        action: str,
+        response: str,
+        z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
+    ) -> SynthesisRequest | None:
+        """Do the part of `record_action_outcome` that asks nobody, and return the question for `learn_from`."""
+        return self._learner.take_turn(location_id, location_name, action, response, z_machine_context, arrival=False)
+
+    def take_arrival(
+        self,
+        location_id: PlaceKey,
+        location_name: str,
+        description: str,
+        z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
+    ) -> SynthesisRequest | None:
+        """Do the part of `record_arrival` that asks nobody, and return the question for `learn_from`."""
+        return self._learner.take_turn(location_id, location_name, "", description, z_machine_context, arrival=True)
+
+    def learn_from(self, question: SynthesisRequest | None) -> None:
+        """Ask what a turn of this episode teaches, and keep the answer. Never raises. Errors are logged and counted."""
+        self._learner.learn(question)
 
     def is_first_visit(self, location_id: PlaceKey) -> bool:
         """Return whether no earlier turn of this episode was recorded at this location."""
