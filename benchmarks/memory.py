@@ -8,14 +8,14 @@ import sqlite3
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import perf_counter
 
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.upkeep.exchange import add_all
+from zorkgpt.memory.upkeep.exchange import add_missing
 
 SIZES = ((2_000, 200), (20_000, 2_000))
 """Memories at locations."""
@@ -47,11 +47,16 @@ def microseconds(work: Callable[[], object]) -> float:
     return (perf_counter() - begin) * 1e6
 
 
+def fill(path: Path, located: Iterable[LocatedMemory]) -> None:
+    with SimpleMemoryManager.open(path) as manager, manager.store.transaction() as draft:
+        add_missing(draft, located)
+
+
 def filled(folder: Path, count: int, places: int) -> tuple[Path, sqlite3.Connection]:
     """The same memories in a file and in a table."""
     located = [LocatedMemory(number % places, f"Room {number % places}", memory(number)) for number in range(count)]
     path = folder / "Memories.md"
-    add_all(SimpleMemoryManager.open(path).store, located)
+    fill(path, located)
     table = sqlite3.connect(folder / "memories.sqlite", isolation_level=None)
     table.executescript(SCHEMA)
     table.execute("BEGIN")

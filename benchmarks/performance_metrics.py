@@ -168,10 +168,7 @@ def _longest_place(budget: int | None) -> float:
     limits = {} if budget is None else {"max_tokens_per_location": budget}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "Memories.md"
-        memory.add_all(
-            memory.SimpleMemoryManager.open(path).store,
-            [memory.LocatedMemory(1, "Room", memory.memory(number)) for number in range(100)],
-        )
+        memory.fill(path, [memory.LocatedMemory(1, "Room", memory.memory(number)) for number in range(100)])
         with memory.SimpleMemoryManager.open(path) as manager:
             if limits:
                 return float(prompt_sizes.estimated_tokens(manager.get_location_memory(1)))

@@ -11,7 +11,7 @@ from zorkgpt.memory.places import place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.sql_store import PostgresStore
-from zorkgpt.memory.upkeep.exchange import add_all
+from zorkgpt.memory.upkeep.exchange import add_missing
 
 BY_HAND = (
     "\ufeffA line above.\r\n# Location Memories\r\n\r\n## Location 9: Attic\r\n**Visits:** 3 | **Episodes:** 1, x\r\n"
@@ -97,7 +97,8 @@ def test_a_change_writes_the_row_of_its_memory_and_no_other(postgres):
 def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres, many):
     with postgres.open() as one, postgres.open() as other:
         known = [LocatedMemory(1000 + 2 * place, "Room", memory(f"Known {place}")) for place in range(many)]
-        assert add_all(other.store, known) == many
+        with other.store.transaction() as draft:
+            assert add_missing(draft, known) == many
         for place in range(40, 0, -1):
             assert other.add_memory(place, "Room", memory(f"At {place}"))
             assert one.get_location_memory(place) == f"[NOTE] At {place}: The text of At {place}."

@@ -20,7 +20,7 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory, Method, best_matches
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.upkeep.exchange import add_all
+from zorkgpt.memory.upkeep.exchange import add_missing
 
 
 @pytest.fixture
@@ -204,7 +204,8 @@ def test_no_query_is_taken_for_a_command(manager, query):
 def test_a_word_that_stands_everywhere_finds_the_best_and_a_rare_one_comes_first(path):
     with SimpleMemoryManager.open(path) as manager:
         many = [LocatedMemory(n % 50, "Room", memory(f"Number {n}", text="Common words.")) for n in range(10_500)]
-        add_all(manager.store, [LocatedMemory(1, "Room", memory("Rare", text="A common zebra.")), *many])
+        with manager.store.transaction() as draft:
+            add_missing(draft, [LocatedMemory(1, "Room", memory("Rare", text="A common zebra.")), *many])
         assert next(one.located.memory.title for one in manager.search("common zebra", 3)) == "Rare"
         assert len(manager.search("common", 5)) == 5
         assert titles(manager, "zebra") == ["Rare"]
@@ -249,7 +250,8 @@ def test_a_forked_process_searches_by_itself(manager):
 def test_the_index_finds_what_looking_at_every_memory_finds(given_memories, query):
     with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as manager:
         for place, one in given_memories:
-            add_all(manager.store, [LocatedMemory(place, "Room", one)])
+            with manager.store.transaction() as draft:
+                add_missing(draft, [LocatedMemory(place, "Room", one)])
             manager.search(query)
         everything = [one for one in manager.all_memories() if is_current(one.memory)]
         expected = {(one.located.location_id, one.located.id) for one in best_matches(query, everything, 100)}
@@ -278,7 +280,8 @@ def test_vectors_follow_the_file(steps):
 
 def test_very_many_vectors_are_taken_in_while_words_alone_are_searched(path):
     with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
-        add_all(manager.store, [LocatedMemory(n, "Room", memory(f"Number {n}")) for n in range(1200)])
+        with manager.store.transaction() as draft:
+            add_missing(draft, [LocatedMemory(n, "Room", memory(f"Number {n}")) for n in range(1200)])
         assert {one.method for one in manager.search("number 77")} == {Method.WORDS}
         deadline = time.monotonic() + 60
         while (found := manager.search("number 77"))[0].method != Method.BOTH and time.monotonic() < deadline:

@@ -11,7 +11,7 @@ from tests.fixtures.memory import memory
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.upkeep.exchange import add_all
+from zorkgpt.memory.upkeep.exchange import add_missing
 
 
 @pytest.fixture
@@ -32,7 +32,8 @@ def test_reading_a_memory_that_is_not_there_creates_nothing(path):
 
 def test_a_change_writes_the_row_of_its_memory_and_no_other(path):
     with SimpleMemoryManager.open(path) as manager:
-        add_all(manager.store, [LocatedMemory(place, "Room", memory(f"At {place}")) for place in range(300)])
+        with manager.store.transaction() as draft:
+            add_missing(draft, [LocatedMemory(place, "Room", memory(f"At {place}")) for place in range(300)])
         before = dict(manager.store.database.rows("SELECT id, revision FROM zorkgpt_memories"))
         manager.add_memory(7, "Room", memory("Another"))
         after = dict(manager.store.database.rows("SELECT id, revision FROM zorkgpt_memories"))

@@ -39,7 +39,6 @@ class ConditionKind(StrEnum):
 
 FINDINGS = frozenset({ConditionKind.VISITED, ConditionKind.WAY_TRIED, ConditionKind.TEXT})
 """Kinds that stay reached across episodes; the others describe a state of the world, which a restart undoes."""
-"""First words of names before which no "the" is put."""
 
 
 @dataclass(frozen=True)

@@ -222,11 +222,6 @@ def with_memories(section: LocationSection, memories: Sequence[Memory], eol: str
     return with_parts(section, tuple(part for part in (*begun.parts, *entries, after) if part), eol)
 
 
-def with_changed(section: LocationSection, old: Memory, new: Memory, eol: str) -> LocationSection:
-    """Return the section with another memory in the place of this very one (by identity)."""
-    return with_all_changed(section, {id(old): new}, eol)
-
-
 def with_all_changed(section: LocationSection, new: Mapping[int, Memory], eol: str) -> LocationSection:
     """Return the section with other memories in the places of those with these identities."""
     parts = tuple(

@@ -13,7 +13,7 @@ from zorkgpt.memory.checks import check_name, check_text, check_types, title_of
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.metadata import checked_metadata, checked_time, utc_now
 from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, SubjectKey, fields_of, memory_of
-from zorkgpt.memory.places import place_from_json, place_in_words, place_order, place_to_json
+from zorkgpt.memory.places import place_from_json, place_in_words, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
@@ -23,8 +23,6 @@ from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.text import quoted
 
-_AT_ONCE = 500
-"""How many memories are added in one write, and more only where they are of one place."""
 _MOST_BYTES = 512 * 1024 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE, _NAME, _TEXT = "place", "place_name", "text"
@@ -218,36 +216,6 @@ def convert(source: Store, target: Store) -> int:
     target.journal.copy(source.journal)
     target.trials.append(source.trials.trials())
     return sum(map(len, document.all_memories().values()))
-
-
-def add_all(store: Store, memories: Iterable[LocatedMemory]) -> int:
-    """Add the memories that the store does not have, and return how many were added.
-
-    Place by place and some hundreds at a time, so that others come to their turn meanwhile; what a kill leaves out is
-    added by calling it again. What the store has is not counted as seen again.
-
-    Raises:
-        MemoryStoreError: it could not be locked, read or written; what was added before stays.
-    """
-    places: dict[SubjectKey, list[LocatedMemory]] = {}
-    for located in memories:
-        places.setdefault(located.location_id, []).append(located)
-    added = 0
-    for batch in _batches([places[place] for place in sorted(places, key=place_order)]):
-        with store.transaction() as draft:
-            added += add_missing(draft, batch)
-    return added
-
-
-def _batches(places: Iterable[list[LocatedMemory]]) -> Iterator[list[LocatedMemory]]:
-    batch: list[LocatedMemory] = []
-    for place in places:
-        batch += place
-        if len(batch) >= _AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:
