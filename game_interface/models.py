@@ -74,6 +74,11 @@ class Observation:
         """The name of the room. "" if unknown."""
         return self.location.name if self.location else ""
 
+    @property
+    def at_hand(self) -> tuple[Item, ...]:
+        """What is visible, then what is carried. Empty if unknown."""
+        return (*(self.visible or ()), *(self.carried or ()))
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:

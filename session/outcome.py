@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^\W_]+")
 def destroyed(step: Transition) -> bool:
     """Return whether the action removed an object from the world that the player had or saw."""
     before = step.before
-    near = {item.num for items in (before.visible, before.carried, before.inventory) for item in items or ()}
+    near = {item.num for item in before.at_hand}
     return any(move.destination_number is None and not move.by_itself and move.number in near for move in step.moved)
 
 
@@ -47,7 +47,7 @@ def _outcome(step: Transition) -> Iterator[str]:
 
 
 def _lost(item: Item, now: Observation) -> str:
-    near = {thing.num: thing for thing in (*(now.carried or ()), *(now.visible or ()))}
+    near = {item.num: item for item in now.at_hand}
     found = near.get(item.num)
     if found is None:
         return f"lost {item.name}"
@@ -56,10 +56,7 @@ def _lost(item: Item, now: Observation) -> str:
 
 
 def _seen_changes(step: Transition) -> Iterator[str]:
-    before, after = (
-        {item.num for item in (*(seen.visible or ()), *(seen.carried or seen.inventory or ()))}
-        for seen in (step.before, step.after)
-    )
+    before, after = ({item.num for item in seen.at_hand} for seen in (step.before, step.after))
     held = {item.num for seen in (step.before, step.after) for item in seen.inventory or ()}
     said = {word for text in (step.action, step.response) for word in _WORD.findall(text.lower())}
     told: set[int] = set()

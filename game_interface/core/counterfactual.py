@@ -204,7 +204,7 @@ def _probes(language: Language, opening: View, reader: ViewReader) -> Iterator[s
                 actions_done.add(line.action)
                 yield _command(verb, line)
     now = reader.observe(opening)
-    at_hand = {item.num for item in (*(now.visible or ()), *(now.carried or ()))}
+    at_hand = {item.num for item in now.at_hand}
     at_hand |= reader.mentioned(opening, now.location.num) if now.location else set()
     names = sorted(language.names.items())
     here = [word for word, numbers in names if numbers & at_hand]

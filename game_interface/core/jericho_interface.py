@@ -171,8 +171,7 @@ class JerichoInterface:
         self._explore_again(snapshot)
         after = self._state = self._read(snapshot, before.revealed)
         self._record_ending(after)
-        seen = (items for now in (before.observation, after.observation) for items in (now.visible, now.carried))
-        at_hand = {item.num for items in seen for item in items or ()}
+        at_hand = {item.num for now in (before.observation, after.observation) for item in now.at_hand}
         moved, changed = self._reader.changes_between(before.view, after.view, at_hand)
         step = Transition(
             before=before.observation,
@@ -368,7 +367,7 @@ class JerichoInterface:
         now = self._reader.observe(view, score=score, moves=moves)
         asks = self._prompts.is_question(snapshot)
         ending = self._ending(text, view, snapshot, asks=asks)
-        held = frozenset(item.num for item in (*(now.carried or ()), *(now.visible or ())))
+        held = frozenset(item.num for item in now.at_hand)
         return BranchState(
             room=now.location_id,
             score=now.score,

@@ -314,9 +314,7 @@ class TruthRecorder:
         """Yield the things that the turn showed, with the place where they are to be remembered."""
         source, destination = step.before.location, step.after.location
         if source is not None and source == destination:
-            seen = {
-                item.num for now in (step.before, step.after) for item in (*(now.visible or ()), *(now.carried or ()))
-            }
+            seen = {item.num for now in (step.before, step.after) for item in now.at_hand}
             moved = {move.number for move in step.moved if not move.by_itself}
             changed = {one.number for one in step.changed if not one.by_itself and one.attribute in STATES}
             yield from ((source.num, number) for number in sorted((moved | changed) & seen))

@@ -133,7 +133,7 @@ def best_line(episode: int | str, turns: Sequence[TurnRecord], score: int) -> st
 def form_of_command(turn: TurnRecord) -> str | None:
     """Return the command with "…" for the names of things at hand: "put … in …"; None if it names none."""
     verb, *words = normalized_action(turn.action).split(" ")
-    names = [frozenset(re.findall(r"[^\W_]+", item.name.lower())) for item in _things_at_hand(turn.before)]
+    names = [frozenset(re.findall(r"[^\W_]+", item.name.lower())) for item in turn.before.at_hand]
     made, at = [verb], 0
     while at < len(words):
         ends = (_end_of_name(words, at, name) for name in names)
@@ -205,16 +205,8 @@ def _preparations(turn: TurnRecord, earlier: Sequence[TurnRecord]) -> list[TurnR
         and " " in normalized_action(one.action)
         and one.transition.changed
         and effective(one.transition)
-        and _numbers(_carried(one.before)) == _numbers(_carried(following.before))
+        and _numbers(one.before.carried) == _numbers(following.before.carried)
     ]
-
-
-def _carried(seen: Observation) -> tuple[Item, ...] | None:
-    return seen.inventory if seen.carried is None else seen.carried
-
-
-def _things_at_hand(seen: Observation) -> tuple[Item, ...]:
-    return (*(_carried(seen) or ()), *(seen.visible or ()))
 
 
 def _numbers(things: Iterable[Item] | None) -> set[int]:
@@ -312,7 +304,7 @@ def _is_same_state(origin: Attempt, new: Attempt) -> bool | None:
 def _state(one: Attempt) -> tuple[object, ...] | None:
     """Return what was at hand and in which state, with what is open, locked or lit elsewhere; None if not logged."""
     seen = one.turn.before
-    held, sighted = _carried(seen), seen.visible
+    held, sighted = seen.carried, seen.visible
     if held is None or sighted is None:
         return None
     if [before.turn for before in one.earlier] != list(range(1, one.turn.turn)):

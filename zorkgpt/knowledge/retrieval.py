@@ -51,7 +51,7 @@ class RelevantLine:
 
 
 def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:
-    things = (*(now.visible or ()), *(now.carried or now.inventory or ()))
+    things = now.at_hand
     names = dict.fromkeys(thing.name for thing in things)
     words = tuple(found for name in names if (found := _words(name)))
     kinds = frozenset(word for name in names for word in _words(name.split()[-1] if name.split() else ""))

@@ -99,7 +99,7 @@ def was_met_by(condition: Condition, step: Transition, exit_name_of: ExitNamer) 
         case ConditionKind.WAY_TRIED:
             return here == condition.place and exit_name_of(step.action) == exit_name_of(condition.way)
         case ConditionKind.SCORED_AT:
-            return here == condition.place and score_gain(step) > 0 and _is_meant(condition, step)
+            return here == condition.place and step.points > 0 and _is_meant(condition, step)
         case ConditionKind.THING_AT:
             # A thing that is put into something closed is out of sight at once.
             put = {move.number for move in step.moved if move.destination_number == condition.place}
@@ -117,27 +117,16 @@ def _is_meant(condition: Condition, step: Transition) -> bool:
 @cached_by_identity
 def in_sight(step: Transition) -> frozenset[int]:
     """Return the things that the player saw or carried before or after the turn: only their changes are observable."""
-    return frozenset(
-        item.num
-        for now in (step.before, step.after)
-        for items in (now.visible, now.carried or now.inventory)
-        for item in items or ()
-    )
+    return frozenset(item.num for now in (step.before, step.after) for item in now.at_hand)
 
 
 @cached_by_identity
 def _carried(now: Observation) -> frozenset[int]:
-    return frozenset(item.num for item in now.carried or now.inventory or ())
-
-
-def score_gain(step: Transition) -> int:
-    """Return the points scored on a turn; 0 if the story has no score."""
-    before, after = step.before.score, step.after.score
-    return 0 if before is None or after is None else after - before
+    return frozenset(item.num for item in now.carried or ())
 
 
 def _is_at(thing: int | None, place: int | None, now: Observation) -> bool:
-    parents = {item.num: item.parent for item in (*(now.visible or ()), *(now.carried or ()))}
+    parents = {item.num: item.parent for item in now.at_hand}
     if now.location is not None and now.location.num == place:
         return thing in {item.num for item in now.visible or ()}
     seen: set[int] = set()

@@ -3,7 +3,6 @@
 from typing import Any
 
 from session.history import TurnRecord
-from zorkgpt.objectives.models import score_gain
 
 _AREA_PLACES = 5
 """New places that make a new area."""
@@ -38,7 +37,7 @@ class ReviewClock:
             self._new_places += 1
             self._progressed = record.turn
         opened = any(change.attribute == "open" and change.value and not change.by_itself for change in step.changed)
-        if score_gain(step) > 0 or step.died or opened or self._new_places >= _AREA_PLACES:
+        if step.points > 0 or step.died or opened or self._new_places >= _AREA_PLACES:
             self._has_event = True
 
     def is_due(self, turn: int) -> bool:

@@ -25,7 +25,6 @@ from zorkgpt.objectives.models import (
     normalized_text,
     reached,
     restarted,
-    score_gain,
     was_met_by,
 )
 
@@ -125,7 +124,7 @@ class ObjectiveTracker:
         step = record.transition
         for now in (step.before, step.after):
             self._record_observation(now)
-        if score_gain(step) > 0 and step.before.location is not None:
+        if step.points > 0 and step.before.location is not None:
             self.scored.add(step.before.location.num)
         progress = _progress_of(step)
         for objective in list(self.objectives.values()):
@@ -137,9 +136,9 @@ class ObjectiveTracker:
     def _record_observation(self, now: Observation) -> None:
         if now.location is not None:
             self.visited.add(now.location.num)
-        for item in (*(now.visible or ()), *(now.carried or now.inventory or ())):
+        for item in now.at_hand:
             self.things[item.num] = item.name
-        self.carried.update(item.num for item in now.carried or now.inventory or ())
+        self.carried.update(item.num for item in now.carried or ())
 
     def _updated(self, objective: Objective, record: TurnRecord, progress: _Progress | None) -> Objective:
         step = record.transition
@@ -149,7 +148,7 @@ class ObjectiveTracker:
         if done and not step.refused and not step.fault:
             self.counts["reached_by_ground_truth"] += 1
             words = "" if _only_seen(objective.condition, step) else _single_line(step.action)
-            evidence = ObjectiveEvidence(EpisodeTurn(record.episode, record.turn), "game", words, score_gain(step))
+            evidence = ObjectiveEvidence(EpisodeTurn(record.episode, record.turn), "game", words, step.points)
             return reached(objective, evidence)
         if not objective.pursued:
             return objective
@@ -193,7 +192,7 @@ class ObjectiveTracker:
                 continue
             self.counts["reached_by_model"] += 1
             stamp = EpisodeTurn(record.episode, record.turn)
-            evidence = ObjectiveEvidence(stamp, "model", _single_line(report.quote), score_gain(record.transition))
+            evidence = ObjectiveEvidence(stamp, "model", _single_line(report.quote), record.transition.points)
             self._put(reached(objective, evidence))
 
     def accept_claims(self, claims: Iterable[str], turn: EpisodeTurn) -> None:
@@ -294,7 +293,7 @@ def _progress_of(step: Transition) -> _Progress | None:
     return _Progress(
         places=frozenset(place.num for place in (step.before.location, step.after.location) if place is not None),
         things=frozenset(touched & in_sight(step)),
-        scored=score_gain(step) > 0,
+        scored=step.points > 0,
     )
 
 

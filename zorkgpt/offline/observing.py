@@ -121,7 +121,7 @@ def _note_mentioned(turn: TurnView) -> None:
     """Note the scenery that the text names, when the player arrives."""
     now, last = turn.context.observation, turn.notes.last
     if last is None or canonical_direction(last.action) or last.place != turn.here:
-        seen = (*(now.visible or ()), *(now.carried or ()))
+        seen = now.at_hand
         turn.place.mentioned |= dict.fromkeys(turn.episode.nouns.mentioned(turn.text, turn.scene, seen))
 
 

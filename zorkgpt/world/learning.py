@@ -64,7 +64,7 @@ class MapLearner:
         changed = {move.number for move in step.moved if not move.by_itself}
         changed |= {change.number for change in step.changed if not change.by_itself}
         for now in (step.before, step.after):
-            for item in (*(now.visible or ()), *(now.carried or ())):
+            for item in now.at_hand:
                 if item.num in changed or (words & set(item.name.lower().split()[-1:])):
                     self._graph.add_tried_thing(item.num)
         if step.after.location is not None:

@@ -34,7 +34,7 @@ class NoveltyTracker:
 
     def _observe(self, now: Observation) -> bool:
         places = {now.location.num} if now.location else set()
-        objects = {item.num for items in (now.visible, now.carried) for item in items or ()}
+        objects = {item.num for item in now.at_hand}
         scored = now.score is not None and (self._best is None or now.score > self._best)
         new = scored or not places <= self._places or not objects <= self._objects
         self._places |= places
@@ -182,6 +182,6 @@ def _at_hand(step: Transition) -> set[int]:
     """Return what the player saw, carried or was in, before or after the turn."""
     near: set[int] = set()
     for moment in (step.before, step.after):
-        near |= {item.num for items in (moment.visible, moment.carried) for item in items or ()}
+        near |= {item.num for item in moment.at_hand}
         near |= {place.num for place in (moment.location, moment.vehicle) if place is not None}
     return near
