@@ -4,7 +4,7 @@ import inspect
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from importlib.util import find_spec
 from itertools import chain
@@ -973,7 +973,7 @@ class AgentMemory:
             origins = {}
         unknown = Origin(None, None, None)
         return [
-            replace(each, memory=replace(each.memory, **asdict(origins.get((each.location_id, each.id), unknown))))
+            replace(each, memory=_with_origin(each.memory, origins.get((each.location_id, each.id), unknown)))
             for each in located
         ]
 
@@ -1009,6 +1009,10 @@ class AgentMemory:
 
     def _refusal(self, message: str) -> MemoryEditError | MemoryStoreError:
         return self._writer.last_error or MemoryEditError(message)
+
+
+def _with_origin(memory: Memory, origin: Origin) -> Memory:
+    return replace(memory, created_at=origin.created_at, updated_at=origin.updated_at, source=origin.source)
 
 
 _ITEM_FIELDS = frozenset(inspect.signature(AgentMemory.remember).parameters) - {"self"}

@@ -23,9 +23,10 @@ def relative_memories(scope: PlaceScope, place: SubjectKey, memories: Iterable[M
 
 def relative_located(scope: PlaceScope, located: LocatedMemory) -> LocatedMemory:
     """Return a memory with its place."""
+    if not scope.path:
+        return located
     place = located.location_id
-    [memory] = relative_memories(scope, place, [located.memory])
-    return replace(located, location_id=scope.relative(place), memory=memory)
+    return replace(located, location_id=scope.relative(place), memory=replace(located.memory, id=located.id))
 
 
 def relative_recalled(scope: PlaceScope, recalled: Recalled) -> Recalled:

@@ -258,8 +258,11 @@ class MemoryRows:
         if wanted.among is not None:
             return self._found_among(wanted, wanted.among, prefix)[offset : offset + limit]
         query, given = _finding(wanted, prefix, self._rarest_first(wanted))
-        rows = self._database.rows(f"{query} ORDER BY {_ORDER} LIMIT %s OFFSET %s", (*given, limit, offset))
-        return self.numbered([row[2] for row in rows])
+        query = (
+            f"SELECT {_COLUMNS} FROM ({query} ORDER BY {_ORDER} LIMIT %s OFFSET %s) AS found "
+            "JOIN zorkgpt_memories ON zorkgpt_memories.id = found.id ORDER BY 1, 2, 3"
+        )
+        return self._read(self._database.rows(query, (*given, limit, offset)))
 
     def _found_among(
         self, wanted: Filters, among: Set[tuple[SubjectKey, str]], prefix: Prefix | None

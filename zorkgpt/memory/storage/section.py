@@ -192,7 +192,8 @@ def with_key(section: LocationSection, location_id: SubjectKey, eol: str) -> Loc
 
 def read_entry(text: str) -> Entry:
     """Parse the entry of one memory, as a section holds it."""
-    return next(part for part in _parts(text, 0, []) if isinstance(part, Entry))
+    plain = _PLAIN.fullmatch(text) if _is_simple(text) else None
+    return parse_entry(_lines(text)) if plain is None else _plain_entry(plain)
 
 
 def opened(section: LocationSection, eol: str) -> tuple[LocationSection, str]:
@@ -300,32 +301,36 @@ def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]
     for found in _PLAIN.finditer(text, at) if _is_simple(text) else ():
         if found.start() > at:
             yield from _gap(text, at, found.start(), problems)
-        category, persistence, status, title, begun, episode, turns, last, score, *marks, body = found.groups()
-        seen, worked, tried, died, pin, kind = marks
-        memory = Memory(
-            category,
-            title.strip(),
-            int(episode),
-            str(TurnSpan(turns, last)) if last else turns,
-            int(score) if score else None,
-            body.strip(),
-            PERSISTENCE_BY_TAG[persistence],
-            STATUS_BY_TAG[status or "ACTIVE"],
-            None,
-            None,
-            None,
-            int(seen) if seen else 1,
-            int(tried) if tried else 0,
-            int(worked) if worked else 0,
-            int(died) if died else 0,
-            pin is not None,
-            first_episode=int(begun) if begun else None,
-            kind=MemoryKind(kind) if kind else None,
-        )
-        yield Entry(memory, found[0])
+        yield _plain_entry(found)
         at = found.end()
     if at < len(text):
         yield from _gap(text, at, len(text), problems)
+
+
+def _plain_entry(found: re.Match[str]) -> Entry:
+    category, persistence, status, title, begun, episode, turns, last, score, *marks, body = found.groups()
+    seen, worked, tried, died, pin, kind = marks
+    memory = Memory(
+        category,
+        title.strip(),
+        int(episode),
+        str(TurnSpan(turns, last)) if last else turns,
+        int(score) if score else None,
+        body.strip(),
+        PERSISTENCE_BY_TAG[persistence],
+        STATUS_BY_TAG[status or "ACTIVE"],
+        None,
+        None,
+        None,
+        int(seen) if seen else 1,
+        int(tried) if tried else 0,
+        int(worked) if worked else 0,
+        int(died) if died else 0,
+        pin is not None,
+        first_episode=int(begun) if begun else None,
+        kind=MemoryKind(kind) if kind else None,
+    )
+    return Entry(memory, found[0])
 
 
 def _is_simple(text: str) -> bool:
