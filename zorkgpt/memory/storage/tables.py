@@ -23,9 +23,12 @@ _MOST_PARAMETERS = 400
 _UNDATED_SOURCES = ("baseline", "recovered")
 """Sources of records that say when a memory was found, and not when it was stored."""
 
-SCHEMA = """
+_BY_PERSON = f"source IN ({', '.join(map(repr, PERSON_SOURCES))})"
+"""A condition as it is in an index, which is used only for this very condition."""
+
+SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS zorkgpt_journal (
-    id {key},
+    id {{key}},
     place text NOT NULL,
     source text NOT NULL,
     episode text,
@@ -37,17 +40,17 @@ CREATE TABLE IF NOT EXISTS zorkgpt_journal (
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_place ON zorkgpt_journal (place);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_memory ON zorkgpt_journal (memory, id);
 CREATE INDEX IF NOT EXISTS zorkgpt_journal_at ON zorkgpt_journal (at);
-CREATE INDEX IF NOT EXISTS zorkgpt_journal_source ON zorkgpt_journal (source, id);
-CREATE INDEX IF NOT EXISTS zorkgpt_journal_episode ON zorkgpt_journal (episode, id);
+CREATE INDEX IF NOT EXISTS zorkgpt_journal_by_person ON zorkgpt_journal (id) WHERE {_BY_PERSON};
+CREATE INDEX IF NOT EXISTS zorkgpt_journal_episode ON zorkgpt_journal (episode, id) WHERE episode IS NOT NULL;
 CREATE TABLE IF NOT EXISTS zorkgpt_trials (
-    id {key},
+    id {{key}},
     machine text NOT NULL,
     episode text NOT NULL,
     record text NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_trials_episode ON zorkgpt_trials (episode);
 CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
-    id {key},
+    id {{key}},
     key text NOT NULL UNIQUE,
     answer text NOT NULL
 );
@@ -365,9 +368,8 @@ class Journal(Records):
 
     def by_person(self, start: int) -> list[HistoryRecord]:
         """Return the changes that a person made after this position."""
-        marks = ", ".join(["%s"] * len(PERSON_SOURCES))
-        query = f"SELECT record FROM zorkgpt_journal WHERE source IN ({marks}) AND id > %s ORDER BY id"
-        found = self._database.rows(query, (*PERSON_SOURCES, start))
+        query = f"SELECT record FROM zorkgpt_journal WHERE {_BY_PERSON} AND id > %s ORDER BY id"
+        found = self._database.rows(query, (start,))
         return list(self._read(said for (said,) in found))
 
 
