@@ -1,9 +1,7 @@
 """Indexes of an episode's two logs: where each turn and model call is, and what is needed of all turns at once."""
 
-import json
 import re
 import time
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -69,6 +67,8 @@ class CallIndex:
         self.lines = JsonLines(path)
         self.calls: list[dict[str, Any]] = []
         """All fields but the texts."""
+        self._searched: list[bytes] = []
+        """The texts of the first calls in lower case, read by the first search: they take much memory."""
         self._where: list[tuple[int, int]] = []
         self._of_turn: dict[int, list[int]] = {}
 
@@ -86,19 +86,10 @@ class CallIndex:
 
     def containing(self, query: str) -> list[int]:
         """Return the calls whose prompt or answer contains the words, which are in lower case."""
-        if not query.isascii():
-            # Beyond ASCII, a letter's other case can stand in the file in several ways.
-            return [at for at, where in enumerate(self._where) if _contains(self.lines.at(*where), query)]
-        needle = json.dumps(query)[1:-1].encode()
-        is_plain = query not in _FRAME and any(map(str.isalpha, query))
-        starts = [start for start, _ in self._where]
-        found = []
-        for position, is_escaped, in_messages in self.lines.lines_with(needle, b'"messages"'):
-            at = bisect_right(starts, position) - 1
-            sure = is_plain and in_messages and not is_escaped
-            if at >= 0 and (sure or _contains(self.lines.at(*self._where[at]), query)):
-                found.append(at)
-        return found
+        for start, length in self._where[len(self._searched) :]:
+            self._searched.append("\n".join(_texts(self.lines.at(start, length))).lower().encode(errors="replace"))
+        needle = query.encode(errors="replace")
+        return [at for at, said in enumerate(self._searched) if needle in said]
 
     def of_turn(self, turn: int) -> list[dict[str, Any]]:
         return [self.calls[index] for index in self._of_turn.get(turn, ())]
@@ -120,23 +111,15 @@ class CallIndex:
         }
 
 
-_FRAME = json.dumps(
-    {"messages": [{"speaker": "system user assistant", "content": ""}], "answer": None, "reasoning": "", "cost": 0}
-    | dict.fromkeys(("prompt_tokens", "completion_tokens", "latency_s", "error", "role", "model", "time", "turn"))
-).lower()
-"""What stands in every line of the log, whatever was said."""
-
-
 def _is_later(record: dict[str, Any]) -> bool:
     """Return whether a later version of this program wrote a line."""
     version = whole_number(record.get("v"))
     return version is not None and version > SCHEMA_VERSION
 
 
-def _contains(record: dict[str, Any], query: str) -> bool:
+def _texts(record: dict[str, Any]) -> list[str]:
     said = [text(one.get("content")) for one in objects(record.get("messages"))]
-    said += [text(record.get(name)) for name in ("answer", "reasoning", "error")]
-    return any(query in words.lower() for words in said)
+    return said + [text(record.get(name)) for name in ("answer", "reasoning", "error")]
 
 
 def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:

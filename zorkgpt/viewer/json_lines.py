@@ -5,7 +5,6 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -92,8 +91,6 @@ def json_safe_object(value: dict[Any, Any], limit: int = SHOWN_CHARACTERS, *, de
 
 _CHUNK_BYTES = 1 << 24
 _HEAD_BYTES = 1024
-_KEPT_BYTES = 200_000_000
-"""The most that is kept of a file that is searched."""
 
 
 class JsonLines:
@@ -109,8 +106,6 @@ class JsonLines:
         """Why it is not read, though it is there."""
         self._identity: int | None = None
         self._head = b""
-        self._lowered: list[tuple[int, bytes]] = []
-        """What was searched, in lower case, with the position of its first byte; see `_KEPT_BYTES`."""
 
     def size(self) -> int:
         """Return the size in bytes; 0 if there is no file."""
@@ -176,37 +171,6 @@ class JsonLines:
                 return parsed(file.read(length)) or {}
         except OSError:
             return {}
-
-    def lines_with(self, needle: bytes, key: bytes) -> Iterator[tuple[int, bool, bool]]:
-        """Yield the position of the first such bytes, in any case, of each line that contains them.
-
-        With it, whether a backslash stands before them, and whether the line's key does.
-        """
-        for base, data in self._pieces():
-            at = data.find(needle)
-            while at >= 0:
-                line = data.rfind(b"\n", 0, at) + 1
-                yield base + at, data[at - 1 : at] == b"\\", data.find(key, line, at) >= 0
-                end = data.find(b"\n", at)
-                at = data.find(needle, end) if end >= 0 else -1
-
-    def _pieces(self) -> Iterator[tuple[int, bytes]]:
-        """Yield what was read, as whole lines in lower case, each piece with the position of its first byte."""
-        yield from self._lowered
-        base = self._lowered[-1][0] + len(self._lowered[-1][1]) if self._lowered else 0
-        if base >= self.end:
-            return
-        with suppress(OSError), self._open() as file:
-            file.seek(base)
-            rest = b""
-            while base < self.end and (chunk := file.read(_CHUNK_BYTES)):
-                whole, separator, rest = (rest + chunk).rpartition(b"\n")
-                piece = base, (whole + separator).lower()
-                # Of a very long file the rest is read again each time.
-                if base + len(piece[1]) <= min(self.end, _KEPT_BYTES) and piece[1]:
-                    self._lowered.append(piece)
-                yield piece
-                base += len(piece[1])
 
     def _state(self) -> os.stat_result | None:
         """Return the file's status; None if it is not a regular file: links may leave the run, devices never end."""
