@@ -52,11 +52,11 @@ def costs_ms() -> dict[str, float]:
     kept, new = [pair.a for pair in pairs], "The rusty key does not open the grating."
     kept = list(dict.fromkeys([*kept, *(pair.b for pair in pairs)]))[:50]
     meaning = EmbeddingIndex(provider, get_logger("benchmark"))
-    meaning.cosines(1, new, kept)
+    meaning.cosines(new, kept)
     fresh = iter(f"The lever number {number} opens the gate." for number in range(10_000))
     # By turns, so that whatever else the machine does meets both alike.
     both = [
-        (median_ms(lambda: provider.embed(next(fresh)), 5), median_ms(lambda: meaning.cosines(1, next(fresh), kept), 5))
+        (median_ms(lambda: provider.embed(next(fresh)), 5), median_ms(lambda: meaning.cosines(next(fresh), kept), 5))
         for _ in range(40)
     ]
     alone, whole = np.median(both, axis=0)
@@ -65,7 +65,7 @@ def costs_ms() -> dict[str, float]:
     for older, newer in texts:
         compare(older, newer)
     contrast = (time.perf_counter() - start) * 1000 / len(texts)
-    cosines = median_ms(lambda: meaning.cosines(1, new, kept))
+    cosines = median_ms(lambda: meaning.cosines(new, kept))
     return {COSINES: cosines, CHECK: contrast, MODEL: float(alone), WHOLE: float(whole), OPENING: opening_ms()}
 
 

@@ -1,6 +1,7 @@
 """Functions on text that every part of the project shares."""
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 
 _LONGEST_QUOTE = 200
@@ -63,6 +64,8 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
 
 
+# The texts of a place are compared with every new memory there.
+@lru_cache(maxsize=4096)
 def key_of(text: str) -> bytes:
     """Return the key of a text among vectors: 16 bytes."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -75,7 +75,7 @@ class Searcher:
         found = [(self._one(place, memory), cosine) for place, memory, cosine in lasting]
         if passing:
             texts = [one.memory.text for one in passing]
-            cosines = self._vectors.cosines(_NOWHERE, query, texts, lasting=False)
+            cosines = self._vectors.cosines(query, texts, lasting=False)
             if cosines is None:
                 return None
             found += zip(passing, cosines, strict=True)
@@ -110,10 +110,6 @@ class Searcher:
 
     def _one(self, place: SubjectKey, memory: Memory) -> LocatedMemory:
         return LocatedMemory(place, self._name_of(place), memory)
-
-
-_NOWHERE = -1
-"""Stands for all locations where vectors are kept by location."""
 
 
 def _fused(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult]) -> list[SearchResult]:

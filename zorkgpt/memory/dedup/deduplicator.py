@@ -209,7 +209,7 @@ class Deduplicator:
     def nearest_duplicate(self, location_id: SubjectKey, text: str) -> tuple[Memory, float] | None:
         """Return the nearest memory whose text this text says, and their cosine; None without vectors."""
         known = self.lasting(location_id)
-        cosines = self.index.cosines(location_id, text, [memory.text for memory in known])
+        cosines = self.index.cosines(text, [memory.text for memory in known])
         near = [
             (memory, cosine)
             for memory, cosine in zip(known, cosines or (), strict=False)
@@ -277,7 +277,7 @@ class Deduplicator:
     def _cosines(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[float] | None:
         """Return the cosine of each memory; where a judge can tell what is unsure, that of its nearest wording."""
         wordings = [self._wordings_of(location_id, memory) for memory in known]
-        cosines = self.index.cosines(location_id, new.text, [text for texts in wordings for text in texts])
+        cosines = self.index.cosines(new.text, [text for texts in wordings for text in texts])
         if cosines is None:
             return None
         left = iter(cosines)

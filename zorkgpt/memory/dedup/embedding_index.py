@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from zorkgpt.guards import new_guard
-from zorkgpt.memory.models import SubjectKey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +63,6 @@ class EmbeddingIndex:
         self._stop = threading.Event()
         self._cache: VectorCache | None = None
         self._creating = new_guard()
-        self._places: dict[SubjectKey, tuple[tuple[str, ...], int, Vectors]] = {}
         self._dirty = False
 
     @property
@@ -106,17 +104,15 @@ class EmbeddingIndex:
         """Whether texts are being embedded in the background."""
         return self._loader is not None and self._loader.is_alive()
 
-    def cosines(
-        self, location_id: SubjectKey, text: str, others: Sequence[str], *, lasting: bool = True
-    ) -> "list[float] | None":
-        """Return the similarity of a text to those of a place, each in [-1, 1]; None: it can't be told now.
+    def cosines(self, text: str, others: Sequence[str], *, lasting: bool = True) -> "list[float] | None":
+        """Return the similarity of a text to each of the others, in [-1, 1]. None if there are no vectors now.
 
         Args:
-            lasting: the others are texts of memories that are kept.
+            lasting: Whether the others are texts of lasting memories.
         """
         if not others or not self._is_ready(others):
             return None
-        matrix = self._attempt(lambda: self._matrix(location_id, tuple(others), lasting))
+        matrix = self._attempt(lambda: self._finite(list(others), lasting=lasting))
         rebuilds = self.rebuilds
         vector = None if matrix is None else self.vector(text)
         # Between the two the provider may have fallen back on another model.
@@ -168,11 +164,9 @@ class EmbeddingIndex:
         """Forget all vectors; those in the table are read again."""
         with self._creating:
             self._cache, self._dirty = None, False
-        self._places.clear()
 
     def rebuild(self, texts: Sequence[str]) -> bool:
         """Embed these texts anew, and keep nothing else; False if that was not possible."""
-        self._places.clear()
         return self._attempt(lambda: self._rebuilt(texts)) is not None
 
     def _rebuilt(self, texts: Sequence[str]) -> bool:
@@ -199,13 +193,6 @@ class EmbeddingIndex:
             part = texts[start : start + _MOST_AT_ONCE]
             if stop.is_set() or self.vectors(part) is None:
                 return
-
-    def _matrix(self, location_id: SubjectKey, texts: tuple[str, ...], lasting: bool) -> "Vectors":
-        found = self._places.get(location_id)
-        if found is None or found[0] != texts or found[1] != self.cache.rebuilds:
-            vectors = self._finite(list(texts), lasting=lasting)
-            found = self._places[location_id] = texts, self.cache.rebuilds, vectors
-        return found[2]
 
     def _finite(self, texts: list[str], *, lasting: bool = False) -> "Vectors":
         import numpy as np
