@@ -119,7 +119,7 @@ class Ours:
         return self.memory.search(query, 10)
 
     def texts(self) -> set[str]:
-        return {found.memory.text for found in self.memory.all_memories()}
+        return {found.memory.text for found in self.memory.find(limit=sys.maxsize)}
 
 
 class LangGraph:

@@ -18,7 +18,7 @@ from zorkgpt.adapters.formats.transfer import export_as, import_as, write_new
 from zorkgpt.adapters.langgraph import MemoryBaseStore
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.metadata import checked_time
 from zorkgpt.memory.models import GAME, Thing
 from zorkgpt.memory.upkeep.exchange import Skipped
@@ -98,7 +98,7 @@ A note on brewing.
 
 @pytest.fixture
 def memory(tmp_path):
-    with AgentMemory.open(tmp_path / "store.sqlite") as opened:
+    with SimpleMemoryManager.open(tmp_path / "store.sqlite") as opened:
         yield opened
 
 
@@ -278,7 +278,7 @@ def test_notes_that_were_exported_are_imported_at_the_same_places(memory, tmp_pa
     out = tmp_path / "out"
     write_new(out, export_as(memory, FileFormat.BASIC_MEMORY), FileFormat.BASIC_MEMORY)
     assert {path.resolve().is_relative_to(out.resolve()) for path in out.rglob("*")} == {True}
-    with AgentMemory.open(":memory:") as other:
+    with SimpleMemoryManager.open(":memory:") as other:
         assert imported(other, out, "basic-memory") == (len(memory.all_memories()), 0, 0)
         assert _seen(other) == _seen(memory)
     with pytest.raises(MemoryStoreError, match="is not empty"):
@@ -296,7 +296,10 @@ def _seen(memory):
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_json_lines_return_the_same_memories(tmp_path_factory, suffix, given):
     folder = tmp_path_factory.mktemp("lines")
-    with AgentMemory.open(folder / f"a.{suffix}") as memory, AgentMemory.open(folder / f"b.{suffix}") as other:
+    with (
+        SimpleMemoryManager.open(folder / f"a.{suffix}") as memory,
+        SimpleMemoryManager.open(folder / f"b.{suffix}") as other,
+    ):
         with memory.store.transaction() as draft:
             for place, each, name in given:
                 draft.add(place, name, each)
@@ -402,7 +405,7 @@ def test_any_lines_are_a_note_or_refused(memory, tmp_path, lines):
 
 
 def test_what_is_left_out_of_an_export_is_said(tmp_path):
-    with AgentMemory.open(tmp_path / "Memories.md") as memory:
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
         memory.remember(5, "It is here.", title="Here")
         memory.remember(GAME, "It is a rule.", title="Rule")
         memory.invalidate(memory.remember(5, "It is wrong.", title="Wrong"), "It is.")
@@ -444,6 +447,6 @@ def test_the_commands_and_the_line_of_the_page_work(tmp_path, monkeypatch):
         done = CliRunner().invoke(app, [*words[2:], "--file", "Memories.md"])
         assert (done.exit_code, done.stderr) == (0, "")
         assert re.match(r"\d+ memor(y|ies) (imported|exported), ", done.stdout)
-    with AgentMemory.open("Memories.md") as memory:
+    with SimpleMemoryManager.open("Memories.md") as memory:
         assert len(memory.all_memories()) == 2 + 5 + 5 + 1
         assert memory.get("Gate").memory.metadata == {"source": "manual"}

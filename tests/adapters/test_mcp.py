@@ -121,7 +121,7 @@ def test_what_is_refused_says_why_and_changes_nothing(memory, tool, arguments, s
     (answer,) = ask(make_server(memory), call(tool, **arguments))
     assert answer.is_error
     assert said in text_of(answer)
-    assert memory.all_memories() == []
+    assert memory.find() == []
 
 
 def test_each_place_is_a_resource(memory):
@@ -161,7 +161,7 @@ def test_read_only_means_that_nothing_can_be_changed(memory):
     names, refused = ask(make_server(memory, read_only=True), tools, call("remember", place=5, text="x"))
     assert names == READING
     assert refused.is_error
-    assert memory.all_memories() == []
+    assert memory.find() == []
 
 
 def test_the_page_lists_the_tools(memory):
@@ -241,7 +241,7 @@ def test_several_clients_write_at_once_over_http_and_nothing_is_lost(tmp_path):
     with serving(tmp_path) as address:
         asyncio.run(all_write(address))
     with AgentMemory.open(tmp_path) as memory:
-        texts = {located.memory.text for located in memory.all_memories()}
+        texts = {located.memory.text for located in memory.find()}
     assert texts == {f"Client {who} was here, time {number}." for who in range(4) for number in range(5)}
 
 

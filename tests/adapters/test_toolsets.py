@@ -117,7 +117,7 @@ def test_langchain_returns_the_reason_of_a_refusal_to_the_model(memory):
         assert answer.status == "error"
     refused = tools["remember"].invoke({"place": 5, "text": " "})
     assert "it must not be blank" in refused
-    assert memory.all_memories() == []
+    assert memory.find() == []
 
 
 def test_llama_index_returns_the_reason_of_a_refusal_to_the_model(memory):
@@ -143,4 +143,4 @@ def test_the_block_of_llama_index_holds_the_memories_of_the_place_where_the_agen
     contents = [asyncio.run(block.aget()) for _ in range(3)]
     assert contents == ["", "", memory.recall(CART)]
     asyncio.run(block.aput([ChatMessage("Buy milk.")]))
-    assert len(memory.all_memories()) == 1
+    assert len(memory.find()) == 1

@@ -268,7 +268,9 @@ def test_what_fits_several_memories_or_none_names_candidates(quoted, command):
 
 def test_a_memory_that_is_gone_can_still_be_explained(folder):
     with SimpleMemoryManager.open(folder) as manager:
-        manager.delete("Rope", 6)
+        rope = manager.get("Rope", 6).memory
+        with manager.store.transaction() as draft:
+            draft.remove(6, rope)
     code, said, _ = run(folder, "explain", "rope")
     assert (code, said.splitlines()[1]) == (0, "  Rope: no longer remembered")
 

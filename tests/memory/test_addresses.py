@@ -90,7 +90,7 @@ def test_a_negative_episode_or_turn_is_refused(home, call):
     with home.open() as memory:
         with pytest.raises(ValueError, match=r"The (turn|episode) is -\d; it must not be below zero"):
             call(memory)
-        assert memory.all_memories() == []
+        assert memory.find() == []
 
 
 def test_a_memory_in_this_process_writes_nothing_to_disk(tmp_path, monkeypatch):
@@ -104,15 +104,15 @@ def test_a_memory_in_this_process_writes_nothing_to_disk(tmp_path, monkeypatch):
         new = memory.supersede(first, "The lever opens the sluice.")
         assert "sluice" in memory.recall("https://s/cart")
         assert [each.located.id for each in memory.search("sluice")] == [new]
-        assert memory.explain("Lever", "https://s/cart")
+        assert memory.history(first)[-1].kind == "superseded"
         assert set(memory.as_of(1, 0)) == {5, "https://s/cart"}
         assert memory.forget(text="lever") == 2
-        assert [each.location_id for each in memory.all_memories()] == [5]
+        assert [each.location_id for each in memory.find()] == [5]
         memory.new_episode()
-        assert memory.all_memories() == []
+        assert memory.find() == []
     assert contents(tmp_path) == before
     with AgentMemory.open(":memory:") as memory:
-        assert memory.all_memories() == []
+        assert memory.find() == []
 
 
 def test_threads_share_a_memory_in_this_process_and_no_other_object_does():
@@ -125,8 +125,8 @@ def test_threads_share_a_memory_in_this_process_and_no_other_object_does():
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(memory.all_memories()) == 10
-        assert other.all_memories() == []
+        assert len(memory.find()) == 10
+        assert other.find() == []
 
 
 def refuse_in_a_child() -> None:

@@ -22,14 +22,14 @@ def test_each_call_does_what_its_twin_does(tmp_path):
             await memories.remember(5, "The hall is dark.", place_name="Hall")
             assert [found.located.id for found in await memories.search("codes")] == [second]
             await memories.invalidate(second, "It takes three")
-            await memories.delete(first)
-            with pytest.raises(MemoryEditError, match="There is no memory"):
-                await memories.delete(first)
             assert await memories.forget(second) == 1
-            assert [one.location_id for one in await memories.all_memories()] == [5]
+            with pytest.raises(MemoryEditError, match="There is no memory"):
+                await memories.forget(second)
+            await memories.forget(first)
+            assert [one.location_id for one in await memories.find()] == [5]
 
     asyncio.run(use())
-    assert len(AgentMemory.open(tmp_path).all_memories()) == 1
+    assert len(AgentMemory.open(tmp_path).find()) == 1
 
 
 class Slow:
@@ -70,7 +70,7 @@ def test_many_at_once_are_all_kept(tmp_path):
         return await asyncio.gather(*(memories.remember(place, f"Fact {place}.") for place in range(20)))
 
     ids = asyncio.run(use())
-    assert sorted(one.id for one in AgentMemory.open(tmp_path).all_memories()) == sorted(ids)
+    assert sorted(one.id for one in AgentMemory.open(tmp_path).find()) == sorted(ids)
 
 
 def test_calls_that_wait_for_the_lock_leave_the_threads_of_the_program_alone(tmp_path):

@@ -80,7 +80,6 @@ CALLS = {
     "update": lambda memory, **given: memory.update("Lever", **given),
     "supersede": lambda memory, **given: memory.supersede("Lever", "It opens nothing.", **given),
     "invalidate": lambda memory, **given: memory.invalidate("Lever", "It opens nothing.", **given),
-    "delete": lambda memory, **given: memory.delete("Lever", **given),
     "supersede_memory": lambda memory, **given: memory.supersede_memory(
         **({"location_id": 1, "old_memory_title": "Lever", "new_memory": NEW, "location_name": "Hall"} | given)
     ),
@@ -111,7 +110,6 @@ CALLS = {
         ("update", {"reason": 5}, TypeError, "The reason is 5"),
         ("supersede", {"turn": 1.5}, TypeError, "The turn is 1.5"),
         ("invalidate", {"turn": "x"}, TypeError, "The turn is 'x'"),
-        ("delete", {"reason": ""}, ValueError, "The reason is ''; it must not be blank"),
         ("supersede_memory", {"location_name": None}, TypeError, "The place's name is None"),
     ],
 )

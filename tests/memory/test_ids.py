@@ -51,7 +51,7 @@ def test_two_memories_of_one_title_are_told_apart_by_their_ids(manager, home):
     assert f"**[NOTE - PERMANENT] Rug** *(Ep3, T12, id {two})*" in home.text()
     with pytest.raises(MemoryEditError, match=f"2 memories titled 'Rug'; say which by its id: {one} at 5, {two} at 5"):
         manager.get("Rug")
-    manager.delete(one)
+    manager.forget(one)
     again = home.open()
     assert again.get("Rug").id == two
     assert again.get(two).memory.text == "Under the bed stands a lamp."
@@ -66,7 +66,7 @@ def test_memories_of_one_title_in_an_old_file_have_ids_of_their_own(tmp_path):
     assert ids == [id_of_title(5, "Rug"), id_of_title(5, "Rug", 2)]
     assert (tmp_path / "Memories.md").read_text() == content
     manager.update(ids[1], category="DANGER")
-    manager.delete(ids[0])
+    manager.forget(ids[0])
     assert [one.id for one in SimpleMemoryManager.open(tmp_path / "Memories.md").all_memories()] == ids[1:]
 
 
@@ -102,7 +102,7 @@ def test_ids_differ_and_are_read_as_they_were_written(located):
     assert len(every) == len(set(every)) == len(located)
 
 
-def test_supersede_invalidate_and_delete_go_by_id_or_title(manager):
+def test_supersede_invalidate_and_forget_go_by_id_or_title(manager):
     old = manager.remember(5, "The gate is shut.", title="Gate", category="DANGER")
     new = manager.supersede(old, "The gate opens with the lever.")
     assert new != old
@@ -111,7 +111,7 @@ def test_supersede_invalidate_and_delete_go_by_id_or_title(manager):
     assert manager.get("Gate").id == new
     manager.invalidate("gate", "It opened by itself", turn=15)
     assert manager.get(new).memory.invalidation_reason == "It opened by itself"
-    manager.delete(new)
+    manager.forget(new)
     assert manager.get(new) is None
     assert [one.id for one in manager.all_memories()] == [old]
 
@@ -126,7 +126,7 @@ def test_what_is_of_the_episode_only_has_an_id_too(manager, home, state):
     resumed = home.open(game_state=state)
     resumed.restore(json.loads(json.dumps(manager.snapshot())))
     assert resumed.get(passing).memory.invalidation_reason == "Somebody took it"
-    resumed.delete(passing)
+    resumed.forget(passing)
     assert resumed.get(passing) is None
     assert home.text() == before
 
@@ -135,11 +135,10 @@ def test_what_can_not_be_done_is_an_error_that_says_why(manager):
     found = manager.remember(5, "The gate is shut.", title="Gate")
     manager.update(found, pinned=True)
     doors = {
-        "There is no memory with the id or title 'Nothing'": lambda: manager.delete("Nothing"),
+        "There is no memory with the id or title 'Nothing'": lambda: manager.forget("Nothing"),
         "There is no memory with the id or title 'Gate' at location 6": lambda: manager.update("Gate", 6, text="x"),
         "was not replaced: it is pinned": lambda: manager.supersede(found, "It is open."),
         "was not marked as wrong: it is pinned": lambda: manager.invalidate(found, "It is open"),
-        "was not deleted: it is pinned": lambda: manager.delete(found),
         "must be one of core, permanent": lambda: manager.update(found, persistence="forever"),
     }
     for said, door in doors.items():

@@ -37,7 +37,9 @@ def test_the_history_of_a_memory_is_its_changes_in_order(memory):
 
 def test_a_deleted_memory_has_a_history_by_its_id_and_a_forgotten_one_has_none(memory):
     key = memory.remember(5, "A lamp.", title="Lamp")
-    memory.delete(key, reason="wrong room")
+    lamp = memory.get(key).memory
+    with memory.store.transaction() as draft:
+        draft.remove(5, lamp, "wrong room")
     assert [(each.kind, each.reason) for each in memory.history(key)] == [("added", None), ("removed", "wrong room")]
     memory.forget(place=5)
     for given in (key, "Lamp"):
@@ -50,7 +52,9 @@ def test_forgetting_a_place_or_prefix_leaves_no_trace_and_nothing_else_changes(m
     memory.remember(("acme", "ann"), "Ann likes xylophones.", title="Ann", place_name="Xenia Ann")
     memory.remember(("acme", "ann"), "It is late.", title="Note", persistence="ephemeral")
     old = memory.remember(("acme", "ann"), "Ann likes zithers.", title="Old")
-    memory.delete(old)
+    removed = memory.get(old).memory
+    with memory.store.transaction() as draft:
+        draft.remove(("acme", "ann"), removed)
     if "prefix" in how:
         memory.remember(("acme", "ann", "cart"), "Ann buys yarrow.", title="Cart")
     memory.remember(("acme", "bob"), "It is late.", title="Note")

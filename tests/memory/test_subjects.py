@@ -165,7 +165,9 @@ def test_every_call_takes_a_subject(home, key):
         assert list(manager.store.journal.records("game")) == []
         with pytest.raises(TypeError, match="where no action can be taken"):
             manager.learn(key, "pull lever", "Click.")
-        manager.delete("Chain", key)
+        chain = manager.get("Chain", key).memory
+        with manager.store.transaction() as draft:
+            draft.remove(key, chain)
         assert manager.forget(text="rings twice") == 1
         assert manager.get_location_memory(key) == ""
 

@@ -139,7 +139,7 @@ def test_a_reset_forgets_what_was_done_and_keeps_what_was_learned(tmp_path):
     manager.learn(CART, "pay", "Thank you.", {"reward": 1})
     manager.remember(CART, "I put a lamp into the cart.", persistence="ephemeral")
     manager.new_episode()
-    assert [one.memory.title for one in manager.all_memories()] == ["What pay does"]
+    assert [one.memory.title for one in manager.find()] == ["What pay does"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.fixtures.kills import played
-from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.document import render
 
 PLAY = ("--episodes", "1", "--max-turns", "18")
@@ -30,6 +30,6 @@ def test_a_resumed_run_leaves_the_memories_of_an_uninterrupted_one(tmp_path, mon
 
 
 def memories(workdir):
-    with AgentMemory.open(workdir / "memories.sqlite") as memory:
+    with SimpleMemoryManager.open(workdir / "memories.sqlite") as memory:
         changes = [(record.change, record.source, record.turn_stamp) for record in memory.store.journal.records()]
         return memory.all_memories(), changes, list(memory.store.trials.trials()), render(memory.store.document)

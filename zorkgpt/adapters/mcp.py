@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
+from sys import maxsize
 from typing import Annotated, Any, ParamSpec, TypeVar
 from urllib.parse import quote
 
@@ -17,7 +18,6 @@ from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import parse_place, place_from_json, place_to_json, render_place
-from zorkgpt.memory.storage.versions import is_current
 
 with importing("mcp"):
     import uvicorn
@@ -55,8 +55,7 @@ def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[An
     @server.resource("memory://places", mime_type="application/json")
     def places() -> list[dict[str, object]]:
         """Return the places of which something is known, each with its name and the address of its memories."""
-        located = [each for each in memory.all_memories() if is_current(each.memory)]
-        known = {each.location_id: each.location_name for each in located}
+        known = {each.location_id: each.location_name for each in memory.find(limit=maxsize)}
         return [{"place": place_to_json(key), "name": name, "uri": address_of(key)} for key, name in known.items()]
 
     @server.resource("memory://place/{key}", mime_type="text/plain")

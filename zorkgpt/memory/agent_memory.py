@@ -40,11 +40,10 @@ from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
-from zorkgpt.memory.places import checked_place, checked_prefix, has_prefix, is_place, place_in_words, place_order
+from zorkgpt.memory.places import checked_place, checked_prefix, has_prefix, is_place, place_in_words
 from zorkgpt.memory.relative import (
     relative_located,
     relative_memories,
-    relative_provenance,
     relative_recalled,
     relative_record,
 )
@@ -69,7 +68,6 @@ from zorkgpt.text import quoted
 if TYPE_CHECKING:
     from zorkgpt.embeddings.provider import EmbeddingProvider
     from zorkgpt.memory.dedup.judge import Judge
-    from zorkgpt.memory.provenance import Provenance
 
 _Opened = TypeVar("_Opened")
 
@@ -517,12 +515,6 @@ class AgentMemory:
         self.store.refresh()
         return self._writer.forget_expired()
 
-    def all_memories(self) -> list[LocatedMemory]:
-        """Return all memories, including superseded ones, ordered by place."""
-        self._writer.refresh()
-        with self.store.guard:
-            return [relative_located(self._scope, located) for located in self._located()]
-
     @telemetry.traced("update")
     def update(
         self,
@@ -668,22 +660,6 @@ class AgentMemory:
                 f"{found.memory.title!r} was not marked as wrong: it is pinned, edited by a person, or not believed."
             )
 
-    @telemetry.traced("delete")
-    def delete(self, memory: str, place: SubjectKey | None = None, *, reason: str | None = None) -> None:
-        """Remove a memory, given by id or title, from the file but not from the history.
-
-        Raises:
-            MemoryEditError: If no memory or several have this id or title, or a person has pinned or edited it.
-            MemoryStoreError: If the change can't be written.
-        """
-        if reason is not None:
-            check_text("reason", reason)
-        found = self._found(memory, place)
-        if not self._writer.remove(found.location_id, MemoryId(found.id), reason):
-            raise self._refusal(
-                f"{found.memory.title!r} was not deleted: it is pinned, edited by a person, or gone already."
-            )
-
     def forget(
         self,
         memory: str | None = None,
@@ -811,16 +787,6 @@ class AgentMemory:
         if not records and found is None:
             raise self._unknown(memory, place)
         return [MemoryChange.of(relative_record(self._scope, record)) for record in records]
-
-    def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
-        """Return the origin, uses and results of the memories with this title, ordered by place."""
-        from zorkgpt.memory.provenance import explain
-
-        self._writer.refresh()
-        with self.store.guard:
-            location_id = None if place is None else self._stored(place)
-            found = explain(self.store, title, self._writer.book, location_id=location_id, runs=self._runs)
-            return [relative_provenance(self._scope, each) for each in found]
 
     def as_of(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
         """Return the memories of each place at the end of a turn, including superseded ones.
@@ -950,14 +916,6 @@ class AgentMemory:
         """Return the other subjects whose memories are recalled at a place."""
         whole = self._scope.whole
         return (*self._learner.things_at(place), whole) if is_place(place) and place != whole else ()
-
-    def _located(self) -> list[LocatedMemory]:
-        memories = self._writer.book.all_memories()
-        return [
-            LocatedMemory(place, self._writer.name_of(place), memory)
-            for place in sorted(memories, key=place_order)
-            for memory in memories[place]
-        ]
 
     def _named(self, wanted: str, place: SubjectKey | None = None) -> list[LocatedMemory]:
         found = self._writer.book.named(wanted, place)

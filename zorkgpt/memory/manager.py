@@ -21,8 +21,8 @@ from zorkgpt.memory.models import (
     episode_key,
 )
 from zorkgpt.memory.objects import PlacedObject
-from zorkgpt.memory.places import checked_place, is_place
-from zorkgpt.memory.retrieval import plain
+from zorkgpt.memory.places import checked_place, is_place, place_order
+from zorkgpt.memory.retrieval import LocatedMemory, plain
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.synthesis import SynthesisRequest
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from zorkgpt.embeddings.provider import EmbeddingProvider
     from zorkgpt.memory.dedup.consolidation import Merge
     from zorkgpt.memory.editing import Edit
+    from zorkgpt.memory.provenance import Provenance
 
     Vector = NDArray[np.float32]
 
@@ -152,6 +153,26 @@ class SimpleMemoryManager(AgentMemory):
         location_id = checked_place(location_id)
         counts = Counter(memory.persistence for memory in self._writer.current(location_id))
         return {kind.value: counts[kind] for kind in Persistence}
+
+    def all_memories(self) -> list[LocatedMemory]:
+        """Return all memories, including superseded ones, ordered by place."""
+        self._writer.refresh()
+        with self.store.guard:
+            memories = self._writer.book.all_memories()
+            return [
+                LocatedMemory(place, self._writer.name_of(place), memory)
+                for place in sorted(memories, key=place_order)
+                for memory in memories[place]
+            ]
+
+    def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
+        """Return the origin, uses and results of the memories with this title, ordered by place."""
+        from zorkgpt.memory.provenance import explain
+
+        self._writer.refresh()
+        with self.store.guard:
+            location_id = None if place is None else checked_place(place)
+            return explain(self.store, title, self._writer.book, location_id=location_id, runs=self._runs)
 
     # Turns
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
@@ -10,10 +9,6 @@ from zorkgpt.memory.retrieval import LocatedMemory, Recalled
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import HistoryRecord
-
-if TYPE_CHECKING:
-    # Imported only by those who ask for an explanation.
-    from zorkgpt.memory.provenance import Provenance
 
 
 def relative_memories(scope: PlaceScope, place: SubjectKey, memories: Iterable[Memory]) -> list[Memory]:
@@ -37,19 +32,6 @@ def relative_recalled(scope: PlaceScope, recalled: Recalled) -> Recalled:
 def relative_record(scope: PlaceScope, record: HistoryRecord) -> HistoryRecord:
     """Return a record of the history."""
     return replace(record, change=_relative_change(scope, record.change)) if scope.path else record
-
-
-def relative_provenance(scope: PlaceScope, found: "Provenance") -> "Provenance":
-    """Return the story of a memory."""
-    place = found.location_id
-    memory = None if found.memory is None else relative_memories(scope, place, [found.memory])[0]
-    return replace(
-        found,
-        location_id=scope.relative(place),
-        memory=memory,
-        records=tuple(relative_record(scope, record) for record in found.records),
-        trials=tuple(replace(trial, location_id=scope.relative(trial.location_id)) for trial in found.trials),
-    )
 
 
 def _relative_change(scope: PlaceScope, change: Change) -> Change:

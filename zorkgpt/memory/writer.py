@@ -16,7 +16,7 @@ from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
-from zorkgpt.memory.ids import MemoryId, memory_id
+from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.metadata import utc_now
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, is_place, place_from_json, place_in_words, place_to_json, render_place
@@ -350,18 +350,6 @@ class MemoryWriter:
         """Remove an ephemeral memory."""
         with self._changing(lasting=False) as draft:
             draft.remove(location_id, memory, reason)
-
-    def remove(self, location_id: SubjectKey, wanted: MemoryId, reason: str | None = None) -> bool:
-        """Remove a memory. False if nothing was changed."""
-        is_lasting = not any(memory_id(location_id, one) == wanted for one in self.ephemeral.get(location_id, ()))
-        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
-            named = [memory for _, memory in draft.book.named(wanted, location_id)]
-            found = [memory for memory in named if memory_id(location_id, memory) == wanted]
-            if not found or self._is_settled_by_person(location_id, found[-1:]):
-                return False
-            draft.remove(location_id, found[-1], reason)
-            return True
-        return False
 
     def seen_again(self, location_id: SubjectKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Count one more observation of a stored memory. The same turn of the same episode counts once."""

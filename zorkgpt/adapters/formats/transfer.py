@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zorkgpt.adapters.formats import FileFormat, basic_memory, langgraph_items, mem0
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.retrieval import LocatedMemory
@@ -67,7 +67,7 @@ def import_as(store: Store, path: Path, file_format: FileFormat) -> ImportReport
     return ImportReport(added, len(kept) - added - (len(skipped) - before), tuple(skipped))
 
 
-def export_as(memory: AgentMemory, file_format: FileFormat) -> Exported:
+def export_as(memory: SimpleMemoryManager, file_format: FileFormat) -> Exported:
     """Return all memories in a format. Formats of other libraries get only what is believed.
 
     Raises:
