@@ -25,6 +25,7 @@ def test_the_file_has_the_documented_form(tmp_path):
         graph.add_connection(15, "n", 16)
     graph.add_connection(15, "north", 17)
     graph.add_connection(16, "s", 15, MoveKind.ABOARD)
+    graph.add_failure(16, "s")
     graph.add_failure(15, "up")
     graph.add_failure(15, "up")
     graph.add_attempt(15, "open trunk", "It is locked.")
@@ -51,11 +52,12 @@ def test_the_file_has_the_documented_form(tmp_path):
             "17": {"id": 17, "name": "", "exits": []},
         },
         "connections": {"15": {"north": 16}, "16": {"south": 15}},
-        "connection_confidence": {"15_north": 0.6, "16_south": 0.666667},
+        "connection_confidence": {"15_north": 0.6, "16_south": 0.5},
         "connection_verifications": {"15_north": 2, "16_south": 1},
+        "connection_failures": {"16_south": 1},
         "connection_shares": {"15_north": {"16": 2, "17": 1}},
         "connection_kinds": {"16_south": "aboard"},
-        "exit_failure_counts": {"15_up": 2},
+        "exit_failure_counts": {"16_south": 1, "15_up": 2},
         "pruned_exits": {"15": ["up"]},
         "in_vain": {"15": {"open trunk": "It is locked.", "up": "It is shut."}},
         "in_vain_after": {"15": {"up": ["open lid"]}},

@@ -60,12 +60,6 @@ class Connection:
         return {room: count / walks for room, count in sorted(self.ends.items())}
 
 
-def failures_from_confidence(confidence: float, walks: int, elsewhere: int = 0) -> int:
-    """Return the number of failures behind a confidence: the inverse of `Connection.confidence`."""
-    tries = (walks + _PRIOR_WALKS) / confidence - _PRIOR_TRIES
-    return max(0, round(tries - walks - elsewhere))
-
-
 DangerousSpot = int | tuple[int, str]
 """A room, or one exit of a room."""
 Routes = dict[int, list[str]]

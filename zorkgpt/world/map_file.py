@@ -12,15 +12,15 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.files import AtomicFile, write_file
 from zorkgpt.world.doors import DoorSign
-from zorkgpt.world.graph import Connection, MapChange, MapGraph, failures_from_confidence
+from zorkgpt.world.graph import Connection, MapChange, MapGraph
 from zorkgpt.world.movement import Move, MoveKind
-
-# Enough digits to compute the number of failures from a confidence.
-_DIGITS = 6
 
 
 def to_dict(graph: MapGraph) -> dict[str, Any]:
-    """Return the map as JSON values."""
+    """Return the map as JSON values.
+
+    The confidence of connections and the pruned exits follow from the rest. They are for other programs.
+    """
     ways = [(f"{room}_{name}", way) for room, name, way in graph.all_connections()]
     return {
         "rooms": {
@@ -28,8 +28,9 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
             for room in graph.rooms.values()
         },
         "connections": {str(room): ends for room, ends in graph.connections.items()},
-        "connection_confidence": {key: round(way.confidence, _DIGITS) for key, way in ways},
+        "connection_confidence": {key: round(way.confidence, 6) for key, way in ways},
         "connection_verifications": {key: way.walks for key, way in ways},
+        "connection_failures": {key: way.failures for key, way in ways if way.failures},
         "connection_shares": {key: _keyed_by_text(way.ends) for key, way in ways if len(way.ends) > 1},
         "connection_kinds": {key: str(way.kind) for key, way in ways if way.kind is not MoveKind.WALKED},
         "exit_failure_counts": {
@@ -69,7 +70,9 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> 
     graph = MapGraph(exit_failure_threshold=exit_failure_threshold)
     for number, room in state["rooms"].items():
         graph.add_room(int(number), str(room["name"])).exits.update(map(str, room["exits"]))
-    _read_failures(graph, state)
+    for key, count in state["exit_failure_counts"].items():
+        number, _, name = key.partition("_")
+        graph.exit_failure_counts.setdefault(int(number), {})[name] = int(count)
     for number, ends in state["connections"].items():
         graph.add_room(int(number), "")
         for name, leads_to in ends.items():
@@ -97,21 +100,9 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> 
 
 def _connection(state: dict[str, Any], key: str, leads_to: int) -> Connection:
     kind = MoveKind(state["connection_kinds"].get(key, MoveKind.WALKED))
-    walks = int(state["connection_verifications"][key])
-    shares = state["connection_shares"].get(key, {})
-    ends = {int(room): int(count) for room, count in shares.items()} or {leads_to: walks}
-    confidence = float(state["connection_confidence"][key])
-    return Connection(ends, failures_from_confidence(confidence, walks, sum(ends.values()) - walks), kind)
-
-
-def _read_failures(graph: MapGraph, state: dict[str, Any]) -> None:
-    for key, count in state["exit_failure_counts"].items():
-        number, _, name = key.partition("_")
-        graph.exit_failure_counts.setdefault(int(number), {})[name] = int(count)
-    for number, names in state["pruned_exits"].items():
-        counts = graph.exit_failure_counts.setdefault(int(number), {})
-        for name in names:
-            counts[str(name)] = max(counts.get(str(name), 0), graph.exit_failure_threshold or 1)
+    shares = state["connection_shares"].get(key) or {leads_to: state["connection_verifications"][key]}
+    ends = {int(room): int(count) for room, count in shares.items()}
+    return Connection(ends, int(state["connection_failures"].get(key, 0)), kind)
 
 
 def map_changes(graph: MapGraph) -> Iterator[MapChange]:
