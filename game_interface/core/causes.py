@@ -16,12 +16,10 @@ from typing import Protocol
 
 from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.transcript import common_end
-from game_interface.core.worker import state_size, with_rng_advanced
+from game_interface.core.worker import RNG_ADVANCES, state_size, with_rng_advanced
 from game_interface.models import Item, Transition
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 
-_RNG_ADVANCES = (5, 11, 17, 23, 31, 41, 53, 67, 79, 97, 113, 131)
-"""How far the random generator is advanced, to see other outcomes of chance."""
 _OTHER_IDLE = "look"
 _KEPT_TURNS = 4
 _SLACK = 2
@@ -164,8 +162,8 @@ class CauseFinder:
 
     def _cause(self) -> LossCause | None:
         before = self.recent.here[-1]
-        acted = [self._loss_in_branch(before, self.command, advance) for advance in _RNG_ADVANCES]
-        waited = [self._loss_in_branch(before, self.idle, advance) for advance in (0, *_RNG_ADVANCES)]
+        acted = [self._loss_in_branch(before, self.command, advance) for advance in RNG_ADVANCES]
+        waited = [self._loss_in_branch(before, self.idle, advance) for advance in (0, *RNG_ADVANCES)]
         always = None not in acted
         came = [sentence for sentence in waited if sentence is not None]
         if self.loss.kind is LossKind.DEATH and all(sentence and self._is_same(sentence) for sentence in acted):

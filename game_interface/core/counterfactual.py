@@ -11,15 +11,14 @@ chance decided. With a creature in sight, chance is assumed. If a control hangs 
 change. Attributes that a story keeps for itself, such as `visited`, are not changes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.grammar import verbs
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
-from game_interface.core.worker import BranchComparison, Worker, WorkerFailure
+from game_interface.core.worker import RNG_ADVANCES, BranchComparison, Worker, WorkerFailure
 from game_interface.core.zmachine import View, changes
 from game_interface.models import GrammarLine, Language, TokenKind, Transition
 from zorkgpt.log import get_logger
@@ -34,9 +33,7 @@ CONTROLS = ("look", "inventory", "wait", _NO_WORD)
 _SETTLING = ("inventory", "examine me")
 _PLAYER_WORD = "me"
 _HEADER_BYTES = 64
-_RNG_ADVANCES = (5, 11, 17, 23, 31, 41, 53, 67, 79, 97, 113, 131)
-"""How far the random generator is advanced, to see other outcomes of chance."""
-_FEW_RNG_ADVANCES = _RNG_ADVANCES[:4]
+_FEW_RNG_ADVANCES = RNG_ADVANCES[:4]
 """Those tried for an action without effect."""
 _MOST_FAILURES = 3
 _MOST_NAMES_HERE = 12
@@ -44,26 +41,6 @@ _ABSENT_NAMES_STEP = 24
 """Only one of this many names of absent objects is tried."""
 
 Changes = tuple[tuple[ObjectMove, ...], tuple[AttributeChange, ...]]
-
-
-class Restore(Protocol):
-    """Brings a state back after the interpreter was lost."""
-
-    def __call__(self) -> object: ...
-
-
-class Compare(Protocol):
-    """See `Worker.compare`."""
-
-    def __call__(
-        self,
-        control: str,
-        then: tuple[str, ...],
-        *,
-        action: str | None = None,
-        from_last_step: bool = False,
-        rng_advance: int = 0,
-    ) -> BranchComparison | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +62,7 @@ class Bookkeeping:
 
 
 def learn_bookkeeping(
-    worker: Worker, reader: ViewReader, opening: View, language: Language, restore_opening: Restore
+    worker: Worker, reader: ViewReader, opening: View, language: Language, restore_opening: Callable[[], object]
 ) -> Bookkeeping:
     """Return the story's bookkeeping. The game has to be at its opening, and stays there."""
     return _BookkeepingProbe(worker, reader, opening, restore_opening).learn(language)
@@ -94,7 +71,9 @@ def learn_bookkeeping(
 class _BookkeepingProbe:
     """Plays commands without effect at the opening, and collects what differs all the same."""
 
-    def __init__(self, worker: Worker, reader: ViewReader, opening: View, restore_opening: Restore) -> None:
+    def __init__(
+        self, worker: Worker, reader: ViewReader, opening: View, restore_opening: Callable[[], object]
+    ) -> None:
         self._worker, self._reader = worker, reader
         self._opening, self._restore_opening = opening, restore_opening
         self._failures = 0
@@ -114,7 +93,7 @@ class _BookkeepingProbe:
             differing = set(compared.differing)
             if compared.surplus_draws:
                 # Chance picked one of several answers, and the story notes which were given.
-                others = (self._without_effect(probe, control_moves, advance) for advance in _RNG_ADVANCES)
+                others = (self._without_effect(probe, control_moves, advance) for advance in RNG_ADVANCES)
                 runs = [differing, *(set(other.differing) for other in others if other)]
                 addresses.update(*runs)
                 answers |= set[int]().union(*runs) - differing.intersection(*runs)
@@ -245,8 +224,8 @@ class Counterfactual:
     """The action as it was sent to the interpreter."""
     reader: ViewReader
     known: Bookkeeping
-    compare: Compare
-    """`Worker.compare` of the worker that played the turn."""
+    worker: Worker
+    """The worker that played the turn."""
 
     def mark(self, step: Transition) -> Transition:
         """Return the transition with what came about by itself marked, and whether anything unnamed was changed.
@@ -262,7 +241,7 @@ class Counterfactual:
         for control in self._controls(step):
             if not quiet and not _by_the_action(moved, changed):
                 break
-            compared = self.compare(control, _SETTLING[-1:] if quiet else ())
+            compared = self.worker.compare(control, _SETTLING[-1:] if quiet else ())
             if compared is None:
                 break
             idle = _with_bytes(self.before, compared.control)
@@ -292,7 +271,7 @@ class Counterfactual:
         if not self._unexplained(compared):
             return True
         # All settling commands are seldom needed to overwrite what the parser keeps.
-        settled = self.compare(control, _SETTLING)
+        settled = self.worker.compare(control, _SETTLING)
         return settled is not None and not self._unexplained(settled)
 
     def _unexplained(self, compared: BranchComparison) -> set[int]:
@@ -315,11 +294,13 @@ class Counterfactual:
 
     def _has_effect(self, control: str, rng_advance: int) -> bool:
         """Return whether the action has an effect once the random generator is advanced."""
-        otherwise = self.compare(self.command, (), rng_advance=rng_advance)
+        otherwise = self.worker.compare(self.command, (), rng_advance=rng_advance)
         if otherwise is None or self.known.addresses.issuperset(otherwise.differing):
             return False
         # It may also be the rest of the world that fares differently.
-        compared = self.compare(control, _SETTLING, action=self.command, from_last_step=True, rng_advance=rng_advance)
+        compared = self.worker.compare(
+            control, _SETTLING, action=self.command, from_last_step=True, rng_advance=rng_advance
+        )
         if compared is None or compared.surplus_draws is None:
             return False
         before, reader = self.before, self.reader

@@ -246,7 +246,7 @@ class JerichoInterface:
         self, step: Transition, before: _Present, after: _Present, command: str
     ) -> Transition:
         known = _bookkeeping[self.story.sha256]
-        turn = Counterfactual(before.view, after.view, command, self._reader, known, self._worker.compare)
+        turn = Counterfactual(before.view, after.view, command, self._reader, known, self._worker)
         try:
             return turn.mark(step)
         except WorkerFailure as failure:

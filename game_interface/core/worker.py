@@ -19,6 +19,8 @@ from zorkgpt.errors import InterpreterError
 START_LIMIT_S = 30.0
 """Time for Python and Jericho to load, on a slow disk; the story's own time comes after that."""
 _LAST_OUTPUT_BYTES = 300
+RNG_ADVANCES = (5, 11, 17, 23, 31, 41, 53, 67, 79, 97, 113, 131)
+"""How far the random generator is advanced, to see other outcomes of chance."""
 _RNG = 8
 """Where `child.STATE` holds the random generator's first number."""
 _INHERITED = re.compile(

@@ -54,9 +54,9 @@ def test_a_creature_that_kills_by_chance_is_the_cause(action, seed):
     assert loss.sentence.endswith("The wolf goes for your throat.")
 
 
-@pytest.mark.parametrize("advances", [causes._RNG_ADVANCES, (0,)], ids=["by chance", "on every try"])
+@pytest.mark.parametrize("advances", [causes.RNG_ADVANCES, (0,)], ids=["by chance", "on every try"])
 def test_a_creature_that_kills_whoever_comes_to_it_is_the_cause_and_not_the_walk(monkeypatch, advances):
-    monkeypatch.setattr(causes, "_RNG_ADVANCES", advances)
+    monkeypatch.setattr(causes, "RNG_ADVANCES", advances)
     with JerichoInterface(own_stories.compiled("perils"), seed=5) as game:
         loss = played(game, "east").loss
     assert (loss.kind, loss.cause, loss.creature_name) == (LossKind.DEATH, LossCause.CREATURE, "grey wolf")
