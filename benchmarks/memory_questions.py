@@ -48,7 +48,9 @@ class AttentiveLLM(ChattyLLM):
         if "You compare short notes" in messages[0].content:
             return {"verdicts": []}
         answer = remembered(prompt)
-        return answer | {name: answer[name][:120] for name in ("memory_title", "memory_text") if name in answer}
+        for fact in (answer, *answer.get("also", ())):
+            fact |= {name: fact[name][:120] for name in ("memory_title", "memory_text") if name in fact}
+        return answer
 
 
 def _ways_named(prompt: str) -> list[str]:
@@ -73,8 +75,8 @@ class Question:
         return bool(remembered(self.user)["should_remember"])
 
     @property
-    def is_arrival(self) -> bool:
-        return not fenced(self.user, "At this place the player did")
+    def is_first_look(self) -> bool:
+        return "first look at it in this episode" in self.user
 
     @property
     def is_walk(self) -> bool:
@@ -135,7 +137,7 @@ class _Watcher:
 
 
 def report(console: Console, title: str, turns: int, played: list[list[Question]]) -> None:
-    columns = ("episode", "turns", "questions", "arrivals", "walks", "taught something", "median tokens", "longest")
+    columns = ("episode", "turns", "questions", "first looks", "walks", "taught something", "median tokens", "longest")
     table = Table(*columns, title=title)
     for number, asked in enumerate(played, 1):
         tokens = [question.tokens for question in asked]
@@ -143,8 +145,8 @@ def report(console: Console, title: str, turns: int, played: list[list[Question]
             str(number),
             str(turns),
             str(len(asked)),
-            str(sum(one.is_arrival for one in asked)),
-            str(sum(one.is_walk and not one.is_arrival for one in asked)),
+            str(sum(one.is_first_look for one in asked)),
+            str(sum(one.is_walk and not one.is_first_look for one in asked)),
             str(sum(one.taught_something for one in asked)),
             f"{statistics.median(tokens):.0f}" if tokens else "",
             str(max(tokens, default=0)),

@@ -55,14 +55,17 @@ class Answerer:
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse:
         self._note_handled(request.context)
-        facts = list((_facts_of_arrival if request.arrival else _facts_of_action)(request, self._handled))
-        outdated, _ = _outdated(request)
-        told: dict[str, Any] = {"should_remember": bool(facts), "reasoning": "scripted"}
+        answers = []
+        for seen in request.places:
+            facts = list((_facts_of_arrival if seen.arrival else _facts_of_action)(seen, self._handled))
+            answers += [self._in_style(fact, seen) for fact in facts[: 1 if self._style.is_classic else 3]]
+            for fact in facts:
+                self.notes.append(Note(seen.location_id, seen.location_name, f"{fact.title}: {fact.text}"))
+        outdated = set().union(*(_outdated(seen)[0] for seen in request.places))
+        told: dict[str, Any] = {"should_remember": bool(answers), "reasoning": "scripted"}
         if outdated:
+            outdated = set(sorted(outdated)[:3])
             told |= {"invalidate_memory_titles": outdated, "invalidation_reason": "The action changed it."}
-        answers = [self._in_style(fact, request) for fact in facts[: 1 if self._style.is_classic else 3]]
-        for fact in facts:
-            self.notes.append(Note(request.location_id, request.location_name, f"{fact.title}: {fact.text}"))
         if answers:
             told |= answers[0] | {"also": answers[1:]}
         return MemorySynthesisResponse(**told)
@@ -79,6 +82,7 @@ class Answerer:
             "memory_title": fact.title,
             "memory_text": fact.text,
             "persistence": fact.persistence,
+            "place": "arrival" if request.arrival else "action",
         }
         if self._style.is_classic:
             return told
@@ -194,4 +198,4 @@ def _outdated(request: SynthesisRequest) -> tuple[set[str], list[Claim]]:
         if wrong and memory.persistence is Persistence.EPHEMERAL:
             titles.append(memory.title)
             still_so += [now[one] for one in said if one in now]
-    return set(titles[:3]), still_so
+    return set(titles), still_so

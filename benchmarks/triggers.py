@@ -102,8 +102,8 @@ def report(console: Console, title: str, played: list[list[Turn]]) -> None:
     both = [turn for turn in sights if not turn.eventful]
     console.print(
         f"episode 1: {sum(t.asked for t in eventful)} of {len(eventful)} turns that change score or inventory or kill "
-        f"asked; {sum(t.questions == 2 for t in sights)} of {len(sights)} first sights of a room asked for both places "
-        f"({len(both)} of them on other turns)\n"
+        f"asked; {sum(t.asked for t in sights)} of {len(sights)} first sights of a room asked "
+        f"({len(both)} of them on other turns); at most {max(t.questions for t in first)} questions a turn\n"
     )
 
 

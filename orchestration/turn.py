@@ -260,7 +260,7 @@ class TurnCycle:
         return proposal
 
     def _remember(self, step: Transition, before: Sequence[ThingState]) -> tuple[MemoryEvent, ...]:
-        """Record the outcome where the action was taken, and the first arrival at the place that it led to.
+        """Record the outcome of the action, with the first look at the place that it led to.
 
         Args:
             before: The things at hand before the action.
@@ -271,21 +271,18 @@ class TurnCycle:
             return ()
         if not shows_outcome(step):
             return self._remember_arrival(step)
-        after = self._game.things()
+        arrived_at = destination if destination != source and not step.finished else None
         truth = ground_truth(
             step,
             turn=turn,
             first_visit=memory.is_first_visit(source.num),
+            first_look=arrived_at is not None and memory.is_first_visit(arrived_at.num),
             before=before,
-            after=after,
+            after=self._game.things(),
             known_way=self._is_known_way(step),
             failed_before=self._services.map.graph.has_failed(source.num, step.action),
         )
         memory.record_action_outcome(source.num, source.name, step.action, step.response, truth)
-        arrived_at = destination if destination != source and not step.finished else None
-        if arrived_at is not None and memory.is_first_visit(arrived_at.num):
-            truth = ground_truth(step, turn=turn, first_visit=True, after=after)
-            memory.record_arrival(arrived_at.num, arrived_at.name, step.response, truth)
         return tuple(memory.drain_events())
 
     def _remember_arrival(self, step: Transition) -> tuple[MemoryEvent, ...]:

@@ -15,6 +15,7 @@ def ground_truth(
     *,
     turn: int,
     first_visit: bool,
+    first_look: bool = False,
     before: Sequence[ThingState] = (),
     after: Sequence[ThingState] = (),
     known_way: bool = False,
@@ -25,6 +26,7 @@ def ground_truth(
     Args:
         turn: The number of the turn in the episode.
         first_visit: Whether the location where the memory will be stored was never visited before.
+        first_look: Whether the response describes where the action led, which was never visited before.
         before: The things at hand before the action.
         after: The things at hand now.
         known_way: The action is a walk, and the map or the text of the place showed this exit.
@@ -47,6 +49,7 @@ def ground_truth(
         moves_before=was.moves,
         moves_after=now.moves,
         first_visit=first_visit,
+        first_look=first_look,
         response_length=len(step.response),
         turn=turn,
         destination_name=destination.name if destination else "",

@@ -88,14 +88,23 @@ def _verdicts(prompt: str) -> Iterator[dict[str, Any]]:
 
 
 def remembered(prompt: str) -> dict[str, Any]:
-    place = re.search(r'^# The place\n\n"(.*?)"', prompt, re.MULTILINE)[1]
-    action = fenced(prompt, "At this place the player did") or fenced(prompt, "Elsewhere the player did")
+    """What the model keeps of the action, and of the place that is seen for the first time."""
+    told = _remembered_of_action(prompt)
+    reached = re.search(r'^The place of arrival is "(.*?)" \(', prompt, re.MULTILINE)
+    place = reached or ("The game printed" in prompt and re.search(r'^# The place\n\n"(.*?)"', prompt, re.MULTILINE))
+    if not place:
+        return told
+    sight = _note("NOTE", f"What is at {place[1]}", f"{place[1]}, as it looks at first.", persistence="core")
+    sight |= {"place": "arrival"} if reached else {}
+    return told | {"also": [sight]} if told["should_remember"] else told | sight
+
+
+def _remembered_of_action(prompt: str) -> dict[str, Any]:
+    action = fenced(prompt, "At this place the player did")
     if "You died on this turn." in prompt:
         return _note("DANGER", f"Deadly: {action}", f"To {action} is death.") | _no_longer(
             prompt, "Berries may be food"
         )
-    if "The game printed" in prompt or "Elsewhere the player did" in prompt:
-        return _note("NOTE", f"What is at {place}", f"{place}, as it looks at first.", persistence="core")
     if action == "examine berries":
         return _note("NOTE", "Berries may be food", "The berries look good to eat.", status="TENTATIVE")
     if action == "examine window":

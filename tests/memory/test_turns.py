@@ -181,6 +181,21 @@ def test_an_arrival_is_kept_at_the_destination(play):
     assert kept(manager, 6) == [("Lamp here", "core", "ACTIVE")]
 
 
+def test_the_first_look_at_the_next_place_is_asked_about_with_the_action(play, home):
+    sight = {"category": "DISCOVERY", "memory_title": "Beams", "memory_text": "Low beams.", "persistence": "core"}
+    manager = play(remember("Ladder holds", also=[sight | {"place": "arrival"}]))
+    manager.add_memory(6, "Attic", memory("Owls"))
+    context = {"first_look": True, "location_before": 5, "location_after": 6, "destination_name": "Attic"}
+    manager.record_action_outcome(5, "Hall", "up", "Attic. Low beams.", context | {"first_visit": False})
+    (request,) = manager.synthesizer.requests
+    assert request.reached.location_name == "Attic"
+    assert [one.title for one in request.reached.memories] == ["Owls"]
+    assert (kept(manager, 5), kept(manager, 6)) == (
+        [("Ladder holds", "permanent", "ACTIVE")],
+        [("Owls", "permanent", "ACTIVE"), ("Beams", "core", "ACTIVE")],
+    )
+
+
 def test_an_arrival_knows_the_action_that_led_there(play, state):
     manager = play()
     manager.record_action_outcome(5, "Hall", "up", "Attic", {"location_changed": True})

@@ -165,7 +165,7 @@ def test_the_model_is_told_the_turn_the_facts_and_the_hints():
         "```\ndrop ladder\n```",
         "```\nDropped.\n```",
         '- The ladder moved from you to "Barn".\n',
-        "- The place was visited before in this episode.\n",
+        '- "Barn" (location 5) was visited before in this episode.\n',
         "- By the object tree, this moved: the ladder; where it is now is ephemeral.\n",
     ):
         assert part in prompt
@@ -211,24 +211,27 @@ def test_long_turns_of_the_past_are_cut_and_the_turn_itself_is_not():
 
 def test_the_arrival_is_asked_about_as_the_first_look():
     prompt = prompt_of(with_(arrival=True, context=ZMachineContext(first_visit=True, location_changed=True)))
-    assert "the response holds its first look at it in this episode" in prompt
-    assert "This is the first visit to the place in this episode." in prompt
+    assert "the text holds its first look at it in this episode" in prompt
+    assert 'This is the first visit to "Barn" (location 5) in this episode.' in prompt
 
 
-def test_no_action_is_spoken_of_where_the_game_begins():
-    opening = prompt_of(with_(arrival=True, action="", context=ZMachineContext(first_visit=True)))
-    walked = prompt_of(with_(arrival=True, context=ZMachineContext(first_visit=True)))
-    asked_elsewhere = "What the action did where it was taken is asked about separately."
-    assert (asked_elsewhere in opening, asked_elsewhere in walked) == (False, True)
+def test_the_first_look_at_the_next_place_is_part_of_the_question_about_the_action():
+    seen = replace(REQUEST, location_id=6, location_name="Loft", memories=REQUEST.memories, arrival=True)
+    prompt = prompt_of(with_(memories=(), reached=seen))
+    assert 'The place of arrival is "Loft" (location 6), and the response holds the first look at it' in prompt
+    here, there = prompt.split("# Existing memories of this place\n")[1].split(
+        "# Existing memories of the place of arrival\n"
+    )
+    assert (here, "Hay may burn" in there) == ("\nNone.\n\n", True)
 
 
 def test_the_model_is_told_what_is_carried_and_which_visit_this_is():
     context = ZMachineContext(inventory_after=("lamp", "rope"))
     staying, back = with_(context=context, visits=(1, 1), first_stay=True), with_(context=context, visits=(4, 2))
-    first = "- This is still the first visit to the place in any episode, and not the first turn of it.\n"
+    first = '- This is still the first visit to "Barn" (location 5) in any episode, and not the first turn of it.\n'
     assert f"- You carry the lamp, the rope.\n{first}" in prompt_of(staying)
-    told = "- You've been at the place 4 times across 2 episodes.\n- The place was visited before in this episode.\n"
-    assert told in prompt_of(back)
+    told = "was visited before in this episode. You've been there 4 times across 2 episodes.\n"
+    assert f'- "Barn" (location 5) {told}' in prompt_of(back)
 
 
 def test_an_arrival_after_a_death_is_no_way_and_its_question_not_about_the_death():

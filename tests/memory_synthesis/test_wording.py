@@ -78,12 +78,12 @@ def test_facts_are_sentences(context, facts):
 def test_an_arrival_says_that_the_command_was_given_elsewhere():
     arrival = request("north", arrival=True, location_changed=True, score_delta=5, inventory_after=("nail",))
     assert facts_in_words(arrival) == ['The command was given elsewhere and brought you here, to "Barn" (location 5).']
-    assert signals(arrival) == ["Not the first look at this place in this episode: core is ruled out."]
+    assert signals(arrival) == ['Not the first look at "Barn" (location 5) in this episode: core is ruled out there.']
 
 
 def test_the_opening_is_no_command():
     opening = request("", "West of House", arrival=True, first_visit=True)
-    assert facts_in_words(opening) == ['The game begins here, at "Barn" (location 5).']
+    assert facts_in_words(opening) == ['You are at "Barn" (location 5).']
 
 
 def test_what_comes_to_a_place_that_the_player_has_left_is_not_told():

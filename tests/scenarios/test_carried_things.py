@@ -26,7 +26,7 @@ def careless(persistence):
     """A mind that writes down where things are and always calls it the same."""
 
     def mind(question):
-        if "You went from" in question.text:
+        if "You went from" in question.text and not question.arrival:
             return None
         dropped = question.action.removeprefix("drop ") if question.action.startswith("drop ") else ""
         for thing in CARRIED:

@@ -57,12 +57,6 @@ def test_what_a_new_room_shows_is_kept_in_that_room(tmp_path):
         assert " [spawn]" in game.simple_memory.get_location_memory(hall)
 
 
-def test_a_plain_walk_is_not_asked_about_where_it_began(tmp_path):
-    with story(tmp_path, Model(lambda question: None if question.arrival else notes_each_sight(question))) as game:
-        play(game, *INTO_THE_HOUSE, "south")
-        assert places_of(game, "Sword above the fireplace") == []
-
-
 def tries_keys(question):
     wrong = lesson("Iron key is the wrong one", "The iron key turns an eighth and no further.", "permanent", "FAILURE")
     if "It is the wrong key" in question.response:

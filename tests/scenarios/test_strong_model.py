@@ -26,7 +26,7 @@ class StrongMind:
             listed = [line for line in question.section("Things at hand").splitlines() if line]
             numbers = [int(line.split()[1]) for line in listed if ": carried" not in line]
             claims = [{"relation": "here", "number": thing} for thing in numbers]
-            first = "first visit to the place" in question.text
+            first = f'This is the first visit to "{question.place}"' in question.text
             kind = "core" if first else "permanent"
             return self._fact(question, f"Sight {number}", f"Sight {number} of {question.place}.", kind, claims=claims)
         placed = question.action.startswith(("drop ", "put "))

@@ -14,7 +14,7 @@ from zorkgpt.memory.models import Category, MemoryKind, MemoryStatus, Persistenc
 _CONTENT = ("category", "memory_title", "memory_text", "persistence")
 
 
-MOST_FURTHER_FACTS = 2
+MOST_FURTHER_FACTS = 3
 _MOST_CLAIMS = 12
 
 FactPlace = Literal["action", "arrival", "everywhere"] | int
@@ -92,6 +92,7 @@ class FurtherFact(BaseModel):
 class MemorySynthesisResponse(BaseModel):
     """What a model says a turn teaches."""
 
+    reasoning: str = ""
     should_remember: bool
     category: CategorySaid | None = None
     memory_title: str | None = None
@@ -111,7 +112,6 @@ class MemorySynthesisResponse(BaseModel):
     confirm_memory_titles: Titles = Field(default_factory=set)
     invalidate_memory_titles: Titles = Field(default_factory=set)
     invalidation_reason: str | None = None
-    reasoning: str = ""
 
     @model_validator(mode="before")
     @classmethod

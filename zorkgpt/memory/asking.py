@@ -56,7 +56,7 @@ _RULES: dict[Trigger, Callable[[SynthesisRequest, ZMachineContext], bool]] = {
     Trigger.LOCATION: lambda turn, truth: truth.location_changed,
     Trigger.INVENTORY: lambda turn, truth: truth.inventory_changed,
     Trigger.DEATH: lambda turn, truth: truth.died,
-    Trigger.FIRST_VISIT: lambda turn, truth: truth.first_visit,
+    Trigger.FIRST_VISIT: lambda turn, truth: truth.first_visit or truth.first_look,
     Trigger.LONG_RESPONSE: lambda turn, truth: (truth.response_length or len(turn.response)) > LONG_RESPONSE,
     Trigger.OBJECTS: lambda turn, truth: truth.acted or truth.unnamed_change or _is_thing_moved_by_itself(turn),
     Trigger.NOTHING_CHANGED: lambda turn, truth: truth.nothing_changed and not truth.refused_by_parser,
@@ -64,8 +64,7 @@ _RULES: dict[Trigger, Callable[[SynthesisRequest, ZMachineContext], bool]] = {
 """When each holds, given the turn and its ground truth."""
 
 _KNOWN = frozenset({Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_RESPONSE, Trigger.NOTHING_CHANGED})
-"""Reasons that don't count if the outcome was known: what a walk prints is about the place that it leads to, which is
-asked about on arrival."""
+"""Reasons that don't count if the outcome was known: what a walk prints is about the place that it leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +112,9 @@ def should_ask(
 
 
 def may_settle(turn: SynthesisRequest) -> bool:
-    """Return whether a memory of this place, or one about a thing that was handled, is unconfirmed."""
+    """Return whether a memory of the places, or one about a thing that was handled, is unconfirmed."""
     handled = handled_numbers(turn.context)
-    return any(memory.status == MemoryStatus.TENTATIVE for memory in turn.memories) or any(
+    return any(one.memory.status == MemoryStatus.TENTATIVE for one in turn.of_places) or any(
         one.memory.status == MemoryStatus.TENTATIVE
         and not handled.isdisjoint(claim.number for claim in one.memory.claims)
         for one in turn.elsewhere
@@ -140,8 +139,13 @@ def _is_thing_moved_by_itself(turn: SynthesisRequest) -> bool:
 
 
 def is_known(turn: SynthesisRequest) -> bool:
-    """Return whether the map or a memory says what came of the action: where a walk leads, or that nothing happens."""
-    return not turn.arrival and (turn.context.known_way or confirmed_memory(turn) is not None)
+    """Return whether the map or a memory says what came of the action: where a walk leads, or that nothing happens.
+
+    The first look at a place is not known.
+    """
+    if turn.arrival or turn.context.first_look:
+        return False
+    return turn.context.known_way or confirmed_memory(turn) is not None
 
 
 def confirmed_memory(turn: SynthesisRequest) -> Memory | None:
@@ -182,11 +186,12 @@ def changes_anything(turn: SynthesisRequest) -> bool:
 def turn_key(turn: SynthesisRequest, judge: str) -> str:
     """Return a key that two turns share only if `judge` would see the same happen.
 
-    Memories are compared by `AnsweredQuestion`. Turn numbers, counts of visits and the player's reasons don't matter.
+    Memories are compared by `AnsweredQuestion`. Turn numbers, counts of visits, what the map knew and the player's
+    reasons don't matter.
     """
     context = asdict(turn.context)
-    for counted in ("turn", "moves_before", "moves_after"):
-        context.pop(counted)
+    for unseen in ("turn", "moves_before", "moves_after", "known_way"):
+        context.pop(unseen)
     seen = {
         "judge": judge,
         "place": turn.location_id,
@@ -196,7 +201,7 @@ def turn_key(turn: SynthesisRequest, judge: str) -> str:
         "turn": context,
         "history": [[past.location_name, past.action, past.response] for past in turn.history],
         "first_stay": turn.first_stay,
-        "now": dict(turn.now),
+        "now": [dict(each.now) for each in turn.places],
         "facts": dict(turn.facts),
     }
     return _hash(seen)

@@ -59,15 +59,13 @@ def subject_of(request: SynthesisRequest, fact: "Fact", name_of: Callable[[Place
     if fact.place == "everywhere":
         return GAME, ""
     if fact.place is None:
-        old = (
-            titled(title, memories_here(request), request.elsewhere) for title in sorted(fact.supersedes_memory_titles)
-        )
+        old = (titled(title, request.of_places, request.elsewhere) for title in sorted(fact.supersedes_memory_titles))
         return next(((one.location_id, one.location_name) for one in old if one is not None), here)
     if isinstance(fact.place, int):
         return _subjects(request, name_of).get(fact.place, here)
     if request.arrival and fact.place == "action" and turn.location_before is not None:
         return turn.location_before, name_of(turn.location_before)
-    led_on = not request.arrival and turn.location_changed and not turn.died
+    led_on = not request.arrival and turn.location_changed and (turn.first_look or not turn.died)
     if led_on and fact.place == "arrival" and turn.location_after is not None:
         return turn.location_after, turn.destination_name
     return here
@@ -120,7 +118,8 @@ def memory_of_fact(request: SynthesisRequest, fact: "Fact", location_id: Subject
 
 def _action_of(request: SynthesisRequest, fact: "Fact") -> str | None:
     """Return the command that the fact is about; a success or failure that names none is about this turn's action."""
-    if fact.action is None and fact.category in _ABOUT_AN_ACTION and not request.arrival:
+    of_arrival = request.arrival or fact.place == "arrival"
+    if fact.action is None and fact.category in _ABOUT_AN_ACTION and not of_arrival:
         return request.action
     return fact.action
 
@@ -219,10 +218,6 @@ def titled(title: str, *groups: Sequence[LocatedMemory]) -> LocatedMemory | None
         if memory is not None:
             return next(one for one in group if one.memory is memory)
     return None
-
-
-def memories_here(request: SynthesisRequest) -> list[LocatedMemory]:
-    return [LocatedMemory(request.location_id, request.location_name, memory) for memory in request.memories]
 
 
 def _bare_title(title: str) -> str:

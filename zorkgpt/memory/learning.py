@@ -29,11 +29,9 @@ from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.facts import (
     as_known,
     is_location,
-    memories_here,
     memory_of_fact,
     moved_thing_named_in,
     named_apart,
-    resolve_title,
     subject_of,
     titled,
 )
@@ -298,7 +296,7 @@ class Learner:
                 self._visits.processed(location_id, context.turn)
                 if context.location_changed:
                     # A death may be followed by any place, or by none.
-                    reached = None if context.died else context.location_after
+                    reached = context.location_after if context.first_look or not context.died else None
                     self._visits.record_move(reached, self._state.episode)
         action = self._action_of(action, context, arrival=arrival)
         turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
@@ -310,6 +308,8 @@ class Learner:
         self._keep_ledger(location_id, name, context)
         self._attempts.note(turn)
         self._writer.note_name(location_id, name)
+        if context.first_look and context.location_after is not None:
+            self._writer.note_name(context.location_after, context.destination_name)
         if context.location_changed:
             self.count_attempts()
         return turn
@@ -397,24 +397,36 @@ class Learner:
             repeated = self._attempts.is_repeated(turn) or turn.context.repeated
             turn = replace(turn, context=replace(turn.context, repeated=repeated))
         history = self._state.history(self._history_window)
-        memories = tuple(one for one in self._writer.current(turn.location_id) if not is_of_attempts(one))
-        request = replace(
+        request = replace(self._of_place(turn), history=history, reached=self._reached(turn))
+        return replace(request, responses=self._responses(request), elsewhere=self._elsewhere(request))
+
+    def _reached(self, turn: SynthesisRequest) -> SynthesisRequest | None:
+        """Return the turn as it concerns the place that it led to, if the response holds the first look at it."""
+        place = turn.context.location_after
+        if not turn.context.first_look or place is None:
+            return None
+        name, context = self._writer.name_of(place), replace(turn.context, first_visit=True)
+        return self._of_place(SynthesisRequest(place, name, turn.action, turn.response, context, arrival=True))
+
+    def _of_place(self, turn: SynthesisRequest) -> SynthesisRequest:
+        """Return the turn with what is known of its place."""
+        place = turn.location_id
+        memories = tuple(one for one in self._writer.current(place) if not is_of_attempts(one))
+        told = ((memory.title, self.contradicting_state(place, memory)) for memory in memories)
+        return replace(
             turn,
             memories=memories,
-            history=history,
-            responses=self._responses(turn, memories),
-            visits=self._visits_of(turn.location_id),
-            first_stay=self._visits.stays(turn.location_id) == 1,
-            elsewhere=self._elsewhere(turn),
+            now={title: now for title, now in told if now},
+            visits=self._visits_of(place),
+            first_stay=self._visits.stays(place) == 1,
         )
-        told = ((memory.title, self.contradicting_state(turn.location_id, memory)) for memory in memories)
-        return replace(request, now={title: now for title, now in told if now})
 
     def _elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
         """Return the memories of other subjects that the model sees, see `SynthesisRequest.elsewhere`."""
         writer = self._writer
         things = (Thing(thing.number) for thing in turn.context.things)
         subjects: tuple[SubjectKey, ...] = (*things, writer.store.scope.whole)
+        near_places = [each.location_id for each in turn.places]
         with writer.store.guard:
             near = {
                 id(memory): LocatedMemory(subject, writer.name_of(subject), memory)
@@ -425,7 +437,7 @@ class Learner:
             unconfirmed = [
                 LocatedMemory(subject, writer.name_of(subject), memory)
                 for subject, memories in writer.book.all_memories().items()
-                if subject != turn.location_id
+                if subject not in near_places
                 for memory in memories
                 if memory.status == MemoryStatus.TENTATIVE and is_current(memory)
             ]
@@ -453,10 +465,10 @@ class Learner:
             episodes = {episode_key(each) for each in (*lasting.episodes(location_id), *uncounted)}
             return lasting.visits(location_id) + len(uncounted), len(episodes)
 
-    def _responses(self, turn: SynthesisRequest, memories: Sequence[Memory]) -> dict[str, str]:
+    def _responses(self, turn: SynthesisRequest) -> dict[str, str]:
         """Return the known responses with which memories about this action were learned, by title."""
         outcome = outcome_of(turn.context)
-        about = [one for one in memories if not turn.arrival and tells(one, turn.action, outcome)]
+        about = [one for one in turn.memories if not turn.arrival and tells(one, turn.action, outcome)]
         learned = ((one.title, self._writer.turn_when_learned(turn.location_id, one)) for one in about)
         return {title: stamp.response for title, stamp in learned if stamp is not None and stamp.response}
 
@@ -519,7 +531,7 @@ class Learner:
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
         if answer is None:
             return False
-        here, elsewhere = memories_here(request), request.elsewhere
+        here, elsewhere = request.of_places, request.elsewhere
         unconfirmed = [one for one in (*here, *elsewhere) if one.memory.status == MemoryStatus.TENTATIVE]
         for title in sorted(answer.confirm_memory_titles):
             if one := titled(title, unconfirmed):
@@ -530,7 +542,7 @@ class Learner:
         for fact in answer.facts():
             all_kept = self._keep(request, fact) and all_kept
         if all_kept and reasons and judgments is not None:
-            after = self._writer.current(request.location_id)
+            after = [memory for each in request.places for memory in self._writer.current(each.location_id)]
             judgments.keep(key, AnsweredQuestion.of(answer, request.believed, after))
         return True
 
@@ -576,15 +588,16 @@ class Learner:
                     "the game refused it, it is a FAILURE."
                 )
             for title in fact.supersedes_memory_titles:
-                old = resolve_title(title, request.memories)
-                if old is None or old.is_settled_by_person:
+                located = titled(title, request.of_places)
+                if located is None or located.memory.is_settled_by_person:
                     continue
+                old = located.memory
                 if old.persistence.outlives_episode and not new.persistence.outlives_episode:
                     doubts.append(
                         f"“{old.title}” is true in every episode and “{new.title}” in this one only: the first is not "
                         "replaced by the second, which is lost when the episode is over."
                     )
-                elif self._writer.is_about_something_else(request.location_id, old, new):
+                elif self._writer.is_about_something_else(located.location_id, old, new):
                     doubts.append(f"“{old.title}” is to be replaced by “{new.title}”, which seems to be about another.")
         return tuple(doubts)
 

@@ -294,6 +294,8 @@ class ZMachineContext:
     inventory_changed: bool = False
     died: bool = False
     first_visit: bool = False
+    first_look: bool = False
+    """The response holds the first look of the episode at the place that the action led to."""
     response_length: int = 0
     turn: int = 0
     destination_name: str = ""

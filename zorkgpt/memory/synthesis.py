@@ -54,7 +54,7 @@ class SynthesisRequest:
     """Everything that is known of a turn when it is asked what to remember of it."""
 
     location_id: PlaceKey
-    """Where the memory will be kept: the source of an action, the destination of an arrival."""
+    """Where the memory will be kept, unless the answer says otherwise: where the action was taken, or the player is."""
     location_name: str
     action: str
     response: str
@@ -74,6 +74,8 @@ class SynthesisRequest:
     """Why this turn is asked about."""
     arrival: bool = False
     """The response holds the first look at the location in this episode; the action was taken elsewhere."""
+    reached: "SynthesisRequest | None" = None
+    """The same for the place that the action led to, if the response holds the first look at it too."""
     visits: tuple[int, int] | None = None
     """How often the player has been here, this time included, and in how many episodes; None: not known."""
     first_stay: bool = False
@@ -85,8 +87,23 @@ class SynthesisRequest:
 
     @property
     def believed(self) -> tuple[Memory, ...]:
-        """The memories of the place and of things at hand, on which an answer depends."""
-        return *self.memories, *(one.memory for one in self.elsewhere if isinstance(one.location_id, Thing))
+        """The memories of the places and of things at hand, on which an answer depends."""
+        near = (one.memory for one in self.elsewhere if isinstance(one.location_id, Thing))
+        return *(one.memory for one in self.of_places), *near
+
+    @property
+    def places(self) -> "tuple[SynthesisRequest, ...]":
+        """This request, and the one for the place that the action led to, if any."""
+        return (self,) if self.reached is None else (self, self.reached)
+
+    @property
+    def of_places(self) -> tuple[LocatedMemory, ...]:
+        """The memories of the place, then those of the place that the action led to."""
+        return tuple(
+            LocatedMemory(each.location_id, each.location_name, memory)
+            for each in self.places
+            for memory in each.memories
+        )
 
 
 class MemorySynthesizer(Protocol):
@@ -119,6 +136,7 @@ def prompt_for(request: SynthesisRequest, *, history_window: int, world: World =
         things=things_in_words(request),
         signals=signals(request),
         memories=_memories(request),
+        memories_reached=_memories(request.reached) if request.reached else "",
         elsewhere="\n".join(map(_elsewhere, request.elsewhere)),
         history="\n".join(_past(turn, world) for turn in past),
     )
@@ -313,6 +331,7 @@ def signals(request: SynthesisRequest) -> list[str]:
     moved = noticed_moves(request)
     names = _listed([move.name for move in moved])
     where = "where they are" if len(moved) > 1 else "where it is"
+    here = _numbered(request.location_name, request.location_id)
     # The outcome of an action is judged at its source, not where it led to.
     acted = not request.arrival
     hints = {
@@ -320,7 +339,10 @@ def signals(request: SynthesisRequest) -> list[str]:
         "The first look at this place in this episode, and much to read: what is simply there is likely core.": (
             turn.first_visit and long and (request.arrival or not turn.location_changed)
         ),
-        "Not the first look at this place in this episode: core is ruled out.": not turn.first_visit,
+        "The first look at the place of arrival, and much to read: what is simply there is likely core.": (
+            turn.first_look and long
+        ),
+        f"Not the first look at {here} in this episode: core is ruled out there.": not turn.first_visit,
         f"By the object tree, this moved: {names}; {where} now is ephemeral.": bool(moved),
         "What you carry changed without a change of place: what you did to it is likely ephemeral.": (
             acted and turn.inventory_changed and not turn.location_changed and not moved
@@ -355,7 +377,7 @@ def _place(request: SynthesisRequest) -> str:
     turn = request.context
     here = _numbered(request.location_name, request.location_id)
     if request.arrival and not request.action:
-        return f"The game begins here, at {here}."
+        return f"You are at {here}."
     if request.arrival and turn.died:
         return f"The command killed you elsewhere, and the story goes on here, at {here}."
     if request.arrival:
@@ -389,18 +411,21 @@ def _inventory(turn: ZMachineContext, moved: list[ObjectMove]) -> list[str]:
 
 
 def circumstances_in_words(request: SynthesisRequest) -> list[str]:
-    """Return what is carried after the turn, and which visit to the place this is."""
+    """Return what is carried after the turn, and which visit to the places this is."""
     carried = f"You carry {_listed(list(request.context.inventory_after)) or 'nothing'}."
+    return [carried, *(_visit(each) for each in request.places)]
+
+
+def _visit(request: SynthesisRequest) -> str:
+    place = _numbered(request.location_name, request.location_id)
     times, episodes = request.visits or (0, 0)
-    known = [f"You've been at the place {_times(times, episodes)}."] if times > 1 else []
+    known = f" You've been there {_times(times, episodes)}." if times > 1 else ""
     since = "any" if times == 1 else "this"
     if request.context.first_visit:
-        which = f"This is the first visit to the place in {since} episode."
-    elif request.first_stay:
-        which = f"This is still the first visit to the place in {since} episode, and not the first turn of it."
-    else:
-        which = "The place was visited before in this episode."
-    return [carried, *known, which]
+        return f"This is the first visit to {place} in {since} episode.{known}"
+    if request.first_stay:
+        return f"This is still the first visit to {place} in {since} episode, and not the first turn of it.{known}"
+    return f"{place} was visited before in this episode.{known}"
 
 
 def visits_in_words(times: int, episodes: int) -> str:

@@ -45,17 +45,15 @@ class RuleSynthesizer:
     asks_a_model = False
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse:
-        return _memory_of_arrival(request) if request.arrival else _memory_of_action(request)
-
-
-def _memory_of_action(request: SynthesisRequest) -> MemorySynthesisResponse:
-    told = _memory_of_effects(request)
-    text = _text_read(request)
-    if text is None or request.context.died:
-        return told
-    if told.should_remember:
-        return told.model_copy(update={"also": (text,)})
-    return MemorySynthesisResponse(should_remember=True, **text.model_dump(), reasoning="rule: a text")
+        told = NOTHING if request.arrival else _memory_of_effects(request)
+        further = [fact for fact in (_text_read(request), _darkness(request)) if fact is not None]
+        if told.should_remember:
+            return told.model_copy(update={"also": tuple(further)})
+        if not further:
+            return NOTHING
+        return MemorySynthesisResponse(
+            should_remember=True, **further[0].model_dump(), also=tuple(further[1:]), reasoning="rule: a text"
+        )
 
 
 def _text_read(request: SynthesisRequest) -> FurtherFact | None:
@@ -64,7 +62,7 @@ def _text_read(request: SynthesisRequest) -> FurtherFact | None:
     text = _REMARK.sub("", request.response).strip()
     if not words or words[0] not in _READING or request.context.effect is Effect.REFUSED:
         return None
-    if request.context.location_changed or len(text.split()) < _READ_WORDS:
+    if request.context.died or request.context.location_changed or len(text.split()) < _READ_WORDS:
         return None
     things = (thing for thing in request.context.things if not thing.out_of_sight)
     source = next((thing for thing in things if folded(thing.name).split()[-1] in words), None)
@@ -239,28 +237,23 @@ def _is_in_sight(move: ObjectMove, request: SynthesisRequest) -> bool:
     return not held and bool({move.number, move.origin_number, move.destination_number} & places)
 
 
-def _memory_of_arrival(request: SynthesisRequest) -> MemorySynthesisResponse:
-    """Remember that nothing can be seen without a light."""
-    if is_dark(request.response):
-        return _sight(_DARK_PLACE, "You can't see anything here without a light.", (Claim(Relation.DARK),))
-    return NOTHING
+def _darkness(request: SynthesisRequest) -> FurtherFact | None:
+    """Return that nothing can be seen without a light at the place that the player sees for the first time."""
+    if not (request.arrival or request.reached) or not is_dark(request.response):
+        return None
+    return FurtherFact(
+        category=Category.DISCOVERY,
+        memory_title=_DARK_PLACE,
+        memory_text="You can't see anything here without a light.",
+        persistence=Persistence.CORE,
+        action="",
+        claims=(Claim(Relation.DARK),),
+        place="arrival",
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
-
-
-def _sight(title: str, text: str, claims: tuple[Claim, ...]) -> MemorySynthesisResponse:
-    return MemorySynthesisResponse(
-        should_remember=True,
-        category=Category.DISCOVERY,
-        memory_title=title,
-        memory_text=text,
-        persistence=Persistence.CORE,
-        action="",
-        claims=claims,
-        reasoning="rule: the first look at a place",
-    )
 
 
 def _fact(
