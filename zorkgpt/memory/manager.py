@@ -184,7 +184,10 @@ class SimpleMemoryManager(AgentMemory):
         response: str,
         z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> None:
-        """Learn from an action at this location. Never raises. Errors are logged and counted."""
+        """Learn from an action at this location. Never raises. Errors are logged and counted.
+
+        If `first_look` is set in the context, the same question covers the destination: don't call `record_arrival`.
+        """
         self._learner.learn(self.take_outcome(location_id, location_name, action, response, z_machine_context))
 
     def record_arrival(
