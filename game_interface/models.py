@@ -35,6 +35,28 @@ class Door:
     is_open: bool
 
 
+class InputMode(StrEnum):
+    """What a story reads instead of a command."""
+
+    KEY = "key"
+    """One of several keys, such as those of a menu."""
+    PAUSE = "pause"
+    """Any key: they all do the same."""
+    LINE = "line"
+    """A line of text: a name, a number, yes or no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A place in a story where it reads no command."""
+
+    mode: InputMode
+    text: str
+    """The question as printed; "" if it can't be told apart from the rest of the text."""
+    way_back: tuple[str, ...] = ()
+    """Inputs, one a turn, that lead back to commands, as tried on a saved state. () if none were found."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """The state of the game. None means that the story does not tell."""
@@ -60,9 +82,8 @@ class Observation:
     and which things at hand are open, locked or switched on."""
     doors: tuple[Door, ...] = ()
     """The doors of the room that the printed text has named; () also if the story does not tell which things are."""
-    question: str | None = None
-    """The story awaits an answer or a key press instead of a command: its question as printed, "" if that can't be told
-    apart from the rest of the text. None if it awaits an ordinary command, or this is unknown."""
+    question: Question | None = None
+    """What the story reads instead of a command. None if it reads a command, or this is unknown."""
 
     @property
     def location_id(self) -> int | None:
@@ -108,6 +129,8 @@ class Transition:
     victory: bool = False
     refused: str | None = None
     """Why the command was not played; `response` holds the same text."""
+    put_back: str | None = None
+    """How a question that the player did not get out of was ended. None if none was; `response` holds the same text."""
     fault: str | None = None
     """How the engine failed on the command (hung, died); the game was put back to `before`."""
 

@@ -52,6 +52,11 @@ class RecentStates:
         """Count a turn that no branch can begin with."""
         self.turn += 1
 
+    @property
+    def skipped(self) -> int:
+        """How many turns were skipped since the last state that was kept."""
+        return self.turn - self.here[-1].turn - 1 if self.here else self.turn
+
     def add(self, state: bytes, room: int | None, moves: int | None) -> None:
         """Keep the state before a turn."""
         if self.here and self.here[-1].room != room:

@@ -17,14 +17,14 @@ from game_interface.core.light import Light
 from game_interface.core.names import Names, heading_in
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
-from game_interface.core.prompts import Prompts, as_typed, printed_question, reads_key
+from game_interface.core.prompts import Prompts, as_typed, mode_of, printed_question, reads_key
 from game_interface.core.revealed import WORD, NamedThings, as_revealed
 from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key
 from game_interface.core.scene import SceneReader
 from game_interface.core.transcript import Ending, last_words, read_ending, without_status_line
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
-from game_interface.models import Item, Language, Location, Observation, Scene, Transition, spelled_direction
+from game_interface.models import Item, Language, Location, Observation, Question, Scene, Transition, spelled_direction
 from game_interface.story import Story, find_story
 from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError, StateError
 from zorkgpt.extras import require
@@ -38,6 +38,8 @@ TIME_LIMIT_S = 5.0
 """A normal command takes well under a millisecond."""
 _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
 """The numbers of actions after which moves are tried again in a story with unknown rooms."""
+_MOST_ANSWERS = 20
+"""After how many answers in a row a story that still reads no command is brought back to where it does."""
 LARGEST_SEED = 2**31 - 1
 _GOING = ("go", "walk", "run", "head")
 _SAVE_MAGIC = b"ZGPTSAV2"
@@ -186,12 +188,36 @@ class JerichoInterface:
         )
         # The effect of control commands is unknown while the story reads something else.
         if before.observation.question is not None:
-            return replace(step, before=before.told, after=after.told)
+            step = replace(step, before=before.told, after=after.told)
+            endless = after.observation.question is not None and self._recent.skipped >= _MOST_ANSWERS
+            return self._out_of_question(step, before, after) if endless and not step.finished else step
         if not (step.finished or after.observation.question is not None):
             step = self._mark_independent_changes(step, before, after, command)
             step = replace(step, fell_short=fell_short(step, self._reader.profile))
         loss = self._loss(step, before, after, command)
         return replace(step, before=before.told, after=after.told, loss=loss)
+
+    def _out_of_question(self, step: Transition, before: _Present, now: _Present) -> Transition:
+        """End a question that goes on and on: by its way back, else by returning to the state before it."""
+        question, snapshot = now.observation.question, now.snapshot
+        way = question.way_back if question else ()
+        asked = f"The game had asked for {_MOST_ANSWERS} turns."
+        if way:
+            try:
+                for answer in way:
+                    snapshot = self._worker.step(as_typed(snapshot, answer.encode("ascii")))
+            except WorkerFailure as failure:
+                return self._recover(before, step.action, failure)
+            put_back = f"{asked} It reads commands again after: {', '.join(way)}."
+        elif self._recent.here:
+            snapshot = self._load(self._recent.here[-1].state)
+            put_back = f"{asked} It is again as it was before the question."
+        else:
+            return step
+        after = self._state = self._read(snapshot, now.revealed)
+        self._record_ending(after)
+        response = "\n\n".join(filter(None, (step.response, after.text if way else "", put_back)))
+        return replace(step, after=after.told, response=response, put_back=put_back)
 
     def _typed(self, before: _Present, command: str) -> bytes:
         return (command if reads_key(before.snapshot) else self._spelled(command)).encode("ascii")
@@ -563,11 +589,22 @@ class JerichoInterface:
             observation = self._reader.observe(view)
             text = without_status_line(text, self.story.version)
         if self._prompts.is_question(snapshot):
-            observation = replace(observation, question=printed_question(text))
+            observation = replace(observation, question=self._question(snapshot, view, text))
         # Played from a loaded state, some commands are answered behind a second prompt.
         text = text.strip().removeprefix(">").lstrip()
         revealed |= self._reader.revealed(view, observation, revealed | self._named_things.in_text(text))
         return _Present(snapshot, view, observation, text, revealed, as_revealed(observation, revealed))
+
+    def _question(self, snapshot: InterpreterState, view: View, text: str) -> Question:
+        """Return what the story asks; the game is unchanged."""
+        if not self._ending(text, view, snapshot, asks=True).finished:
+            try:
+                return self._prompts.question(self._worker, snapshot, text)
+            except WorkerFailure as failure:
+                log.warning("no way out of a question found", extra={"failure": str(failure)})
+            finally:
+                self._load(snapshot.state)
+        return Question(mode_of(snapshot), printed_question(text))
 
     def _follow_player(self, view: View) -> None:
         """Update the player object, which changes in some stories."""

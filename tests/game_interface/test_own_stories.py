@@ -31,7 +31,11 @@ def _told(game: JerichoInterface, done: Transition | None, key: str, value: str)
         case "in":
             return now.vehicle.name if now.vehicle else "nothing"
         case "question":
-            return "none" if now.question is None else now.question
+            return now.question.text if now.question else "none"
+        case "reads":
+            return str(now.question.mode) if now.question else "command"
+        case "back":
+            return ", ".join(now.question.way_back) or "none" if now.question else ""
         case "outcome":
             assert done is not None, "an opening has no outcome"
             return "works" if worked(done) else "fails" if failed(done) else "none"
@@ -62,3 +66,41 @@ def test_what_is_known_at_each_step(name: str) -> None:
                 if (told := _told(game, done, key, value)) != _expected(key, value):
                     wrong.append(f"step {number} ({step.command or 'opening'}): {key} {value!r}, told {told!r}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("story", "asks", "put_back", "room"),
+    [
+        ("menu", "help", "The game had asked for 20 turns. It reads commands again after: escape.", "Den"),
+        (
+            "endless",
+            "push machine",
+            "The game had asked for 20 turns. It is again as it was before the question.",
+            "Office",
+        ),
+        (
+            "endless",
+            "push clerk",
+            "The game had asked for 20 turns. It is again as it was before the question.",
+            "Office",
+        ),
+    ],
+)
+def test_a_question_that_does_not_end_is_left_after_a_limit(story, asks, put_back, room):
+    with JerichoInterface(own_stories.compiled(story)) as game:
+        game.start()
+        before = game.act("inventory").after
+        game.act(asks)
+        saved = game.save_state()
+        answers = [game.act("x") for _ in range(19)]
+        assert all(each.after.question and not each.put_back for each in answers)
+        left = game.act("x")
+        assert (left.put_back, left.is_answer) == (put_back, True)
+        assert left.response.endswith(put_back)
+        assert left.after.question is None
+        assert game.observe().location_name == room
+        assert game.act("inventory").after.inventory == before.inventory
+    # A saved state knows it too.
+    with JerichoInterface(own_stories.compiled(story)) as game:
+        game.restore_state(saved)
+        assert [game.act("x").put_back for _ in range(20)][-1] == put_back

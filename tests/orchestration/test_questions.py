@@ -2,6 +2,7 @@
 
 import pytest
 
+from game_interface.models import InputMode, Question
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
@@ -83,7 +84,15 @@ def _question_shown(run: ZorkOrchestratorV2) -> str | None:
     return texts[0].split("```")[1].strip() if texts else None
 
 
-def test_the_first_thing_and_the_numbers_that_a_question_names_are_answered_first():
-    assert answers_to("Which do you mean, the brass lamp or the tin lamp?")[0] == "brass lamp"
-    assert answers_to("1: tea. 2: nothing. Your choice?")[:2] == ("1", "2")
-    assert answers_to("Are you sure?")[:2] == ("yes", "no")
+@pytest.mark.parametrize(
+    ("mode", "text", "way_back", "first"),
+    [
+        (InputMode.LINE, "Which do you mean, the brass lamp or the tin lamp?", ("no",), ("brass lamp", "no")),
+        (InputMode.LINE, "Are you sure?", ("no",), ("no", "yes")),
+        (InputMode.LINE, "How many? 3 or 4?", (), ("3", "4")),
+        (InputMode.KEY, "N: next. Q: back to the game.", ("escape", "q"), ("escape",)),
+        (InputMode.KEY, "1: tea. 2: nothing. Your choice?", (), ("1", "2")),
+    ],
+)
+def test_what_leads_back_or_what_the_question_names_is_answered_first(mode, text, way_back, first):
+    assert answers_to(Question(mode, text, way_back))[: len(first)] == first

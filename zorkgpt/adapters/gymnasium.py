@@ -9,7 +9,7 @@ from typing import Any
 
 from game_interface.core.jericho_interface import LARGEST_SEED, JerichoInterface
 from game_interface.core.sanitize import MAX_LENGTH
-from game_interface.models import Item, Location, Observation, Transition
+from game_interface.models import Item, Location, Observation, Question, Transition
 from game_interface.story import Story, find_story
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.extras import importing
@@ -127,12 +127,16 @@ class ZMachineEnv(gymnasium.Env[str, str]):
             "moves": now.moves,
             "died": self._game.died,
             "victory": self._game.victory,
-            "question": now.question,
+            "question": now.question and _asked(now.question),
             "refused": done and done.refused,
             "fault": done and done.fault,
             "seed": self._game.seed,
         }
         return {name: value for name, value in told.items() if value is not None}
+
+
+def _asked(question: Question) -> dict[str, Any]:
+    return {"mode": str(question.mode), "text": question.text, "way_back": list(question.way_back)}
 
 
 def _named(thing: Location | Item) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from game_interface.models import Item
+from game_interface.models import InputMode, Item
 from session.sections import ContextSection
 from zorkgpt.context.prompt_section import (
     PromptSection,
@@ -240,17 +240,23 @@ def response(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     return text_section(heading, context.response, budgets.response_tokens, part=middle_left_out)
 
 
+_READS = {
+    InputMode.KEY: "The game reads a single key, not a command. Send a letter or digit of the menu, or a key by its "
+    "name: enter, space, escape, up, down, left or right.",
+    InputMode.PAUSE: "The game waits for any key, not a command. Send: enter.",
+    InputMode.LINE: "The game reads an answer, not a command. Send only that: yes or no, the thing that you mean, a "
+    "name or a number.",
+}
+
+
 def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return what the game asks, if it awaits an answer or a key press instead of a command."""
     heading, asked = "## The game asks", context.observation.question
     if asked is None:
         return PromptSection(heading, "")
-    instruction = (
-        "The game is waiting for an answer or a key press, not a command. Send only that: yes or no, the thing "
-        "that you mean, a number or a letter of the menu, or a key by its name: enter, space, escape, up, down, left "
-        "or right. q or escape leaves most menus."
-    )
-    shown = text_section(heading, asked, budgets.response_tokens)
+    back = f" Back to commands: {', then '.join(asked.way_back)}." if asked.way_back else ""
+    instruction = f"{_READS[asked.mode]}{back}"
+    shown = text_section(heading, asked.text, budgets.response_tokens)
     return PromptSection(heading, "\n".join(filter(None, (instruction, shown.text))))
 
 

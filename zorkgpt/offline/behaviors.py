@@ -42,10 +42,10 @@ def answer_question(turn: TurnView) -> AgentDecision | None:
         notes.answered.clear()
         return None
     notes.last = notes.walking = None
-    given, answers = notes.answered.get(question, 0), answers_to(question)
+    given, answers = notes.answered.get(question.text, 0), answers_to(question)
     if given >= len(answers):
         return None
-    notes.answered[question] = given + 1
+    notes.answered[question.text] = given + 1
     return AgentDecision(answers[given], "The game asks something instead of awaiting a command.")
 
 

@@ -2,12 +2,20 @@
 
 import re
 
+from game_interface.models import InputMode, Question
+
 _WHICH = re.compile(r"\bwhich\b[^,?]*,\s*(?:either\s+)?(?:the|an?|your)?\s*([^,?]+?)\s*(?:,|\bor\b|\?)", re.IGNORECASE)
 _NUMBER = re.compile(r"\b\d\b")
 _ANY = ("yes", "no", "1", "2", "enter", "space", "q", "escape")
 
 
-def answers_to(question: str) -> tuple[str, ...]:
-    """Return what is worth answering: the first thing that the question names, its numbers, yes, no, a key."""
-    named = [found[1].lower() for found in _WHICH.finditer(question)][:1]
-    return tuple(dict.fromkeys((*named, *_NUMBER.findall(question), *_ANY)))
+def answers_to(question: Question) -> tuple[str, ...]:
+    """Return what is worth answering.
+
+    At a pause or in a menu that is what leads back to commands; else the first thing that the question names, its
+    numbers, yes or no.
+    """
+    back = question.way_back[:1]
+    named = [found[1].lower() for found in _WHICH.finditer(question.text)][:1]
+    first = back if question.mode is not InputMode.LINE else ()
+    return tuple(dict.fromkeys((*first, *named, *_NUMBER.findall(question.text), *back, *_ANY)))
