@@ -29,8 +29,6 @@ from zorkgpt.text import indented
 FILE_NAME = "shown_memories.jsonl"
 """In the directory of an episode: what each turn's memories were worth."""
 
-"""The attributes of which a memory can claim something."""
-
 StatementKey = tuple[PlaceKey, str, str]
 """The place, title and text of a memory."""
 

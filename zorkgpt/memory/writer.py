@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
@@ -301,8 +300,7 @@ class MemoryWriter:
         if found is None:
             self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
             return False
-        is_lasting = found.persistence.outlives_episode
-        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+        with self._failures_reported(), self._changing(lasting=found.persistence.outlives_episode) as draft:
             old = _titled(draft, location_id, title, Persistence.PERMANENT)
             if old is None or self._is_settled_by_person(location_id, [old]):
                 return False
@@ -353,9 +351,8 @@ class MemoryWriter:
 
     def seen_again(self, location_id: SubjectKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Count one more observation of a stored memory. The same turn of the same episode counts once."""
-        is_lasting = memory.persistence.outlives_episode
-        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
-            known = known_again(draft.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
+        with self._failures_reported(), self._changing(lasting=memory.persistence.outlives_episode) as draft:
+            known = _known(draft, location_id, memory)
             if known is None:
                 return False
             draft.see_again(location_id, known, turn, episode)
@@ -364,9 +361,8 @@ class MemoryWriter:
 
     def confirm(self, location_id: SubjectKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Believe a tentative memory, and count one more observation of it. False if nothing was changed."""
-        is_lasting = memory.persistence.outlives_episode
-        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
-            known = known_again(draft.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
+        with self._failures_reported(), self._changing(lasting=memory.persistence.outlives_episode) as draft:
+            known = _known(draft, location_id, memory)
             if known is None or self._is_settled_by_person(location_id, [known]):
                 return False
             seen = draft.see_again(location_id, known, turn, episode)
@@ -399,9 +395,8 @@ class MemoryWriter:
         self, location_id: SubjectKey, old: Memory, new: Memory, reason: str, turn: int | None
     ) -> bool:
         """Supersede one of two contradicting memories by the other. False if nothing was changed."""
-        is_lasting = old.persistence.outlives_episode
-        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
-            known = known_again(draft.memories(location_id), old) if is_lasting else old
+        with self._failures_reported(), self._changing(lasting=old.persistence.outlives_episode) as draft:
+            known = _known(draft, location_id, old)
             if known is None or self._is_settled_by_person(location_id, [known]):
                 return False
             draft.supersede(location_id, known, new.title, turn, reason)
@@ -410,13 +405,11 @@ class MemoryWriter:
 
     def qualify(self, location_id: SubjectKey, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
         """Note in which state a memory holds. False if nothing was changed."""
-        is_lasting = memory.persistence.outlives_episode
-        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
-            known = known_again(draft.memories(location_id), memory) if is_lasting else memory
+        with self._failures_reported(), self._changing(lasting=memory.persistence.outlives_episode) as draft:
+            known = _known(draft, location_id, memory)
             if known is None or known.when == when or self._is_settled_by_person(location_id, [known]):
                 return False
-            qualified = replace(known, when=when)
-            draft.replace(location_id, known, qualified, "qualified", reason)
+            draft.replace(location_id, known, replace(known, when=when), "qualified", reason)
             return True
         return False
 
@@ -515,9 +508,15 @@ class MemoryWriter:
             if change.kind != "credited":
                 self._tell(change, draft)
 
-    def _failures_reported(self) -> "_FailuresReported":
+    @contextmanager
+    def _failures_reported(self) -> Iterator[None]:
         """Suppress and report a `MemoryStoreError`; `last_error` is then not None."""
-        return _FailuresReported(self)
+        try:
+            yield
+        except MemoryStoreError as error:
+            self.report_failure(error)
+        else:
+            self.last_error = None
 
     def report_failure(self, error: MemoryStoreError) -> None:
         """Count a failed write, and log it unless its reason was logged since the last successful one."""
@@ -790,32 +789,18 @@ class MemoryWriter:
         )
 
 
-class _FailuresReported:
-    """Suppresses a `MemoryStoreError`, and reports it to the writer."""
-
-    def __init__(self, writer: MemoryWriter) -> None:
-        self._writer = writer
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool:
-        if isinstance(error, MemoryStoreError):
-            self._writer.report_failure(error)
-            return True
-        if error is None:
-            self._writer.last_error = None
-        return False
-
-
 _LOGGED = ("added", "superseded", "invalidated")
 """What is logged when it happens to a memory; that one was seen again is no news."""
 
 
 def _ephemeral(draft: Draft, location_id: SubjectKey) -> tuple[Memory, ...]:
     return draft.book.ephemeral.get(location_id, ())
+
+
+def _known(draft: Draft, location_id: SubjectKey, memory: Memory) -> Memory | None:
+    """Return the current memory with the same words, among those that last as long: lasting or ephemeral."""
+    is_lasting = memory.persistence.outlives_episode
+    return known_again(draft.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
 
 
 def _titled(draft: Draft, location_id: SubjectKey, title: str, persistence: Persistence) -> Memory | None:
