@@ -28,6 +28,7 @@ GIVEN = {
     "text": "It is stuck.",
     "candidate_text": "It is stuck.",
     "query": "lever",
+    "question": None,
     "reason": "It broke.",
     "action": "pull lever",
     "result": "It moves.",
