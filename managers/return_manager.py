@@ -16,7 +16,7 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.delegating_players import FOLLOWED
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.explore.archive import Archive, ArchiveReader, most_promising
+from zorkgpt.explore.archive import Archive, ArchiveReader, TrailReader, most_promising
 from zorkgpt.explore.best_line import BestLine, LineAhead, improved_line, load_line, save_line, state_digest
 from zorkgpt.explore.replay import Journey, ReplayRoute
 from zorkgpt.explore.trail import observed_state
@@ -57,7 +57,8 @@ class ReturnManager(BaseManager):
         self._episode_log = episode_log
         self._game, self._seed, self._graph = game, seed, graph
         workdir, verbatim = Path(config.zork_game_workdir), int(_VERBATIM_SHARE * self._max_turns)
-        self._reader = ArchiveReader(workdir, config.episode_log_file, game.story.sha256, seed, verbatim)
+        trails = TrailReader(workdir, config.episode_log_file, game.story.sha256)
+        self._reader = ArchiveReader(trails, seed, verbatim)
         self._line_file = workdir / BEST_LINE_FILE if keeps_line else None
         self._line: BestLine | None = None
         self._reached = 0
@@ -96,10 +97,9 @@ class ReturnManager(BaseManager):
         self._line = line
 
     def _return(self, archive: Archive) -> None:
-        if not archive.episodes and self._reader.from_other_worlds:
+        if not archive.episodes and self._reader.other_seeds:
             self._log.warning(
-                "no return: every earlier episode was of another story or seed",
-                extra={"episodes": self._reader.from_other_worlds},
+                "no return: every earlier episode had another seed", extra={"episodes": self._reader.other_seeds}
             )
         if cell := most_promising(archive, lambda room: len(self._graph.untried(room)), self._max_turns):
             way = archive.route_to(cell)
@@ -198,10 +198,7 @@ class ReturnManager(BaseManager):
         journey = self.journey
         if journey is None or journey.next is None:
             return
-        journey.follow(
-            record.transition.action,
-            observed_state(now.location_id, (item.name for item in now.inventory or ()), now.score),
-        )
+        journey.follow(record.transition.action, observed_state(now))
         self._counts["turns_replayed"] += 1
         if journey.next is None:
             self._finish(journey, record)

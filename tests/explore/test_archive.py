@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.explore.archive import SAFE_TURNS, Archive, most_promising
-from zorkgpt.explore.trail import Trail, observed_state
+from zorkgpt.explore.trail import ObservedState, Trail
 from zorkgpt.runlog.events import Returned
 
 FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)
@@ -70,14 +70,14 @@ def test_the_highest_score_promises_most_and_the_shortest_way_to_it():
 
 
 def test_untried_ways_make_a_place_promising():
-    west = replace(a_step("west > 4"), standing=observed_state(4, ("ring",), 5))
+    west = replace(a_step("west > 4"), standing=ObservedState(4, ("ring",), 5))
     archive = an_archive(a_trail("east > 2", FOUND, west))
     assert most_promising(archive, untried, 100).standing == FOUND.standing
     assert most_promising(archive, {4: 3, 2: 0}.get, 100).standing == west.standing
 
 
 def test_what_was_returned_to_in_vain_gives_way_to_something_else():
-    trail = a_trail("east > 2", FOUND, replace(a_step("west > 4"), standing=observed_state(4, ("ring",), 5)))
+    trail = a_trail("east > 2", FOUND, replace(a_step("west > 4"), standing=ObservedState(4, ("ring",), 5)))
     archive = an_archive(trail)
     archive.add(replace(trail, episode=2), RETURNED)
     assert archive.cells[FOUND.standing].barren == 1

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.explore.replay import MAX_REPAIRS, Journey, ReplayFailures, route_along, shortenings
-from zorkgpt.explore.trail import ObservedState, Trail, observed_state
+from zorkgpt.explore.trail import ObservedState, Trail
 
 
 def shortened(trail: Trail) -> list[str]:
@@ -79,7 +79,7 @@ ROUTE = route_along(a_trail("north > 2", "east > 3", RING), 3, ReplayFailures(),
 
 
 def at(place: int, *held: str, score: int = 0) -> ObservedState:
-    return observed_state(place, held, score)
+    return ObservedState(place, held, score)
 
 
 def followed(journey: Journey, *states: ObservedState) -> list[str]:

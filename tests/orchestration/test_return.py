@@ -128,7 +128,7 @@ def test_nothing_is_returned_to_across_seeds_and_that_is_said(tmp_path, caplog):
         run.play_episode()
     assert return_of(tmp_path, 2) is None
     assert {turn.player for turn in turns_of(tmp_path, 2)} == {"rules"}
-    assert "no return: every earlier episode was of another story or seed" in caplog.text
+    assert "no return: every earlier episode had another seed" in caplog.text
 
 
 @pytest.mark.slow

@@ -191,45 +191,6 @@ _EXTERNAL_PLAYERS = frozenset({"walkthrough"})
 
 
 @dataclass
-class ArchiveReader:
-    """Reads the archive of a working directory's episodes, each once.
-
-    Args:
-        story_sha256: Only episodes of this story, with this seed, began from the same world and are archived.
-    """
-
-    workdir: Path
-    log_name: str
-    story_sha256: str
-    seed: int
-    verbatim_turns: int = 0
-    """See `Archive`."""
-
-    def __post_init__(self) -> None:
-        self.archive = Archive(verbatim_turns=self.verbatim_turns)
-        self.from_other_worlds = 0
-        """The number of episodes of another story or seed."""
-        self._read: set[int] = set()
-
-    def refresh(self, before: int | None = None) -> Archive:
-        """Add the episodes that ended since the last call, up to but not including number `before`."""
-        for episode in episodes_in(self.workdir):
-            if episode not in self._read and (before is None or episode < before):
-                self._read_episode(episode)
-        return self.archive
-
-    def _read_episode(self, episode: int) -> None:
-        kept = kept_trail(run_directory(self.workdir, episode), self.log_name)
-        if kept is None:
-            return
-        self._read.add(episode)
-        if (kept.story_sha256, kept.trail.seed) != (self.story_sha256, self.seed):
-            self.from_other_worlds += 1
-        elif kept.player not in _EXTERNAL_PLAYERS:
-            self.archive.add(kept.trail, kept.returned)
-
-
-@dataclass
 class TrailReader:
     """Reads the trails of one story's episodes, with any seed, each once."""
 
@@ -240,19 +201,51 @@ class TrailReader:
     def __post_init__(self) -> None:
         self._read: dict[int, KeptTrail] = {}
 
-    def before(self, episode: int | str) -> list[Trail]:
+    def before(self, episode: int | str) -> list[KeptTrail]:
         """Return the trails of the episodes before this one that are over, in order."""
         earlier = [number for number in episodes_in(self.workdir) if not isinstance(episode, int) or number < episode]
         for number in earlier:
-            kept = self._read.get(number) or kept_trail(run_directory(self.workdir, number), self.log_name)
-            if kept is not None:
+            if number not in self._read and (kept := kept_trail(run_directory(self.workdir, number), self.log_name)):
                 self._read[number] = kept
-        told = (self._read[number] for number in earlier if number in self._read)
         return [
-            kept.trail
-            for kept in told
-            if kept.story_sha256 == self.story_sha256 and kept.player not in _EXTERNAL_PLAYERS
+            kept
+            for number in earlier
+            if (kept := self._read.get(number)) is not None
+            and kept.story_sha256 == self.story_sha256
+            and kept.player not in _EXTERNAL_PLAYERS
         ]
+
+
+@dataclass
+class ArchiveReader:
+    """Keeps the archive of the episodes with one seed, which all began in the same world.
+
+    Args:
+        trails: Reads the episodes.
+        verbatim_turns: See `Archive`.
+    """
+
+    trails: TrailReader
+    seed: int
+    verbatim_turns: int = 0
+
+    def __post_init__(self) -> None:
+        self.archive = Archive(verbatim_turns=self.verbatim_turns)
+        self.other_seeds = 0
+        """The number of episodes with another seed."""
+        self._added: set[int] = set()
+
+    def refresh(self, before: int) -> Archive:
+        """Add the episodes before this one that have ended since the last call."""
+        for kept in self.trails.before(before):
+            if kept.trail.episode in self._added:
+                continue
+            self._added.add(kept.trail.episode)
+            if kept.trail.seed == self.seed:
+                self.archive.add(kept.trail, kept.returned)
+            else:
+                self.other_seeds += 1
+        return self.archive
 
 
 def kept_trail(folder: Path, log_name: str) -> KeptTrail | None:

@@ -183,7 +183,7 @@ class _LineReplay:
         steps, digests = list[TrailStep](), [state_digest(start)]
         while (action := journey.next) is not None:
             step = game.act(action)
-            steps.append(TrailStep(action, _state(step.after), step.after.location_name, effective(step)))
+            steps.append(TrailStep(action, observed_state(step.after), step.after.location_name, effective(step)))
             digests.append(state_digest(step.after))
             journey.follow(action, steps[-1].standing)
             for earlier in recurrences.equal_turns(len(steps), step):
@@ -196,8 +196,4 @@ class _LineReplay:
         """What was played; None if it did not lead to the score of the route."""
         if journey.arrived and steps and (steps[-1].standing.score or 0) >= (route.goal.score or 0):
             kept = replace(route, goal=steps[-1].standing, steps=tuple(steps), turns=(0,) * len(steps))
-            self.line = BestLine(game.story.sha256, seed, kept, _state(start), tuple(digests))
-
-
-def _state(now: Observation) -> ObservedState:
-    return observed_state(now.location_id, (item.name for item in now.inventory or ()), now.score)
+            self.line = BestLine(game.story.sha256, seed, kept, observed_state(start), tuple(digests))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from game_interface.models import Observation
 from session.history import TurnRecord
 from session.outcome import effective
 from zorkgpt.runlog.events import EpisodeStarted, Event, LeftToTry
@@ -46,8 +47,9 @@ class Trail:
     """Location → what the rules left untried there when the episode ended; see `LeftToTry`."""
 
 
-def observed_state(place: int | None, inventory: Iterable[str], score: int | None) -> ObservedState:
-    return ObservedState(place, tuple(sorted(inventory)), score)
+def observed_state(now: Observation) -> ObservedState:
+    """Return the part of an observation that the archive distinguishes."""
+    return ObservedState(now.location_id, tuple(sorted(item.name for item in now.inventory or ())), now.score)
 
 
 def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
@@ -66,7 +68,7 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
         steps.append(
             TrailStep(
                 step.action,
-                observed_state(after.location_id, (item.name for item in after.inventory or ()), after.score),
+                observed_state(after),
                 after.location_name,
                 effective(step),
             )
