@@ -29,7 +29,8 @@ def rows(home, query):
 def end_connections(home):
     with psycopg.connect(home.address, autocommit=True) as connection:
         connection.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'zorkgpt'"
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()"
         )
 
 

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
@@ -108,10 +108,7 @@ class PostgresDatabase:
                 return ask()
 
     def put(self, query: "str | Composed", parameters: Iterable[Sequence[object]]) -> None:
-        """Execute a statement for each of these parameters, all of them or none.
-
-        Within `change`, a failure undoes no more than this.
-        """
+        """Execute a statement for each of these parameters, all of them or none; within `change`, as a part of it."""
         from psycopg import sql
 
         given = list(parameters)
@@ -120,7 +117,8 @@ class PostgresDatabase:
         asked = sql.SQL(query) if isinstance(query, str) else query
         with self.guard, self._clear_errors():
             connection = self._connected()
-            with connection.transaction(), connection.cursor() as cursor:
+            # A savepoint would cost two round trips, and a change that fails is undone as a whole.
+            with nullcontext() if self._depth else connection.transaction(), connection.cursor() as cursor:
                 cursor.executemany(asked, given)
 
     @contextmanager
