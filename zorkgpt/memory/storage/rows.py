@@ -174,10 +174,7 @@ class MemoryRows:
         return [place_in(column) for limits in _ranges(prefix) for (column,) in self._database.rows(query, limits)]
 
     def believed_places(self) -> list[SubjectKey]:
-        is_believed = (
-            "SELECT 1 FROM zorkgpt_memories AS its WHERE its.place = zorkgpt_sections.place AND is_current = 1"
-        )
-        rows = self._database.rows(f"SELECT DISTINCT place FROM zorkgpt_sections WHERE EXISTS ({is_believed})")
+        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_memories WHERE is_current = 1")
         return [place_in(column) for (column,) in rows]
 
     def name(self, place: SubjectKey) -> str:

@@ -127,7 +127,7 @@ CREATE TABLE IF NOT EXISTS zorkgpt_memories (
     entry {{blob}} NOT NULL,
     lead {{blob}} NOT NULL
 );
-CREATE INDEX IF NOT EXISTS zorkgpt_memories_place ON zorkgpt_memories (place, section, id);
+CREATE INDEX IF NOT EXISTS zorkgpt_memories_place ON zorkgpt_memories (place, section, id, is_current);
 CREATE INDEX IF NOT EXISTS zorkgpt_memories_memory ON zorkgpt_memories (memory, place);
 CREATE INDEX IF NOT EXISTS zorkgpt_memories_title ON zorkgpt_memories (title, place);
 CREATE INDEX IF NOT EXISTS zorkgpt_memories_expires ON zorkgpt_memories (expires_at) WHERE expires_at IS NOT NULL;
