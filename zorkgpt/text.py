@@ -8,12 +8,18 @@ _LONGEST_QUOTE = 200
 _ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})
 """Words that take the place of "the". An empty name has no article."""
 
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
 
 
 def before_stars(response: str) -> str:
     """Return a response without what stories print after a death: a line that begins with stars, and all below it."""
     return _STARS.sub("", response)
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text, with their punctuation."""
+    return _SENTENCE_END.split(text)
 
 
 def normalized_action(action: str) -> str:

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.models import Item, Location, Observation
+from zorkgpt.knowledge.claims import shortened
 from zorkgpt.memory.models import Memory, ZMachineContext
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.candidates import Nouns
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.notes import PlaceNotes
-from zorkgpt.offline.phrases import shortened
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import PlayerContext, PlayerStopped
 from zorkgpt.world.graph import MapGraph

@@ -11,7 +11,7 @@ from game_interface.models import Item, Observation
 from session.history import TurnRecord
 from session.outcome import effective, failed
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
-from zorkgpt.text import before_stars, normalized_action
+from zorkgpt.text import before_stars, normalized_action, number_of, sentences_of
 
 _ACTION_LIMIT = 80
 _PLACE_LIMIT = 60
@@ -22,7 +22,6 @@ _SLOT = "…"
 _MAX_PREPARING = 3
 MAX_CHARS = 390
 """The most characters of a line."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 class ClaimKind(StrEnum):
@@ -95,7 +94,8 @@ def death_line(turn: TurnRecord) -> str:
 
 def points_line(turn: TurnRecord, earlier: Sequence[TurnRecord]) -> str:
     """Return the line about a turn that scored, with what was done at that place before it."""
-    text = f"“{quoted_command(turn)}” at {numbered_place(turn)} scores {_points(turn.transition.points)}"
+    points = number_of(turn.transition.points, "point", "points")
+    text = f"“{quoted_command(turn)}” at {numbered_place(turn)} scores {points}"
     if turn.after.location != turn.before.location:
         text += f" and leads to {_numbered(turn.after)}"
     before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparations(turn, earlier)))[-_MAX_PREPARING:]
@@ -111,7 +111,7 @@ def points_line(turn: TurnRecord, earlier: Sequence[TurnRecord]) -> str:
 
 def refused_line(turn: TurnRecord) -> str:
     """Return the line about a command that never reached the game."""
-    return f"“{quoted_command(turn)}” is not accepted: {cut(turn.response, _REASON_LIMIT) or '(no response)'}"
+    return f"“{quoted_command(turn)}” is not accepted: {shortened(turn.response, _REASON_LIMIT) or '(no response)'}"
 
 
 def form_line(form: str, example: TurnRecord) -> str:
@@ -121,7 +121,7 @@ def form_line(form: str, example: TurnRecord) -> str:
 
 def best_line(episode: int | str, turns: Sequence[TurnRecord], score: int) -> str:
     """Return the line about an episode as a whole, with the order in which it scored."""
-    text = f"Episode {episode} scored {_points(score)} in {len(turns)} turns, in this order: "
+    text = f"Episode {episode} scored {number_of(score, 'point', 'points')} in {len(turns)} turns, in this order: "
     steps = [f"“{quoted_command(turn)}” at {numbered_place(turn)}" for turn in turns if turn.transition.points > 0]
     told = steps
     while told and len(f"{text}{', '.join(told)} and {len(steps)} more.") > MAX_CHARS:
@@ -152,7 +152,7 @@ def _end_of_name(words: Sequence[str], start: int, name: frozenset[str]) -> int:
 
 def quoted_command(turn: TurnRecord) -> str:
     """Return the action as it is quoted in a line."""
-    return cut(normalized_action(turn.action).replace("”", ""), _ACTION_LIMIT)
+    return shortened(normalized_action(turn.action).replace("”", ""), _ACTION_LIMIT)
 
 
 def numbered_place(turn: TurnRecord) -> str:
@@ -160,12 +160,12 @@ def numbered_place(turn: TurnRecord) -> str:
     return _numbered(turn.before)
 
 
-def cut(text: str, limit: int) -> str:
+def shortened(text: str, limit: int) -> str:
     """Return one line of at most `limit` characters: the first sentences if any fit, else the first words."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
-    if whole := _fitting(_SENTENCE_END.split(line), limit):
+    if whole := _fitting(sentences_of(line), limit):
         return " ".join(whole)
     head = line[: limit - 1]
     return head[: max(head.rfind(" "), limit // 2)] + "…"
@@ -173,9 +173,9 @@ def cut(text: str, limit: int) -> str:
 
 def _last_sentences(turn: TurnRecord, limit: int) -> str:
     """Return the last sentences that fit, without what is printed about every death."""
-    sentences = _SENTENCE_END.split(" ".join(before_stars(turn.response).split()))
+    sentences = sentences_of(" ".join(before_stars(turn.response).split()))
     last = " ".join(reversed(_fitting(reversed(sentences), limit)))
-    return last or cut(sentences[-1], limit) or "(no response)"
+    return last or shortened(sentences[-1], limit) or "(no response)"
 
 
 def _fitting(sentences: Iterable[str], limit: int) -> list[str]:
@@ -187,12 +187,8 @@ def _fitting(sentences: Iterable[str], limit: int) -> list[str]:
     return kept
 
 
-def _points(count: int) -> str:
-    return f"{count} point{'s' * (count != 1)}"
-
-
 def _numbered(seen: Observation) -> str:
-    return f"{cut(seen.location_name, _PLACE_LIMIT) or 'a place'} ({seen.location_id or 0})"
+    return f"{shortened(seen.location_name, _PLACE_LIMIT) or 'a place'} ({seen.location_id or 0})"
 
 
 def _preparations(turn: TurnRecord, earlier: Sequence[TurnRecord]) -> list[TurnRecord]:

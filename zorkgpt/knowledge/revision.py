@@ -4,13 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from zorkgpt.knowledge.claims import ClaimKind, parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.memory.entailment.compare import compare
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import folded, one_line
 
 TRIES_TO_STRIKE = 3
 """Rules strike a line after this many contradictions in a row, since chance decides fights and the like."""
@@ -108,7 +107,7 @@ class Revision:
 
     def line_of(self, text: str) -> KnowledgeLine | None:
         """Return the line with exactly these words, even if it is struck."""
-        wanted = _folded(text)
+        wanted = folded(text)
         return next((line for line in self.document.lines if line_key(line) == wanted), None)
 
     def add_evidence(self, text: str, borne_out: int, contradicted: int, reason: str, enough: int) -> None:
@@ -177,12 +176,7 @@ def _best_points(line: KnowledgeLine) -> int | None:
 
 def line_key(line: KnowledgeLine) -> str:
     """Return the identity of a line: its words."""
-    return _folded(line.text)
-
-
-@lru_cache(4096)
-def _folded(text: str) -> str:
-    return one_line(text).casefold()
+    return folded(line.text)
 
 
 def _related_lines(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[KnowledgeLine, str]]:
@@ -194,7 +188,7 @@ def _related_lines(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[t
 
 def relation(older: str, newer: str) -> str:
     """Return how a newer line relates to an older one: "same", "adds", or anything else."""
-    if _folded(older) == _folded(newer):
+    if folded(older) == folded(newer):
         return "same"
     # If both are in a fixed form, their fields decide.
     if (claim := parse_claim(older)) and (other := parse_claim(newer)):
@@ -206,7 +200,7 @@ def relation(older: str, newer: str) -> str:
 
 
 def _quoted(text: str) -> list[str]:
-    return [one_line(command).casefold() for command in re.findall("“([^”]*)”", text)]
+    return [folded(command) for command in re.findall("“([^”]*)”", text)]
 
 
 _REASON = "contradicted in several episodes"

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from session.history import Extraction, GameText
-from zorkgpt.text import normalized_action
+from zorkgpt.text import normalized_action, sentences_of
 from zorkgpt.world.directions import exits_in, exits_opened
 
 # Stories print the place's name on a line of its own above its description, sometimes with the vehicle that the player
@@ -12,7 +12,6 @@ from zorkgpt.world.directions import exits_in, exits_opened
 _BESIDE_THE_NAME = re.compile(r"\s*(?:[,(].*)?")
 _LOOKS = frozenset({"l", "look", "look around"})
 _DARKNESS = re.compile(r"\b(?:pitch[- ](?:black|dark)|too dark|darkness)\b", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[^\W_]+")
 _BLOW = re.compile(
     r"\b(?:attack(?:s|ed|ing)?|blows?|swings?|lunges?|slash(?:es)?|stabs?|stabbing|strikes?|thrusts?|hits?|parr(?:y|ies)|"
@@ -67,7 +66,7 @@ def _is_brief(said: GameText, body: str) -> bool:
 
 
 def _first_sentence(text: str) -> str:
-    return " ".join(_SENTENCE_END.split(text, maxsplit=1)[0].split())
+    return " ".join(sentences_of(text)[0].split())
 
 
 def _enemies(said: GameText) -> tuple[str, ...]:
@@ -77,7 +76,7 @@ def _enemies(said: GameText) -> tuple[str, ...]:
 
 
 def _blows(said: GameText) -> str:
-    sentences = _SENTENCE_END.split(said.response)
+    sentences = sentences_of(said.response)
     # "The troll swings its axe. It misses you by a hair.": the player is often named one sentence later.
     near = [" ".join(pair) for pair in pairwise([*sentences, ""]) if _BLOW.search(pair[0])]
     return " ".join(text for text in near if _YOU.search(text))

@@ -18,6 +18,7 @@ from zorkgpt.knowledge.claims import (
     points_line,
     quoted_command,
     refused_line,
+    shortened,
 )
 from zorkgpt.knowledge.line import KnowledgeLine
 from zorkgpt.knowledge.synthesis import (
@@ -31,7 +32,6 @@ from zorkgpt.knowledge.synthesis import (
     TurnReview,
     WisdomAnswer,
 )
-from zorkgpt.offline.phrases import shortened
 from zorkgpt.text import normalized_action
 
 _TEXT_LIMIT = 160

@@ -40,18 +40,6 @@ def is_hostile(text: str) -> bool:
     return bool(_HOSTILE.search(text.lower()))
 
 
-def shortened(text: str, limit: int) -> str:
-    """Return one line of at most `limit` characters, cut after a sentence if possible, else after a word."""
-    line = " ".join(text.split())
-    if len(line) <= limit:
-        return line
-    head = line[: limit - 1]
-    for end in (". ", "! ", "? "):
-        if (cut := head.rfind(end)) > limit // 3:
-            return head[: cut + 1]
-    return head[: max(head.rfind(" "), limit // 2)] + "…"
-
-
 def whole_sentences(text: str, limit: int) -> str:
     """Return as many of the first sentences as fit into `limit` characters, in one line; "" if none fits."""
     line = " ".join(text.split())
