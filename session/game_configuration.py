@@ -14,6 +14,7 @@ from session.sections import SECTIONS, LLMSection, SamplingSection, Tables
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings, Price, RoleSettings
+from zorkgpt.memory.settings import checked_window
 from zorkgpt.run_folder import MARKER
 
 log = logging.getLogger("zorkgpt.configuration")
@@ -31,7 +32,6 @@ _RENAMED = {
     "telemetry_enabled": ("telemetry", "enabled"),
     "telemetry_content": ("telemetry", "content"),
 }
-_DEFAULT_HISTORY_WINDOW = 3
 
 
 def _flat_names() -> dict[str, tuple[str, str]]:
@@ -153,13 +153,7 @@ class GameConfiguration(Tables):
 
     def get_memory_history_window(self) -> int:
         """Return how many turns synthesis sees: under 1 becomes 3, over 10 is allowed, both with a warning."""
-        window = self.memory_sampling.memory_history_window
-        if window < 1:
-            log.warning("memory_history_window is under 1, using %d", _DEFAULT_HISTORY_WINDOW, extra={"value": window})
-            return _DEFAULT_HISTORY_WINDOW
-        if window > 10:
-            log.warning("memory_history_window is over 10, prompts will be long", extra={"value": window})
-        return window
+        return checked_window(self.memory_sampling.memory_history_window)
 
 
 def without_unknown(given: Mapping[str, Any], source: str) -> dict[str, Any]:
@@ -270,9 +264,5 @@ def _role_settings(
     return RoleSettings(
         model=model or default[0] or "",
         base_url=base_url or (None if model else default[1]),
-        temperature=sampling.temperature,
-        top_p=sampling.top_p,
-        top_k=sampling.top_k,
-        min_p=sampling.min_p,
-        max_tokens=sampling.max_tokens,
+        **{name: getattr(sampling, name) for name in SamplingSection.model_fields},
     )

@@ -60,7 +60,7 @@ def test_every_command_that_changes_takes_the_address(address, tmp_path):
     assert run("import", other, "--file", address) == (0, "1 memory imported, 0 already known, 0 skipped.\n")
     assert run("edit", "Sword", "--text", "A rusty sword.", "--file", address)[0] == 0
     assert run("pin", "Sword", "--file", address)[0] == 0
-    assert run("veto", "Voucher", "--file", address)[0] == 0
+    assert run("hide", "Voucher", "--file", address)[0] == 0
     assert run("move", 7, 8, "--file", address) == (0, "1 memory moved from location 7 to 8.\n")
     assert run("convert", tmp_path / "copy.sqlite", "--file", address)[0] == 0
     shown = [json.loads(line) for line in run("export", "--to", "jsonl", "--file", address)[1].splitlines()]

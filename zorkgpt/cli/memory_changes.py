@@ -111,9 +111,6 @@ def hide(
     _apply_edit(title, location, Edit(vetoed=not undo, reason=reason), workdir, file, game)
 
 
-app.command("veto", hidden=True)(hide)
-
-
 @app.command()
 def undo(
     list_: Annotated[bool, typer.Option("--list", help="List what can be undone, latest first.")] = False,
