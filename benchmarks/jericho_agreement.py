@@ -52,12 +52,13 @@ def differences(path: Path) -> tuple[int, Counter[tuple[str, str]]]:
     """Return the number of steps, and (kind, the side that the text confirms) → steps on which the two differ."""
     env = jericho.FrotzEnv(str(path))
     commands, seed, found = env.get_walkthrough(), env.bindings["seed"] or 1, Counter()
-    step = 0
+    steps = 0
     env.seed(seed)
     env.reset()
     with JerichoInterface(path, seed=seed) as game:
         game.start()
-        for step, command in enumerate(commands, 1):
+        for command in commands:
+            steps += 1
             _, _, _, info = env.step(command)
             now = game.act(command).after
             there, held = env.get_player_location(), env.get_inventory()
@@ -81,7 +82,7 @@ def differences(path: Path) -> tuple[int, Counter[tuple[str, str]]]:
             if game.finished:
                 break
     env.close()
-    return step, found
+    return steps, found
 
 
 def main() -> None:

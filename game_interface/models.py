@@ -55,6 +55,8 @@ class Question:
     """The question as printed; "" if it can't be told apart from the rest of the text."""
     way_back: tuple[str, ...] = ()
     """Inputs, one a turn, that lead back to commands, as tried on a saved state. () if none were found."""
+    final: bool = False
+    """The game is over: by trial, the answers begin the story again or stop it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,11 @@ class BranchState:
     at_hand: frozenset[int]
     """The objects that the player carries, and those at the player's place."""
 
+    def as_at(self, opening: "BranchState") -> bool:
+        """Return whether everything is as at the opening; False if the moves are unknown."""
+        mine, its = ((each.room, each.score, each.moves, each.at_hand) for each in (self, opening))
+        return self.moves is not None and mine == its
+
 
 class Branches(Protocol):
     """Plays commands from saved states."""

@@ -108,6 +108,7 @@ class JerichoInterface:
         self._scene: tuple[_Present, Scene | None] | None = None
         """The last scene that was asked for, and the state it belongs to."""
         self._opening: str = ""
+        self._opening_state: BranchState | None = None
         self._knows_bookkeeping = False
         self._prompts = _prompts[self.story.sha256]
         self._recent = RecentStates()
@@ -433,7 +434,10 @@ class JerichoInterface:
         )
 
     def _record_ending(self, now: _Present) -> None:
-        ending = self._ending(now.text, now.view, now.snapshot, asks=now.observation.question is not None)
+        question = now.observation.question
+        ending = self._ending(now.text, now.view, now.snapshot, asks=question is not None)
+        if question is not None and question.final:
+            ending = replace(ending, finished=True)
         self.died, self.finished, self.victory = ending.died, ending.finished, ending.victory
 
     def _ending(self, text: str, view: View, snapshot: InterpreterState, *, asks: bool) -> Ending:
@@ -572,6 +576,7 @@ class JerichoInterface:
         self._recent = RecentStates()
         state = self._state = self._read(snapshot, frozenset())
         self._opening = state.text
+        self._opening_state = self._branch_state(snapshot)
         return state
 
     def _read(self, snapshot: InterpreterState, revealed: frozenset[int]) -> _Present:
@@ -599,12 +604,26 @@ class JerichoInterface:
         """Return what the story asks; the game is unchanged."""
         if not self._ending(text, view, snapshot, asks=True).finished:
             try:
-                return self._prompts.question(self._worker, snapshot, text)
+                question = self._prompts.question(self._worker, snapshot, text)
+                return replace(question, final=self._is_final(snapshot))
             except WorkerFailure as failure:
                 log.warning("no way out of a question found", extra={"failure": str(failure)})
             finally:
                 self._load(snapshot.state)
         return Question(mode_of(snapshot), printed_question(text))
+
+    def _is_final(self, snapshot: InterpreterState) -> bool:
+        """Return whether `yes` begins the story again, or both `yes` and `no` stop it. The worker's state changes."""
+        opening, now = self._opening_state, self._branch_state(snapshot)
+        if opening is None or reads_key(snapshot) or now.as_at(opening):
+            return False
+
+        def after(answer: bytes) -> InterpreterState:
+            self._worker.load(snapshot.state)
+            return self._worker.step(answer)
+
+        yes = after(b"yes")
+        return after(b"no").halted if yes.halted else self._branch_state(yes).as_at(opening)
 
     def _follow_player(self, view: View) -> None:
         """Update the player object, which changes in some stories."""

@@ -104,3 +104,11 @@ def test_a_question_that_does_not_end_is_left_after_a_limit(story, asks, put_bac
     with JerichoInterface(own_stories.compiled(story)) as game:
         game.restore_state(saved)
         assert [game.act("x").put_back for _ in range(20)][-1] == put_back
+
+
+def test_a_question_whose_answers_all_stop_the_story_is_its_end():
+    with JerichoInterface(own_stories.compiled("another")) as game:
+        assert not game.act("push bell").finished
+        game.act("no")
+        fallen = game.act("north")
+        assert (fallen.finished, fallen.after.question.final) == (True, True)
