@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 from session.history import TurnRecord
 from tests.fixtures.memory import memory
 from tests.fixtures.runs import a_run
-from tests.fixtures.stores import journal_file
+from tests.fixtures.stores import journal_file, past_of
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.provenance import AsOf
-from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.markdown import sidecar
-from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.runlog.episodes import read_episode
 
 
@@ -60,49 +55,19 @@ def test_every_turn_can_be_gone_back_to(tmp_path):
     assert play.manager.as_of(2, 400) == play.seen[2, 9]
     assert play.manager.as_of(1, 400) == {}
     assert play.manager.as_of(4, 1) == play.seen[3, 1]
-    assert [record.change.kind for record in AsOf.of(tmp_path / "Memories.md").changes(5, "A", 2, 9)] == []
 
 
-def test_the_changes_of_a_memory_up_to_a_turn(tmp_path):
+def test_a_history_that_was_put_back_and_has_grown_anew_is_told_as_it_is(tmp_path):
     play = Play(tmp_path, 2)
-    play.turn(2, adds("A"), adds("B"))
-    play.turn(5, proves_wrong("A"))
-    then = AsOf.of(tmp_path / "Memories.md")
-    then.refresh()
-    assert [record.change.kind for record in then.changes(5, "A", 2, 4)] == ["added"]
-    assert [record.change.kind for record in then.changes(5, "A", 2, 5)] == ["added", "invalidated"]
-    assert then.name(5) == "Hall"
-
-
-def test_it_follows_a_history_that_grows_and_one_that_is_new(tmp_path):
-    play, then = Play(tmp_path, 2), AsOf.of(tmp_path / "Memories.md")
-    then.refresh()
-    assert then.all_memories(2, 9) == {}
-    for number in range(1, 6):
-        play.turn(number, adds(f"Memory {number}"))
-        then.refresh()
-        assert then.all_memories(2, number) == play.seen[2, number]
-    journal_file(tmp_path / "Memories.md").unlink()
-    (tmp_path / "Memories.md").unlink()
-    (tmp_path / "Memories.md.backup").unlink()
-    Play(tmp_path, 7).turn(1, adds("Anew"))
-    then.refresh()
-    assert [one.title for one in then.memories(5, 7, 1)] == ["Anew"]
-
-
-def test_a_history_that_was_put_back_and_has_grown_anew_is_read_anew(tmp_path):
-    play, then = Play(tmp_path, 2), AsOf.of(tmp_path / "Memories.md")
     play.turn(1, adds("A"))
     rollback = play.manager.rollback()
     point = rollback.restore_point(1)
     rollback.begin(tmp_path, 1)
     play.turn(2, adds("B"))
-    then.refresh()
     resumed = Play(tmp_path, 2)
     assert resumed.manager.rollback().restore(tmp_path, point)
     resumed.turn(2, adds("Another"))
-    then.refresh()
-    assert [one.title for one in then.memories(5, 2, 9)] == ["A", "Another"]
+    assert [one.title for one in resumed.manager.as_of(2, 9)[5]] == ["A", "Another"]
 
 
 def test_what_was_there_before_the_history_began_was_always_there(tmp_path):
@@ -193,8 +158,7 @@ def _told(one):
 @pytest.mark.slow
 def test_of_a_real_run_every_turn_is_told_as_it_was_ephemeral_memories_too(played):
     folder, seen = played
-    then = AsOf.of(folder / "Memories.md")
-    then.refresh()
+    then = past_of(folder / "Memories.md")
     assert any(told[2] == "ephemeral" for kept in seen.values() for place in kept.values() for told in place)
     for (episode, turn), expected in seen.items():
         found = then.all_memories(episode, turn)
@@ -204,27 +168,15 @@ def test_of_a_real_run_every_turn_is_told_as_it_was_ephemeral_memories_too(playe
 @pytest.mark.slow
 def test_what_the_player_saw_is_what_stood_at_the_end_of_the_turn_before(played):
     folder, _ = played
-    then = AsOf.of(folder / "Memories.md")
-    then.refresh()
+    then = past_of(folder / "Memories.md")
     told = 0
     for event in read_episode(folder, 2):
         if isinstance(event, TurnRecord) and event.memory_shown:
-            texts = {one.text for one in then.memories(event.before.location_id, 2, event.turn - 1)}
+            texts = {one.text for one in then.all_memories(2, event.turn - 1).get(event.before.location_id, ())}
             lines = [line for line in event.memory_shown.splitlines() if line.lstrip().startswith("[")]
             told += len(lines)
             assert all(any(text in line for text in texts) for line in lines)
     assert told > 50
-
-
-def test_a_long_run_can_be_scrubbed(tmp_path):
-    journal = Journal(sidecar(tmp_path / "Memories.md"))
-    for number in range(0, 10_000, 500):
-        for place in range(500):
-            change = Change("added", place, "Room", None, memory(f"Memory {number + place}"))
-            journal.append([change], turn_stamp=TurnStamp(1, number + place))
-    then = AsOf.of(tmp_path / "Memories.md")
-    then.refresh()
-    assert [len(then.memories(7, 1, turn)) for turn in range(10_000)] == [(turn + 493) // 500 for turn in range(10_000)]
 
 
 @pytest.mark.parametrize("episode", ["..", "../..", "a/b", "", ".", "\0", 99, "another"])

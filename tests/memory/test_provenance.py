@@ -7,9 +7,9 @@ import pytest
 from session.history import TurnRecord
 from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from tests.fixtures.runs import a_run
-from tests.fixtures.stores import journal_file
+from tests.fixtures.stores import journal_file, past_of
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.provenance import AsOf, Showings
+from zorkgpt.memory.provenance import Showings
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.runlog.episodes import read_episode
@@ -134,8 +134,6 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
     database.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES ('', '1', %s)", [(bad,)])
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
         assert manager.explain("Starts here", place) == before
-    then = AsOf.of(tmp_path / "Memories.md")
-    then.refresh()
-    assert place in then.all_memories(1, 8)
+    assert place in past_of(tmp_path / "Memories.md").all_memories(1, 8)
     with a_run(tmp_path, turns=8) as run:
         assert run.play_episode().reason == "turn limit"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.fixtures.runs import a_walkthrough
+from tests.fixtures.stores import past_of
 from tests.fixtures.viewer import played
-from zorkgpt.memory.provenance import AsOf
 from zorkgpt.viewer.run_files import open_run
 
 FIELDS = ("title", "text", "category", "persistence", "status", "episode", "turns", "observation_count")
@@ -28,8 +28,7 @@ def at_turn(threads: list[list[dict[str, Any]]], at: int) -> list[tuple]:
 
 def agreed(workdir) -> int:
     """How many memories were compared."""
-    files, library = open_run(workdir), AsOf.of(workdir / "Memories.md")
-    library.refresh()
+    files, library = open_run(workdir), past_of(workdir / "Memories.md")
     compared = 0
     for number, index in files.episodes.items():
         for turn in range(index.last_turn + 1):

@@ -274,7 +274,6 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
         fail(f"--as-of {given} is not EPISODE:TURN, such as 3:120.")
     which = int(episode) if episode.isdecimal() else episode
     past = AsOf(manager.store.journal, manager.store.path.parent / RUNS)
-    past.refresh()
     if not past.knows(which):
         fail(f"--as-of {given}: there is no episode {episode}.")
     memories = past.all_memories(which, int(turn))

@@ -800,7 +800,6 @@ class AgentMemory:
 
         with self.store.guard:
             past = AsOf(self.store.journal, self._runs)
-            past.refresh()
             return {
                 self._scope.relative(place): relative_memories(self._scope, place, memories)
                 for place, memories in past.all_memories(episode, turn).items()

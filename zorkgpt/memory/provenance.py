@@ -16,10 +16,8 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.places import place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import MemoryBook
-from zorkgpt.memory.storage.changes import Change, after_change
-from zorkgpt.memory.storage.history import HistoryRecord
-from zorkgpt.memory.storage.markdown import sidecar
-from zorkgpt.memory.storage.person_edits import JournalFollower
+from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.history import HistoryRecord, replayed
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.trials import Trial, trial_row
@@ -182,147 +180,88 @@ def _plain(record: HistoryRecord) -> dict[str, Any]:
 
 
 class AsOf:
-    """An index of what was remembered at any turn; follows the journal while it grows.
+    """What was remembered at the end of any turn, by replaying the journal.
 
-    Changes that a player made name their episode and turn. A change by hand, or by a person's command, in the midst of
-    an episode counts from the episode's next change on.
+    Changes that a player made name their episode and turn. A change by a person in the middle of an episode counts from
+    the episode's next change on.
 
     Args:
         journal: The journal of the memory.
         runs: The folder with a folder for each episode, whose logs say when it ended. None if there is none.
-        log_file: The name of such a log.
+
+    Raises:
+        MemoryStoreError: If the journal can't be read.
     """
 
-    def __init__(self, journal: Journal, runs: Path | None = None, *, log_file: str = EPISODE_LOG) -> None:
-        self._follower = JournalFollower(journal)
+    def __init__(self, journal: Journal, runs: Path | None = None) -> None:
         self._runs = runs
-        self._log_file = log_file
-        self._records: list[HistoryRecord] = []
-        self._numbers: dict[SubjectKey, list[int]] = {}
-        """The numbers of the records of each location."""
-        self._states: dict[SubjectKey, list[tuple[Memory, ...]]] = {}
-        """The memories of each location after each of its records."""
+        self._lasting: list[HistoryRecord] = []
+        """The records of lasting memories."""
         self._turns: dict[int | str, list[int]] = {}
-        """The turn of each record of an episode; one that was played again counts as the latest so far."""
-        self._rows: dict[int | str, list[int]] = {}
-        """The numbers of the records of each episode."""
-        self._names: dict[SubjectKey, str] = {}
-        self._ephemeral_states: dict[int | str, dict[SubjectKey, list[tuple[int, tuple[Memory, ...]]]]] = {}
-        """Episode → location → for each change of an ephemeral memory, the turn and the memories after it."""
-
-    @classmethod
-    def of(cls, memory_file: Path | str) -> "AsOf":
-        """Build the index of a memory file with its journal beside it, and `runs/` in the same folder."""
-        path = Path(memory_file)
-        return cls(Journal(sidecar(path)), path.parent / RUNS)
-
-    def refresh(self) -> None:
-        """Take in what was written since; cheap where nothing was.
-
-        Raises:
-            MemoryStoreError: the journal can't be read.
-        """
-        records, is_replaced = self._follower.read()
-        if is_replaced:
-            self._clear()
-        for record in records:
-            self._take(record)
-
-    def memories(self, location_id: SubjectKey, episode: int | str, turn: int) -> list[Memory]:
-        """Return the memories of a location at the end of a turn, the lasting first, with the superseded."""
-        lasting = self._state(location_id, self._record_count_at(episode, turn))
-        return [*lasting, *self._ephemeral(location_id, episode, turn)]
+        """The turn of each of these records by episode. A turn that was played again counts as the latest so far."""
+        self._positions: dict[int | str, list[int]] = {}
+        """The positions of these records."""
+        self._ephemeral: dict[int | str, list[tuple[int, HistoryRecord]]] = {}
+        """The records of ephemeral memories by episode, each with its turn, as above."""
+        for record in journal.records():
+            self._add(record)
 
     def all_memories(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
-        """Return the memories of every location that had any, at the end of a turn."""
-        cut, passing = self._record_count_at(episode, turn), self._ephemeral_states.get(episode_key(episode), {})
-        found = {}
-        for location_id in sorted({*self._states, *passing}, key=place_order):
-            memories = [*self._state(location_id, cut), *self._ephemeral(location_id, episode, turn)]
-            if memories:
-                found[location_id] = memories
-        return found
-
-    def changes(self, location_id: SubjectKey, title: str, episode: int | str, turn: int) -> list[HistoryRecord]:
-        """Return what had become of the memories of this title until the end of a turn."""
-        numbers = self._numbers.get(location_id, [])
-        upto = bisect_right(numbers, self._record_count_at(episode, turn) - 1)
-        records = (self._records[number] for number in numbers[:upto])
-        return [record for record in records if title in _titles(record.change)]
+        """Return the memories of every place that had any at the end of a turn, the lasting ones first."""
+        lasting = replayed(self._lasting[: self._record_count_at(episode, turn)])
+        made = self._ephemeral.get(episode_key(episode), ())
+        ephemeral = replayed(record for at, record in made if at <= turn)
+        memories = {
+            place: [*lasting.get(place, ()), *ephemeral.get(place, ())]
+            for place in sorted({*lasting, *ephemeral}, key=place_order)
+        }
+        return {place: kept for place, kept in memories.items() if kept}
 
     def knows(self, episode: int | str) -> bool:
         """Return whether the episode was played: it changed something, or has a folder with its log."""
-        log = None if self._runs is None else self._runs / _folder(episode) / self._log_file
+        log = None if self._runs is None else self._runs / _folder(episode) / EPISODE_LOG
         key = episode_key(episode)
-        return key in self._turns or key in self._ephemeral_states or (log is not None and log.is_file())
+        return key in self._turns or key in self._ephemeral or (log is not None and log.is_file())
 
-    def name(self, location_id: SubjectKey) -> str:
-        """Return what the location was called last."""
-        return self._names.get(location_id, "")
-
-    def _clear(self) -> None:
-        self._records.clear()
-        for index in (self._numbers, self._states, self._turns, self._rows, self._names, self._ephemeral_states):
-            index.clear()
-
-    def _take(self, record: HistoryRecord) -> None:
-        change, number = record.change, len(self._records)
+    def _add(self, record: HistoryRecord) -> None:
+        stamp = record.turn_stamp
         if record.episode is not None:
-            self._take_ephemeral(record.episode, record)
+            made = self._ephemeral.setdefault(record.episode, [])
+            made.append((max(made[-1][0] if made else 0, stamp.turn if stamp else 0), record))
             return
-        self._records.append(record)
-        self._numbers.setdefault(change.location_id, []).append(number)
-        states = self._states.setdefault(change.location_id, [])
-        states.append(after_change(states[-1] if states else (), change))
-        self._names[change.location_id] = change.location_name or self._names.get(change.location_id, "")
-        if record.turn_stamp is not None:
-            episode = episode_key(record.turn_stamp.episode)
+        if stamp is not None:
+            episode = episode_key(stamp.episode)
             turns = self._turns.setdefault(episode, [])
-            turns.append(max(record.turn_stamp.turn, turns[-1] if turns else 0))
-            self._rows.setdefault(episode, []).append(number)
-
-    def _take_ephemeral(self, episode: int | str, record: HistoryRecord) -> None:
-        change, stamp = record.change, record.turn_stamp
-        states = self._ephemeral_states.setdefault(episode, {}).setdefault(change.location_id, [])
-        last, kept = states[-1] if states else (0, ())
-        # A turn that was played again counts as the latest so far.
-        states.append((max(last, stamp.turn if stamp else 0), after_change(kept, change)))
-
-    def _ephemeral(self, location_id: SubjectKey, episode: int | str, turn: int) -> tuple[Memory, ...]:
-        states = self._ephemeral_states.get(episode_key(episode), {}).get(location_id, [])
-        upto = bisect_right(states, turn, key=lambda state: state[0])
-        return states[upto - 1][1] if upto else ()
+            turns.append(max(stamp.turn, turns[-1] if turns else 0))
+            self._positions.setdefault(episode, []).append(len(self._lasting))
+        self._lasting.append(record)
 
     def _record_count_at(self, episode: int | str, turn: int) -> int:
-        """Return how many records there were at the end of a turn."""
+        """Return how many records of lasting memories there were at the end of a turn."""
         episode = episode_key(episode)
-        turns, rows = self._turns.get(episode, []), self._rows.get(episode, [])
-        known = bisect_right(turns, turn)
-        if known < len(turns):
-            return rows[known - 1] + 1 if known else rows[0]
-        if known:
-            return self._with_later_edits(rows[-1] + 1, self._ended(episode))
-        later = [first for other, (first, *_) in self._rows.items() if _is_later(other, episode)]
-        return min(later, default=len(self._records))
+        turns, positions = self._turns.get(episode, []), self._positions.get(episode, [])
+        done = bisect_right(turns, turn)
+        if done < len(turns):
+            return positions[done - 1] + 1 if done else positions[0]
+        if done:
+            return self._with_later_edits(positions[-1] + 1, self._ended(episode))
+        later = [first for other, (first, *_) in self._positions.items() if _is_later(other, episode)]
+        return min(later, default=len(self._lasting))
 
-    def _with_later_edits(self, cut: int, ended: str | None) -> int:
-        """Move the cut behind what was changed by hand after the episode's last own change, while it ran."""
-        while cut < len(self._records) and self._records[cut].turn_stamp is None:
-            if ended is not None and self._records[cut].at[:19] > ended[:19]:
+    def _with_later_edits(self, count: int, ended: str | None) -> int:
+        """Count what a person changed after the episode's last own change, while it ran."""
+        while count < len(self._lasting) and self._lasting[count].turn_stamp is None:
+            if ended is not None and self._lasting[count].at[:19] > ended[:19]:
                 break
-            cut += 1
-        return cut
-
-    def _state(self, location_id: SubjectKey, cut: int) -> tuple[Memory, ...]:
-        upto = bisect_right(self._numbers.get(location_id, []), cut - 1)
-        return self._states[location_id][upto - 1] if upto else ()
+            count += 1
+        return count
 
     def _ended(self, episode: int | str) -> str | None:
         """Return when the episode ended, as ISO 8601; None if it has not ended, or that is unknown."""
         if self._runs is None:
             return None
         ended = None
-        with suppress(OSError), (self._runs / _folder(episode) / self._log_file).open("rb") as log:
+        with suppress(OSError), (self._runs / _folder(episode) / EPISODE_LOG).open("rb") as log:
             for line in log:
                 if b'"episode_ended"' in line and (row := _row(line)) and row.get("event") == "episode_ended":
                     ended = row.get("time")

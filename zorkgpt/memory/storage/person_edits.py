@@ -1,4 +1,4 @@
-"""Following the journal while it grows, and which memories a person has edited, derived from it."""
+"""Which memories a person has edited, derived from the journal."""
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import SubjectKey
@@ -7,59 +7,35 @@ from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.tables import Journal
 
 
-class JournalFollower:
-    """Reads what was added to a journal since the last time.
+class PersonEdits:
+    """The memories that a person has written or edited, by hand or by a command."""
 
-    Args:
-        by_person: Read only changes that a person made.
-    """
-
-    def __init__(self, journal: Journal, *, by_person: bool = False) -> None:
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._by_person = by_person
         self._position = 0
+        """The last record that was read."""
         self._last = ""
-        """The last record that was there."""
+        """Its text."""
+        self._ids: dict[SubjectKey, set[str]] = {}
+        self._moving = ""
 
-    def read(self) -> tuple[list[HistoryRecord], bool]:
-        """Return the new records, and whether the journal was rolled back: then these are all of its records.
+    def refresh(self) -> None:
+        """Read what was added to the journal; all of it, if it was rolled back.
 
         Raises:
             MemoryStoreError: The journal can't be read.
         """
         end = self._journal.size()
-        is_replaced = self._journal.text_at(self._position) != self._last
-        if end == self._position and not is_replaced:
-            return [], False
-        start = 0 if is_replaced else self._position
-        if self._by_person:
-            records, self._position = self._journal.by_person(start), end
-        else:
-            records, self._position = self._journal.records_from(start)
-        self._last = self._journal.text_at(self._position)
-        return records, is_replaced
-
-
-class PersonEdits:
-    """The memories that a person has written or edited, by hand or by a command."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._follower = JournalFollower(journal, by_person=True)
-        self._ids: dict[SubjectKey, set[str]] = {}
-        self._moving = ""
-
-    def refresh(self) -> None:
-        """Read what was added to the journal.
-
-        Raises:
-            MemoryStoreError: The journal can't be read.
-        """
-        records, is_replaced = self._follower.read()
-        if is_replaced:
+        is_rolled_back = self._journal.text_at(self._position) != self._last
+        if end == self._position and not is_rolled_back:
+            return
+        if is_rolled_back:
+            self._position = 0
             for ids in self._ids.values():
                 ids.clear()
-        for record in records:
+        for record in self._journal.by_person(self._position):
             self._note(record)
+        self._position, self._last = end, self._journal.text_at(end)
 
     def is_edited(self, place: SubjectKey, memory: str) -> bool:
         """Return whether a person has written or edited the memory with this id."""
