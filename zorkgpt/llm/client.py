@@ -28,6 +28,7 @@ from zorkgpt.llm.progress import CallObserver, CurrentCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.structured import ask_for
+from zorkgpt.llm.tools import Toolbox
 from zorkgpt.llm.usage import CallRecord, Ledger, cost_of, price_of
 from zorkgpt.log import get_logger
 
@@ -150,6 +151,14 @@ class LLMClient:
             lambda completion: self._record_invalid(completion, role, response_model),
         )
 
+    def complete_with_tools(self, messages: list[Message], *, role: Role, toolbox: Toolbox) -> Completion:
+        """Ask the model of this role, which may call tools. A server that takes none is asked without them.
+
+        Raises:
+            LLMError: As `complete`.
+        """
+        return self._ask(messages, role, toolbox)
+
     def base_url(self, role: Role) -> str:
         """Return the base URL of the server of a role.
 
@@ -200,27 +209,28 @@ class LLMClient:
         spent = now_tokens - tokens, now_cost - cost
         return ModelStatus(base_url, model, roles, names, self._dialect((base_url, model)), spent)
 
-    def _ask(self, messages: list[Message], role: Role, response_model: type[BaseModel] | None) -> Completion:
+    def _ask(self, messages: list[Message], role: Role, form: wire.RequestForm) -> Completion:
         limit = self.settings.of(role).max_tokens
         try:
-            raw = self._call(messages, role, response_model, limit)
+            raw = self._call(messages, role, form, limit)
         except MalformedResponse as error:
             log.warning("malformed response, asking once more", extra={"role": str(role), "problem": str(error)})
-            raw = self._call(messages, role, response_model, limit)
-        if raw.truncated or not raw.content:
+            raw = self._call(messages, role, form, limit)
+        if raw.truncated or raw.is_empty:
             more = limit * _MORE_ROOM if limit and raw.truncated else limit
             log.info("model answer cut or empty, asking once more", extra={"role": str(role), "max_tokens": more})
             try:
-                raw = self._call(messages, role, response_model, more)
+                raw = self._call(messages, role, form, more)
             except (LLMUnreachable, BudgetExceeded):
                 raise
             except LLMError as error:
                 # Some servers refuse a limit beyond their context window: keep the first answer.
                 log.warning("no more room to be had", extra={"role": str(role), "problem": str(error)})
-        if not raw.content:
+        if raw.is_empty:
             raise InvalidAnswer(self._no_content(role, raw))
         context_length = self._dialect(self._endpoint(role)).context_length
-        return Completion(raw.content, None, raw.usage, raw.reasoning, raw.truncated, context_length)
+        known = raw.usage, raw.reasoning, raw.truncated, context_length
+        return Completion(raw.content, None, *known, raw.tool_calls)
 
     def _no_content(self, role: Role, raw: wire.RawAnswer) -> str:
         name = f"The model {self.settings.of(role).model!r} at {self.base_url(role)}"
@@ -245,16 +255,14 @@ class LLMClient:
             log.info("server takes less than was asked of it", extra={"model": endpoint[1], "now": str(dialect)})
             self._dialects[endpoint] = dialect
 
-    def _call(
-        self, messages: list[Message], role: Role, response_model: type[BaseModel] | None, limit: int | None
-    ) -> wire.RawAnswer:
+    def _call(self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None) -> wire.RawAnswer:
         self.usage.check_ceiling()
         self._back_off(self._endpoint(role))
         started = time.monotonic()
         self._observer.call_began(role, self.settings.of(role).model)
         try:
             with telemetry.model_call(role, self.settings.of(role).model, self.base_url(role), messages) as answered:
-                raw = self._negotiate(messages, role, response_model, limit)
+                raw = self._negotiate(messages, role, form, limit)
                 usage = raw.usage
                 answered(raw.content, usage.prompt_tokens, usage.completion_tokens, truncated=raw.truncated)
         except LLMError as error:
@@ -266,15 +274,13 @@ class LLMClient:
         return raw
 
     def _negotiate(
-        self, messages: list[Message], role: Role, response_model: type[BaseModel] | None, limit: int | None
+        self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None
     ) -> wire.RawAnswer:
         """Send the request, leave out parameters as the server refuses them, and remember what it accepts."""
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
         dialect = self._dialect(endpoint)
         while True:
-            arguments = wire.request(
-                role_settings, messages, dialect, limit=limit, response_model=response_model, stream=self._streams
-            )
+            arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=self._streams)
             try:
                 response = self._send(role, arguments)
             # The SDK, its transport or a client that was handed in may raise anything.
@@ -293,7 +299,7 @@ class LLMClient:
             self._adopt(endpoint, dialect)
             self._failures[endpoint] = 0
             self._answered.add(endpoint)
-            raw = wire.read(response)
+            raw = wire.read(response, takes_calls="tools" in arguments)
             return replace(raw, instead=wire.scrubbed(raw.instead, self._secrets()))
 
     def _send(self, role: Role, arguments: dict[str, Any]) -> Any:
@@ -351,6 +357,7 @@ class LLMClient:
             cached_tokens=usage.cached_tokens,
             truncated=raw.truncated if raw else False,
             context_length=self._dialect(self._endpoint(role)).context_length,
+            tool_calls=raw.tool_calls if raw else (),
         )
         self.usage.add(record)
         if self._on_call:

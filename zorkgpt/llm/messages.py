@@ -12,11 +12,27 @@ Answer = TypeVar("Answer", bound="BaseModel")
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool in a model's answer."""
+
+    id: str
+    name: str
+    arguments: str
+    """As the model wrote them: a JSON object, unless the model made a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a chat."""
 
-    speaker: Literal["system", "user", "assistant"]
+    speaker: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    """The calls in an answer of the assistant."""
+    tool_call_id: str = ""
+    """The call that a tool answers."""
+    reasoning: str = ""
+    """The reasoning that led to the calls. Some servers require it when they get the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +57,7 @@ class Completion:
     """Whether the answer was cut off at `max_tokens`."""
     context_length: int | None = None
     """The tokens that the model takes for prompt and answer together; None if its server did not report it."""
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 class LLM(Protocol):

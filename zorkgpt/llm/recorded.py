@@ -1,12 +1,14 @@
 """Answers of a recorded run, so that it can be repeated without a model."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from zorkgpt.errors import LLMUnreachable
 from zorkgpt.llm.messages import Answer, Completion, Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import ask_for
+from zorkgpt.llm.tools import Toolbox
 from zorkgpt.llm.usage import CallRecord
 
 
@@ -21,7 +23,7 @@ class RecordedLLM:
         self._calls: dict[tuple[str, tuple[Message, ...]], deque[CallRecord]] = {}
         for call in calls:
             if call.error is None:
-                self._calls.setdefault((call.role, call.messages), deque()).append(call)
+                self._calls.setdefault(_key(call.role, call.messages), deque()).append(call)
 
     def complete(
         self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
@@ -36,15 +38,33 @@ class RecordedLLM:
             return self._answer(messages, role)
         return ask_for(lambda question: self._answer(question, role), messages, response_model)
 
+    def complete_with_tools(self, messages: list[Message], *, role: Role, toolbox: Toolbox) -> Completion:
+        """Return the recorded answer to this question, with its calls of tools.
+
+        Raises:
+            LLMUnreachable: If the question was not recorded.
+        """
+        return self._answer(messages, role)
+
     def _answer(self, messages: list[Message], role: Role) -> Completion:
-        calls = self._calls.get((role, tuple(messages)))
+        calls = self._calls.get(_key(role, messages))
         if not calls:
             raise LLMUnreachable(
                 f"The recording has no answer to this question of the role {str(role)!r}. Repeat a run with the same "
                 "version of zorkgpt, story, seed, settings and number of turns."
             )
         call = calls.popleft()
-        while calls and (call.truncated or not call.answer):
+        while calls and (call.truncated or not (call.answer or call.tool_calls)):
             # The question was asked once more at once.
             call = calls.popleft()
-        return Completion(call.answer, None, call.usage, call.reasoning, call.truncated, call.context_length)
+        return Completion(
+            call.answer, None, call.usage, call.reasoning, call.truncated, call.context_length, call.tool_calls
+        )
+
+
+def _key(role: str, messages: Sequence[Message]) -> tuple[str, tuple[Message, ...]]:
+    """Return what a recorded question is found by.
+
+    The results of tools are left out: a search by meaning finds more once the vectors are made.
+    """
+    return role, tuple(replace(each, content="") if each.speaker == "tool" else each for each in messages)

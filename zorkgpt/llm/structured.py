@@ -83,7 +83,7 @@ def read_answer(text: str, model: type[Answer]) -> Answer:
         try:
             return model.model_validate(candidate)
         except ValidationError as error:
-            problem = _described(error)
+            problem = described(error)
     raise InvalidAnswer(f"The answer is no valid {model.__name__}: {problem}")
 
 
@@ -91,7 +91,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     # The last one first: those before it are drafts or examples.
     parts = [*_FENCE.findall(text), text]
     for part in parts:
-        yield from reversed(list(_valid_objects(part)))
+        yield from reversed(list(valid_objects(part)))
     for part in parts:
         repaired = _repaired(part)
         if repaired is not None:
@@ -99,7 +99,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             yield repaired
 
 
-def _valid_objects(text: str) -> Iterator[dict[str, Any]]:
+def valid_objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the objects before the first invalid one: what is nested in an invalid one is no answer by itself."""
     start = _START.search(text)
     while start:
@@ -126,7 +126,8 @@ def _repaired(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and value else None
 
 
-def _described(error: ValidationError) -> str:
+def described(error: ValidationError) -> str:
+    """Return what is wrong with each field, for the model."""
     lines = (
         f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg']}"
         for problem in error.errors(include_url=False, include_input=False)

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from zorkgpt.errors import BudgetExceeded, ConfigurationError
-from zorkgpt.llm.messages import Message, Usage
+from zorkgpt.llm.messages import Message, ToolCall, Usage
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings, Price
 
@@ -55,6 +55,8 @@ class CallRecord:
     """Whether the answer was cut off at the token limit."""
     context_length: int | None = None
     """The context of the model as known after the call; None if unknown."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """The tools that the answer calls."""
 
     @property
     def usage(self) -> Usage:

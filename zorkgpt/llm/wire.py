@@ -13,9 +13,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from zorkgpt.errors import LLMError, LLMUnreachable, MalformedResponse
-from zorkgpt.llm.messages import Message, Usage
+from zorkgpt.llm.messages import Message, ToolCall, Usage
 from zorkgpt.llm.settings import RoleSettings
 from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, json_schema, with_form, with_instruction
+from zorkgpt.llm.tools import Toolbox
 from zorkgpt.text import printable
 
 _SAMPLING = ("temperature", "top_p")
@@ -26,6 +27,9 @@ _REFUSALS = {400, 415, 422, 501}
 _ABOUT_FORM = re.compile(r"response_format|grammar|structured output|guided", re.IGNORECASE)
 _ABOUT_ONE_FORM = re.compile(r"json_schema|json_object")
 """What a server names that takes another form: one that takes none names the parameter only."""
+_ABOUT_TOOLS = re.compile(r"\btools?\b|tool_|\bfunctions?\b|\broles?\b|jinja|template|thought_signature", re.IGNORECASE)
+"""What a server names that takes no tools, or no results of tools."""
+_REASONING = "reasoning_content"
 # "maximum context length is 8192 tokens", "exceed context window of 2048", "available context size (4096 tokens)",
 # "prompt is too long: 210000 tokens > 200000 maximum".
 _CONTEXT_LENGTH = re.compile(
@@ -50,6 +54,10 @@ _CLOSING = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in _TAGS.split("
 _ONLY_CLOSED = re.compile(rf"\A(?P<thought>.*?)</(?:{_TAGS})>", re.DOTALL | re.IGNORECASE)
 # At the start of a line only, because inside a JSON string these letters are text.
 _ONLY_OPENED = re.compile(rf"^[ \t]*<(?:{_TAGS})>(?P<thought>.*)\Z", re.DOTALL | re.IGNORECASE | re.MULTILINE)
+
+
+RequestForm = type[BaseModel] | Toolbox | None
+"""The form of a typed answer, or the tools that may be called before an answer in words."""
 
 
 class AnswerForm(StrEnum):
@@ -84,6 +92,8 @@ class Dialect:
     """Whether there is a system role; without one its text is put before the first message of the user."""
     stream: bool = True
     """Whether an answer comes in parts where that is asked for, with its tokens counted at the end."""
+    tools: bool = True
+    """Whether tools can be offered."""
     context_length: int | None = None
     """The tokens of prompt and answer together; None if the server did not report it."""
 
@@ -95,7 +105,8 @@ class Dialect:
             told.append(f"without {', '.join(sorted(self.left_out))}")
         if self.limit_name != "max_tokens":
             told.append(f"limits as {self.limit_name}")
-        return ", ".join(told + ["no system role"] * (not self.system) + ["no streaming"] * (not self.stream))
+        told += ["no system role"] * (not self.system) + ["no streaming"] * (not self.stream)
+        return ", ".join(told + ["no tools"] * (not self.tools))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +119,11 @@ class RawAnswer:
     truncated: bool
     instead: str = ""
     """What came in the place of an answer, for a person; "" if there is one."""
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.content or self.tool_calls)
 
 
 def request(
@@ -116,15 +132,24 @@ def request(
     dialect: Dialect,
     *,
     limit: int | None,
-    response_model: type[BaseModel] | None,
+    form: RequestForm,
     stream: bool = False,
 ) -> dict[str, Any]:
-    """Return the arguments of `client.chat.completions.create`, without those that are not set."""
+    """Return the arguments of `client.chat.completions.create`, without those that are not set.
+
+    Where the tools can't be offered, what was exchanged with them is left out.
+    """
+    toolbox, response_model = (form, None) if isinstance(form, Toolbox) else (None, form)
+    if toolbox is not None and not (dialect.tools and toolbox.fits(dialect.context_length)):
+        toolbox, messages = None, [each for each in messages if each.speaker != "tool" and not each.tool_calls]
+    if toolbox is not None:
+        messages = [*with_instruction(messages[:1], toolbox.instruction), *messages[1:]]
     if response_model is not None:
         by_schema = dialect.form.carries_schema
         messages = with_instruction(messages, BARE_OBJECT) if by_schema else with_form(messages, response_model)
     if dialect.context_length is not None:
-        messages = cut_to_fit(messages, dialect.context_length - (limit or _ANSWER_TOKENS))
+        room = dialect.context_length - (limit or _ANSWER_TOKENS) - (toolbox.tokens if toolbox else 0)
+        messages = cut_to_fit(messages, room)
     sampling = {
         name: value
         for name in _SAMPLING + _EXTRA_SAMPLING
@@ -132,11 +157,10 @@ def request(
     }
     arguments: dict[str, Any] = {
         "model": settings.model,
-        "messages": [
-            {"role": message.speaker, "content": _sendable(message.content)}
-            for message in (messages if dialect.system else _without_system(messages))
-        ],
+        "messages": [_sent(each, dialect) for each in (messages if dialect.system else _without_system(messages))],
     }
+    if toolbox is not None:
+        arguments["tools"] = toolbox.specifications()
     arguments |= {name: sampling[name] for name in _SAMPLING if name in sampling}
     if limit is not None:
         arguments[dialect.limit_name] = limit
@@ -146,6 +170,32 @@ def request(
         arguments |= {"stream": True, "stream_options": {"include_usage": True}}
     extra = {name: sampling[name] for name in _EXTRA_SAMPLING if name in sampling}
     return arguments | ({"extra_body": extra} if extra else {})
+
+
+def _sent(message: Message, dialect: Dialect) -> dict[str, Any]:
+    sent: dict[str, Any] = {"role": message.speaker, "content": _sendable(message.content)}
+    if message.tool_call_id:
+        sent["tool_call_id"] = message.tool_call_id
+    if message.tool_calls:
+        sent["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": _as_object(call.arguments)},
+            }
+            for call in message.tool_calls
+        ]
+        if message.reasoning and _REASONING not in dialect.left_out:
+            sent[_REASONING] = _sendable(message.reasoning)
+    return sent
+
+
+def _as_object(arguments: str) -> str:
+    """Return the arguments, or an empty object if they are no JSON object: chat templates parse them."""
+    try:
+        return _sendable(arguments) if isinstance(json.loads(arguments), dict) else "{}"
+    except (ValueError, RecursionError):
+        return "{}"
 
 
 def _response_format(form: AnswerForm, model: type[BaseModel]) -> dict[str, Any]:
@@ -170,7 +220,7 @@ def cut_to_fit(messages: list[Message], tokens: int) -> list[Message]:
     longest = max(range(len(messages)), key=lambda number: len(messages[number].content))
     text = messages[longest].content
     kept = max(0, len(text) - over - len(_CUT))
-    cut = Message(messages[longest].speaker, text[: kept // 3] + _CUT + text[len(text) - (kept - kept // 3) :])
+    cut = replace(messages[longest], content=text[: kept // 3] + _CUT + text[len(text) - (kept - kept // 3) :])
     return [*messages[:longest], cut, *messages[longest + 1 :]]
 
 
@@ -192,15 +242,21 @@ def adapted(dialect: Dialect, arguments: dict[str, Any], error: Exception) -> Di
     their own.
     """
     status = getattr(error, "status_code", None)
-    if not isinstance(status, int) or status in (401, 402, 403, 404, 429):
-        return None
     complaint = f"{getattr(error, 'param', None)} {error}"
+    about_tools = "tools" in arguments and bool(_ABOUT_TOOLS.search(complaint))
+    # OpenRouter says 404 where no provider of the model takes tools.
+    if not isinstance(status, int) or status in (401, 402, 403, 429) or (status == 404 and not about_tools):
+        return None
     if length := _context_length(complaint, getattr(error, "code", None), arguments):
         return _with_context(dialect, length, arguments)
     if dialect.limit_name in arguments and "max_completion_tokens" in complaint and dialect.limit_name == "max_tokens":
         return replace(dialect, limit_name="max_completion_tokens")
     if dialect.system and "system role" in complaint.lower():
         return replace(dialect, system=False)
+    if _REASONING in complaint and any(_REASONING in message for message in arguments["messages"]):
+        return replace(dialect, left_out=dialect.left_out | {_REASONING})
+    if about_tools:
+        return replace(dialect, tools=False)
     sent = {*arguments, *arguments.get("extra_body", {})}
     named = {name for name in _SAMPLING + _EXTRA_SAMPLING if name in sent and re.search(rf"\b{name}\b", complaint)}
     if named:
@@ -211,6 +267,8 @@ def adapted(dialect: Dialect, arguments: dict[str, Any], error: Exception) -> Di
         return replace(dialect, form=AnswerForm.TEXT)
     if "stream" in arguments and re.search(r"\bstream", complaint):
         return replace(dialect, stream=False)
+    if "tools" in arguments and status in _REFUSALS:
+        return replace(dialect, tools=False)
     if "response_format" in arguments and status in _REFUSALS:
         return replace(dialect, form=AnswerForm.TEXT)
     return None
@@ -252,6 +310,7 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
     if isinstance(chunks, str) or not isinstance(chunks, Iterable) or hasattr(chunks, "choices"):
         return chunks
     content, reasoning, usage, finish_reason, tokens, begun = "", "", None, None, 0, False
+    calls: list[SimpleNamespace] = []
     for chunk in chunks:
         usage = getattr(chunk, "usage", None) or usage
         choices = getattr(chunk, "choices", None)
@@ -263,29 +322,66 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
         said = _text(getattr(delta, "content", None))
         thought = _text(getattr(delta, "reasoning_content", None)) or _text(getattr(delta, "reasoning", None))
         content, reasoning = content + said, reasoning + thought
-        if said or thought:
+        parts = getattr(delta, "tool_calls", None) or ()
+        for part in parts:
+            _add_part(calls, part)
+        if said or thought or parts:
             tokens += 1
             on_token(tokens)
-    message = SimpleNamespace(content=content, reasoning_content=reasoning)
+    message = SimpleNamespace(content=content, reasoning_content=reasoning, tool_calls=calls)
     choice = SimpleNamespace(message=message, finish_reason=finish_reason)
     return SimpleNamespace(choices=[choice] if begun else None, usage=usage)
 
 
-def read(response: Any) -> RawAnswer:
-    """Read a response leniently: servers leave out and mistype every one of these fields."""
+def _add_part(calls: list[SimpleNamespace], part: Any) -> None:
+    """Add a part of a call to the call with its index. Some servers send no index, or the same one for all calls."""
+    index, identity, function = (getattr(part, name, None) for name in ("index", "id", "function"))
+    known = next((each for each in reversed(calls) if each.index == index), None)
+    name, arguments = (getattr(function, name, None) for name in ("name", "arguments"))
+    if known is None or (identity and known.id and identity != known.id):
+        known = SimpleNamespace(index=index, id="", function=SimpleNamespace(name="", arguments=""))
+        calls.append(known)
+    known.id = known.id or _text(identity)
+    known.function.name = known.function.name or _text(name)
+    if isinstance(arguments, str):
+        known.function.arguments += arguments
+    elif arguments is not None:
+        known.function.arguments = json.dumps(arguments)
+
+
+def read(response: Any, *, takes_calls: bool = False) -> RawAnswer:
+    """Read a response leniently: servers leave out and mistype every one of these fields.
+
+    Args:
+        takes_calls: Whether tools were offered; if not, calls are no answer.
+    """
     choices = getattr(response, "choices", None)
     choice = choices[0] if isinstance(choices, list | tuple) and choices else None
     message = getattr(choice, "message", None)
     said = _text(getattr(message, "content", None))
     content, thought = split_reasoning(said)
     field = _text(getattr(message, "reasoning_content", None)) or _text(getattr(message, "reasoning", None))
+    calls = _calls(message) if takes_calls else ()
     return RawAnswer(
         content=content,
         reasoning="\n".join(filter(None, (field.strip(), thought))),
         usage=_usage(getattr(response, "usage", None)),
         truncated=getattr(choice, "finish_reason", None) == "length",
-        instead="" if content else _instead(response, choices, message, said),
+        instead="" if content or calls else _instead(response, choices, message, said),
+        tool_calls=calls,
     )
+
+
+def _calls(message: Any) -> tuple[ToolCall, ...]:
+    found = []
+    calls = getattr(message, "tool_calls", None)
+    for number, call in enumerate(calls if isinstance(calls, list | tuple) else (), 1):
+        function = getattr(call, "function", None)
+        arguments = getattr(function, "arguments", None)
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, default=str)
+        identity = _text(getattr(call, "id", None)) or f"call_{number}"
+        found.append(ToolCall(identity, _text(getattr(function, "name", None)), text))
+    return tuple(found)
 
 
 def _instead(response: Any, choices: Any, message: Any, said: str) -> str:
