@@ -88,7 +88,7 @@ class ObjectiveManager(BaseManager):
             self._history.add(record)
         lines, turn = own_lines(record.reasoning), EpisodeTurn(record.episode, record.turn)
         # Before the update: numbers mean the order that the player was shown.
-        self.tracker.accept_claims(lines.done, turn)
+        self.tracker.accept_claims(lines.done, turn, lines.dropped)
         self.tracker.update(record)
         self._search.add_own(self.tracker, lines.new, record)
         self._review.process(record)

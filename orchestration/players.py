@@ -74,7 +74,7 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
 def _model_player(services: "Services", *, plain: bool = False) -> Player:
     if services.llm is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    agent = Agent(services.llm, services.config.context, plain=plain)
+    agent = Agent(services.llm, services.config.context, plain=plain, tools=services.tools)
     return StandIn(agent, rules_player(services)) if services.options.stand_in else agent
 
 

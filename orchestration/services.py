@@ -16,6 +16,7 @@ from orchestration.players import PLAIN, PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnHistory
+from zorkgpt.context.tools import AgentTools
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
 from zorkgpt.knowledge.store import KnowledgeStore
@@ -78,6 +79,8 @@ class Services:
     """None if nothing is remembered."""
     map: MapManager
     game: Game
+    tools: AgentTools | None = None
+    """What the model that plays may call; None if nothing."""
 
     def for_manager(self, name: str) -> tuple[Logger, GameConfiguration, GameState]:
         """Return the arguments that every manager begins with."""
@@ -143,6 +146,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         memory=memory,
         map=game_map,
         game=game,
+        tools=AgentTools(game_map.graph, memory) if choice.kind == "model" and config.enable_agent_tools else None,
     )
 
 

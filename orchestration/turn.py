@@ -24,8 +24,8 @@ from session.history import TurnRecord
 from session.journal import Opening, TurnDecision
 from session.outcome import shows_outcome
 from session.stopwatch import Part, Stopwatch
+from zorkgpt.context.tools import WrittenDown
 from zorkgpt.critic import Critic
-from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.player import AgentDecision, Player, UndoRequested
 from zorkgpt.world.directions import exit_name
@@ -195,7 +195,9 @@ class TurnCycle:
         self._watch.lap(Part.INTERPRETER)
         extraction = self._managers.extraction.of_turn(step)
         self._watch.lap(Part.EXTRACTION)
-        events = self._remember(step, before)
+        self._remember(step, before)
+        # Those of the player's notes too.
+        events = tuple(self._memory.drain_events()) if self._memory else ()
         self._watch.lap(Part.MEMORY)
         record = TurnRecord(
             episode=self._state.episode_id,
@@ -226,20 +228,24 @@ class TurnCycle:
         turn = self._state.turn_count + 1
         if action is None and (decided := self._decided.pop(turn, None)) is not None:
             # The memories that the player was shown then must count as shown.
-            self._managers.context.player_context(now, memories)
+            context = self._managers.context.player_context(now, memories)
+            if decided.noted and self._services.tools:
+                self._services.tools.write_again(decided.noted, context)
             self._managers.rejections.resume_turn(decided.rejections)
             return decided
         self._decided = {}
         chosen = AgentDecision(action, by="given") if action is not None else self._choose(now, memories)
         self._watch.lap(Part.PLAYER)
+        written = self._services.tools.written if self._services.tools and action is None else WrittenDown()
         decision = TurnDecision(
             turn,
             chosen.action,
-            chosen.reasoning,
+            "\n".join(filter(None, (*written.lines, chosen.reasoning))),
             player=chosen.by or self._services.options.choice.kind,
             rejections=self._managers.rejections.of_turn(),
             score=self._managers.rejections.score_of(chosen.action),
             notes=self._player.changed_notes(),
+            noted=written.facts,
         )
         self._managers.checkpoints.record_decision(decision)
         self._watch.lap(Part.LOGGING)
@@ -248,6 +254,8 @@ class TurnCycle:
     def _choose(self, now: Observation, memories: str) -> AgentDecision:
         """Return the player's proposal, once the critic accepts it or the player has overruled the critic."""
         context = self._managers.context.player_context(now, memories)
+        if self._services.tools:
+            self._services.tools.begin_turn()
         self._watch.lap(Part.PROMPTS)
         proposal = self._player.get_action_with_reasoning(context)
         self._managers.context.request_summary(proposal.summarize_to)
@@ -259,7 +267,7 @@ class TurnCycle:
             proposal = self._player.get_action_with_reasoning(rejected)
         return proposal
 
-    def _remember(self, step: Transition, before: Sequence[ThingState]) -> tuple[MemoryEvent, ...]:
+    def _remember(self, step: Transition, before: Sequence[ThingState]) -> None:
         """Record the outcome of the action, with the first look at the place that it led to.
 
         Args:
@@ -268,9 +276,10 @@ class TurnCycle:
         memory, turn = self._memory, self._state.turn_count
         source, destination = step.before.location, step.after.location
         if memory is None or source is None or step.refused or step.fault:
-            return ()
+            return
         if not shows_outcome(step):
-            return self._remember_arrival(step)
+            self._remember_arrival(step)
+            return
         arrived_at = destination if destination != source and not step.finished else None
         truth = ground_truth(
             step,
@@ -283,17 +292,15 @@ class TurnCycle:
             failed_before=self._services.map.graph.has_failed(source.num, step.action),
         )
         memory.record_action_outcome(source.num, source.name, step.action, step.response, truth)
-        return tuple(memory.drain_events())
 
-    def _remember_arrival(self, step: Transition) -> tuple[MemoryEvent, ...]:
+    def _remember_arrival(self, step: Transition) -> None:
         """Record the first arrival at a place that the player comes to see once a question is answered."""
         memory, place = self._memory, step.after.location
         if memory is None or place is None or step.after.question is not None or step.finished:
-            return ()
+            return
         if memory.is_first_visit(place.num):
             truth = ground_truth(step, turn=self._state.turn_count, first_visit=True, after=self._game.things())
             memory.record_arrival(place.num, place.name, step.response, truth)
-        return tuple(memory.drain_events())
 
     def _is_known_way(self, step: Transition) -> bool:
         """Return whether the walk led to where the map knew or expected it.

@@ -43,6 +43,8 @@ class TurnDecision:
     """The critic's score of the action."""
     notes: dict[str, Any] = field(default_factory=dict)
     """What the player has changed in its notes since the turn before, see `zorkgpt.player.Player.changed_notes`."""
+    noted: tuple[dict[str, str], ...] = ()
+    """The facts that the player noted by a tool, see `zorkgpt.context.tools.WrittenDown`."""
 
 
 JournalEntry = Opening | TurnDecision

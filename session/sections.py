@@ -198,6 +198,8 @@ class GameplaySection(SettingsSection):
     """Review proposals before they are played."""
     enable_extractor: bool = True
     """Ask a model to read the game's text; false: use rules."""
+    enable_agent_tools: bool = True
+    """Let the model that plays call tools: recall memories, find routes, note facts, change objectives."""
     max_rejections_per_turn: int = Field(default=3, ge=0)
     """Maximum rejections per turn; the next proposal is played."""
     enable_exit_pruning: bool = True

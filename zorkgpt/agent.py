@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pydantic import BaseModel, Field
@@ -9,10 +10,12 @@ from pydantic import BaseModel, Field
 from session.sections import ContextSection
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted, plain_sections
 from zorkgpt.context.sections import turns_shown
+from zorkgpt.context.tools import MOST_CALLS, RESULT_TOKENS, AgentTools
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
-from zorkgpt.llm.messages import LLM, Completion, Message
+from zorkgpt.llm.messages import LLM, Completion, Message, ToolCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import with_instruction
+from zorkgpt.llm.tools import ToolCaller, written_calls
 from zorkgpt.log import get_logger
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import AgentDecision, Player, PlayerContext
@@ -50,10 +53,19 @@ class Agent(Player):
     Args:
         budgets: How long each part of the prompt may be.
         plain: Show the model the transcript of the episode and nothing else, as a baseline.
+        tools: What the model may call before it answers, if `llm` can offer tools; None for nothing.
     """
 
-    def __init__(self, llm: LLM, budgets: ContextSection = DEFAULT_BUDGETS, *, plain: bool = False) -> None:
+    def __init__(
+        self,
+        llm: LLM,
+        budgets: ContextSection = DEFAULT_BUDGETS,
+        *,
+        plain: bool = False,
+        tools: AgentTools | None = None,
+    ) -> None:
         self._llm = llm
+        self._tools = tools if isinstance(llm, ToolCaller) and not plain else None
         self._budgets = budgets
         self._plain = plain
         self._context_length: int | None = None
@@ -67,7 +79,7 @@ class Agent(Player):
             InvalidAnswer: If there was no command in three answers, nor in a typed one. None is made up.
             LLMError: If the model could not be asked, several times in a row.
         """
-        budgets = budgets_for(context, self._budgets, self._context_length)
+        budgets = budgets_for(context, self._budgets, self._context_length, self._tools)
         messages = _question(context, budgets, plain=self._plain)
         decision = self._decision(messages, context)
         soon = budgets.model_copy(update={"history_tokens": int(budgets.history_tokens * _FULL)})
@@ -87,14 +99,22 @@ class Agent(Player):
 
     def _in_words(self, messages: list[Message], context: PlayerContext) -> AgentDecision:
         """Return the command and the reasons of an answer that ends in a line for the command."""
-        question, thoughts = messages, list[str]()
-        for _ in range(_MAX_ANSWERS):
-            completion = self._ask(question)
+        question, thoughts, failures = messages, list[str](), 0
+        # None are left where an earlier proposal of the turn was rejected after three calls.
+        tools = None if self._tools is None or self._tools.spent else self._tools
+        while failures < _MAX_ANSWERS:
+            completion = self._ask(question, tools=tools)
             thoughts.append(_reasons(completion))
-            action = _action(completion, context.vocabulary)
+            calls = _calls(completion, tools)
+            # Beside a call, a line without ACTION: is a remark, or the call.
+            action = _action(completion, () if calls else context.vocabulary)
             if action is not None:
                 return AgentDecision(action, next(filter(None, reversed(thoughts)), ""))
-            question = [*messages, Message("assistant", completion.content[:1000]), Message("user", _ASK_AGAIN)]
+            failures += tools is None or tools.spent or not calls
+            if tools is not None and calls:
+                messages = question = [*messages, *_with_results(completion, calls, tools, context)]
+            else:
+                question = [*messages, Message("assistant", completion.content[:1000]), Message("user", _ASK_AGAIN)]
         raise InvalidAnswer(
             f"The agent's model named no command in {_MAX_ANSWERS} answers; the last one began "
             f"{completion.content[:200]!r}."
@@ -109,11 +129,13 @@ class Agent(Player):
             raise InvalidAnswer(f"The agent's model named {answer.action[:200]!r} as its command.")
         return AgentDecision(action, "\n".join(filter(None, (completion.reasoning, answer.reasons))))
 
-    def _ask(self, question: list[Message], form: type[AgentAnswer] | None = None) -> Completion:
+    def _ask(
+        self, question: list[Message], form: type[AgentAnswer] | None = None, tools: AgentTools | None = None
+    ) -> Completion:
         """Return the model's answer. A passing failure does not end the episode, repeated failures do."""
         for failures in range(1, _MAX_FAILURES):
             try:
-                return self._note_context(self._llm.complete(question, role=Role.AGENT, response_model=form))
+                return self._complete(question, form, tools)
             except (LLMUnreachable, BudgetExceeded):
                 raise
             except LLMError as error:
@@ -121,7 +143,16 @@ class Agent(Player):
                     # It was asked twice already.
                     raise
                 log.warning("agent's model failed, asking again", extra={"failures": failures, "problem": str(error)})
-        return self._note_context(self._llm.complete(question, role=Role.AGENT, response_model=form))
+        return self._complete(question, form, tools)
+
+    def _complete(
+        self, question: list[Message], form: type[AgentAnswer] | None, tools: AgentTools | None
+    ) -> Completion:
+        if tools is not None and isinstance(self._llm, ToolCaller):
+            answer = self._llm.complete_with_tools(question, role=Role.AGENT, toolbox=tools.toolbox)
+        else:
+            answer = self._llm.complete(question, role=Role.AGENT, response_model=form)
+        return self._note_context(answer)
 
     def _note_context(self, completion: Completion) -> Completion:
         """Keep the next prompts within the context of the model that gave this completion."""
@@ -147,12 +178,20 @@ def prompt_for(
     return _question(context, budgets_for(context, budgets, context_length), plain=plain)
 
 
-def budgets_for(context: PlayerContext, budgets: ContextSection, context_length: int | None) -> ContextSection:
-    """Return the budgets with which a prompt fits into this context; see `prompt_for`."""
+def budgets_for(
+    context: PlayerContext, budgets: ContextSection, context_length: int | None, tools: AgentTools | None = None
+) -> ContextSection:
+    """Return the budgets with which a prompt fits into this context; see `prompt_for`.
+
+    Args:
+        tools: What is offered to the model, if the context is long enough.
+    """
     if context_length is None:
         return budgets
     empty = render("agent", sections=())
     around = estimated_tokens(empty.system) + estimated_tokens(empty.user)
+    if tools is not None and tools.toolbox.fits(context_length):
+        around += tools.toolbox.tokens + MOST_CALLS * RESULT_TOKENS
     return fitted(context, budgets, context_length - _ANSWER_TOKENS - around)
 
 
@@ -162,6 +201,25 @@ def _question(context: PlayerContext, budgets: ContextSection, *, plain: bool) -
     else:
         prompt = render("agent", sections=agent_sections(context, budgets))
     return [Message("system", prompt.system), Message("user", prompt.user)]
+
+
+def _calls(completion: Completion, tools: AgentTools | None) -> tuple[ToolCall, ...]:
+    """Return the calls in an answer; those that a model wrote as text have no id."""
+    if tools is None or completion.tool_calls or completion.truncated:
+        return completion.tool_calls
+    return written_calls(completion.content, tools.toolbox)
+
+
+def _with_results(
+    completion: Completion, calls: Sequence[ToolCall], tools: AgentTools, context: PlayerContext
+) -> list[Message]:
+    """Return the messages of an answer that calls tools and of the results."""
+    results = [(call, tools.result(call, context)) for call in calls]
+    if completion.tool_calls:
+        asked = Message("assistant", completion.content, completion.tool_calls, reasoning=completion.reasoning)
+        return [asked, *(Message("tool", result, tool_call_id=call.id) for call, result in results)]
+    text = "\n\n".join(f"Result of {call.name}:\n{result}" for call, result in results)
+    return [Message("assistant", completion.content[:1000]), Message("user", text)]
 
 
 def _action(completion: Completion, vocabulary: tuple[str, ...]) -> str | None:

@@ -21,6 +21,7 @@ from zorkgpt.objectives.models import (
     prompt_line,
     restarted,
 )
+from zorkgpt.objectives.own_lines import own_lines
 
 TAKE = {"kind": "holds", "thing": 10, "scope": "world"}
 TAKEN = {"after": at(carried=[LAMP], score=5)}
@@ -242,3 +243,14 @@ def test_what_the_player_has_settled_is_saved_and_read_back():
     assert kept.evidence == (ObjectiveEvidence(EpisodeTurn(1, 3), "player", ""),)
     assert objective_from_dict(json.loads(json.dumps(objective_to_dict(kept)))).evidence == kept.evidence
     assert "the game said" not in prompt_line(kept, {})
+
+
+def test_the_player_gives_up_what_it_names_by_number_before_anything_moves():
+    tracker = a_book(wanted("Reach the roof"), wanted("Feed the cat"), wanted("Find a rope"))
+    first, second, third = (objective.text for objective in tracker.pursued())
+    lines = own_lines("I am done.\nDONE: 1\nDROP OBJECTIVE: 2.\nDROP OBJECTIVE: 9")
+    tracker.accept_claims(lines.done, EpisodeTurn(1, 4), lines.dropped)
+    assert [objective.text for objective in tracker.pursued()] == [third]
+    statuses = {objective.text: objective.status for objective in tracker.settled()}
+    assert statuses == {first: ObjectiveStatus.REACHED, second: ObjectiveStatus.ABANDONED}
+    assert (tracker.counts["dropped_by_player"], tracker.counts["unsupported"]) == (1, 1)

@@ -76,19 +76,27 @@ def stated_destination(
     """
     for ago, text in enumerate(reversed(reasons[-_STATED_TURNS:])):
         if stated := _DESTINATION.findall(text):
-            name, number = _stated(stated[-1], {room.name.casefold() for room in graph.rooms.values() if room.name})
+            name, meant = rooms_called(graph, stated[-1])
             if here is None or (ago and name.casefold() in (place.casefold() for place in places[-ago:])):
                 return None
-            meant = {
-                room.id: room.name
-                for room in graph.rooms.values()
-                if room.name.casefold() == name.casefold() and number in (None, room.id)
-            }
             nearest = next((room for room in graph.routes(here) if room in meant), None)
             if nearest == here:
                 return None
             return nearest or NoRoute(next(iter(meant.values()), name), bool(meant))
     return None
+
+
+def rooms_called(graph: MapGraph, text: str) -> tuple[str, dict[int, str]]:
+    """Return the name of a place that a text begins with, and the rooms that it means with their names.
+
+    A number after the name, as in `Attic (location 4)`, tells rooms of one name apart.
+    """
+    name, number = _stated(text, {room.name.casefold() for room in graph.rooms.values() if room.name})
+    return name, {
+        room.id: room.name
+        for room in graph.rooms.values()
+        if room.name.casefold() == name.casefold() and number in (None, room.id)
+    }
 
 
 def untried_elsewhere(graph: MapGraph, here: int | None) -> tuple[UntriedWays, ...]:

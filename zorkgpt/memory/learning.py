@@ -40,6 +40,7 @@ from zorkgpt.memory.models import (
     GAME,
     Category,
     Memory,
+    MemoryEvent,
     MemoryKind,
     MemoryStatus,
     Persistence,
@@ -71,7 +72,7 @@ from zorkgpt.memory.writer import MemoryWriter, NewMemory
 from zorkgpt.text import with_article
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.answers import MemorySynthesisResponse
+    from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
     from zorkgpt.memory.facts import Fact
 
 _MOST_UNCONFIRMED = 5
@@ -226,6 +227,32 @@ class Learner:
     def _stamp(self, turn: SynthesisRequest) -> TurnStamp:
         context = turn.context
         return TurnStamp.of(self._state.episode, context.turn, turn.action, turn.response, context.state)
+
+    def note(
+        self, location_id: PlaceKey, subject: SubjectKey, name: str, fact: "FurtherFact"
+    ) -> tuple[MemoryEvent, ...]:
+        """Keep a fact that the player states before it acts, as far as the ground truth allows it.
+
+        Args:
+            location_id: Where the player is.
+            subject: What the fact is about.
+            name: The subject's name.
+
+        Returns:
+            What it changed; () if it is known already.
+
+        Raises:
+            MemoryStoreError: If it could not be written.
+        """
+        self._writer.refresh()
+        memories = tuple(self._writer.current(location_id))
+        context = ZMachineContext(turn=self._state.turn)
+        request = SynthesisRequest(location_id, name, "", "", context, memories=memories, arrival=True)
+        begun = len(self._writer.events)
+        kept = self._keep(request, fact, (subject, name), is_judged=False)
+        if not kept and self._writer.last_error is not None:
+            raise self._writer.last_error
+        return tuple(self._writer.events[begun:])
 
     def is_first_visit(self, location_id: PlaceKey) -> bool:
         return self._visits.is_first(location_id, self._state.turn)
@@ -540,7 +567,7 @@ class Learner:
             self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
         all_kept = True
         for fact in answer.facts():
-            all_kept = self._keep(request, fact) and all_kept
+            all_kept = self._keep(request, fact, subject_of(request, fact, self._writer.name_of)) and all_kept
         if all_kept and reasons and judgments is not None:
             after = [memory for each in request.places for memory in self._writer.current(each.location_id)]
             judgments.keep(key, AnsweredQuestion.of(answer, request.believed, after))
@@ -603,9 +630,15 @@ class Learner:
 
     # Keeping
 
-    def _keep(self, request: SynthesisRequest, fact: "Fact") -> bool:
-        """Keep a fact as far as the ground truth allows it. False: it could not be written."""
-        location_id, name = subject_of(request, fact, self._writer.name_of)
+    def _keep(
+        self, request: SynthesisRequest, fact: "Fact", subject: tuple[SubjectKey, str], *, is_judged: bool = True
+    ) -> bool:
+        """Keep a fact about a subject as far as the ground truth allows it. False: it could not be written.
+
+        Args:
+            is_judged: See `MemoryWriter.keep`.
+        """
+        location_id, name = subject
         if location_id is GAME:
             location_id = self._writer.store.scope.whole
         known = request.memories if location_id == request.location_id else self._writer.current(location_id)
@@ -635,7 +668,7 @@ class Learner:
             # Also where the old one may not be replaced: what was learned is then true beside it.
             with telemetry.memory_operation("remember", location_id, memory.text):
                 new = NewMemory(checked_place(location_id), name, memory)
-                kept = bool(self._writer.keep([new], is_judged=True))
+                kept = bool(self._writer.keep([new], is_judged=is_judged))
         if kept:
             for each in settle:
                 self.counts.contradictions_settled += each()
@@ -707,7 +740,7 @@ class Learner:
         The ledger of things has all of this already, so that only what can be checked is kept.
         """
         if not memory.claims:
-            return "the ledger of things keeps where things are"
+            return "where things are is known from the game state"
         wrong = self._ledger.wrong_claim(location_id, memory)
         return f"contradicted by the game state: {wrong}" if wrong else ""
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from zorkgpt.embeddings.cache import VectorCache
     from zorkgpt.embeddings.provider import EmbeddingProvider
+    from zorkgpt.memory.answers import FurtherFact
     from zorkgpt.memory.dedup.consolidation import Merge
     from zorkgpt.memory.editing import Edit
     from zorkgpt.memory.provenance import Provenance
@@ -224,6 +225,24 @@ class SimpleMemoryManager(AgentMemory):
     def learn_from(self, question: SynthesisRequest | None) -> None:
         """Ask what a turn of this episode teaches, and keep the answer. Never raises. Errors are logged and counted."""
         self._learner.learn(question)
+
+    def note(
+        self, location_id: PlaceKey, subject: SubjectKey, name: str, fact: "FurtherFact"
+    ) -> tuple[MemoryEvent, ...]:
+        """Keep a fact that the player itself states, after the checks of a fact that a model has learned from a turn.
+
+        Args:
+            location_id: Where the player is.
+            subject: What the fact is about.
+            name: The subject's name.
+
+        Returns:
+            What it changed: added, contested, ignored with a reason, ... () if it is known already.
+
+        Raises:
+            MemoryStoreError: If it could not be written.
+        """
+        return self._learner.note(checked_place(location_id), checked_place(subject), name, fact)
 
     def is_first_visit(self, location_id: PlaceKey) -> bool:
         """Return whether no earlier turn of this episode was recorded at this location."""

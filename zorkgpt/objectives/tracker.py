@@ -37,6 +37,7 @@ _COUNTED = (
     "unsupported",
     "stale",
     "dropped",
+    "dropped_by_player",
     "taken_up_again",
     "refined",
     "ended_with_the_episode",
@@ -195,21 +196,37 @@ class ObjectiveTracker:
             evidence = ObjectiveEvidence(stamp, "model", _single_line(report.quote), record.transition.points)
             self._put(reached(objective, evidence))
 
-    def accept_claims(self, claims: Iterable[str], turn: EpisodeTurn) -> None:
-        """Mark objectives in words as reached because the player says so.
+    def accept_claims(self, claims: Iterable[str], turn: EpisodeTurn, given_up: Iterable[str] = ()) -> None:
+        """Mark objectives in words as reached because the player says so, and abandon those that it gives up.
 
         Args:
             claims: The number of an objective in the order of `pursued`, or its text.
             turn: When the player said so.
+            given_up: Numbers or texts too, of any objectives.
         """
-        pursued = self.pursued()
-        for claim in claims:
-            claimed = [one for at, one in enumerate(pursued, 1) if claim == str(at) or is_called(one, claim)]
-            if len(claimed) == 1 and not claimed[0].condition.checkable:
+        # Numbers mean the order before either changes it.
+        claimed, abandon = self._named(claims), self._named(given_up)
+        for objective in claimed:
+            if objective is not None and not objective.condition.checkable:
                 self.counts["reached_by_player"] += 1
-                self._put(reached(claimed[0], ObjectiveEvidence(turn, "player", "")))
+                self._put(reached(objective, ObjectiveEvidence(turn, "player", "")))
             else:
                 self.counts["unsupported"] += 1
+
+        for objective in abandon:
+            if objective is not None and objective not in claimed:
+                self.counts["dropped_by_player"] += 1
+                self._put(abandoned(objective, turn.episode))
+            else:
+                self.counts["unsupported"] += 1
+
+    def _named(self, names: Iterable[str]) -> list[Objective | None]:
+        """Return the pursued objective of each number or text; None if it names none or several."""
+        pursued = self.pursued()
+        found = (
+            [one for at, one in enumerate(pursued, 1) if name == str(at) or is_called(one, name)] for name in names
+        )
+        return [objectives[0] if len(objectives) == 1 else None for objectives in found]
 
     def prioritize(self, keys: Sequence[str]) -> None:
         """Pursue only the objectives with these keys, in this order."""

@@ -1,0 +1,254 @@
+"""A model that calls tools before it acts: what it reads, what it may write down, and what is left after a restart."""
+
+from pathlib import Path
+
+import pytest
+
+from managers.objective_manager import ObjectiveManager
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PLAIN, PlayerChoice
+from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
+from session.game_configuration import GameConfiguration
+from tests.fixtures.chat_server import Answer, ChatServer, Status
+from tests.fixtures.runs import CtrlC, a_walkthrough
+from zorkgpt.llm.client import LLMClient
+from zorkgpt.llm.recorded import RecordedLLM
+from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.llm.usage import CallRecord
+from zorkgpt.memory.models import GAME, Memory
+
+LOOK = "I look again.\nACTION: look"
+LAST = "\nThat was the last call of this turn. Answer now: your reasons, then the ACTION line."
+SPENT = "Not done: 3 calls are the most in a turn. Answer now: your reasons, then the ACTION line."
+RULE = {"fact": "The tide turns every hour.", "subject": "game", "kind": "rule", "lasts": "always"}
+
+
+def call(*calls: tuple[str, object]) -> Answer:
+    return Answer(None, finish_reason="tool_calls", calls=calls)
+
+
+def note(**changed: str) -> Answer:
+    return call(("note", RULE | changed))
+
+
+class Model:
+    """Answers the agent's questions in order, and every other question with nothing."""
+
+    def __init__(self, *answers: Answer | str | Status) -> None:
+        self.answers = iter(answers)
+        self.asked: list[dict] = []
+
+    def __call__(self, request):
+        if "You are playing a text adventure" not in request.prompt:
+            return '{"should_remember": false}'
+        self.asked.append(request.body)
+        return next(self.answers, LOOK)
+
+    def results(self) -> list[str]:
+        """Return the results of all calls, in order."""
+        return [message["content"] for body in self.asked for message in body["messages"] if message["role"] == "tool"]
+
+
+def a_run(workdir: Path, llm: object, *, turns: int = 1, kind: str = "model", watchers=(), **settings):
+    basics = {"zork_game_workdir": str(workdir), "max_turns_per_episode": turns, "embedding_provider": "none"}
+    config = GameConfiguration(**basics, enable_critic=False, enable_extractor=False, **settings)
+    return assemble(config, RunOptions(PlayerChoice(kind, "a test", None)), watchers, llm=llm)
+
+
+def client_of(server: ChatServer, calls: list[CallRecord] | None = None) -> LLMClient:
+    settings = LLMSettings.single(server.model, base_url=server.url, max_retries=0, timeout_s=5)
+    return LLMClient(settings, on_call=None if calls is None else calls.append)
+
+
+def played(workdir: Path, *answers, turns: int = 1, **options) -> Model:
+    model = Model(*answers)
+    with ChatServer(model) as server, a_run(workdir, client_of(server), turns=turns, **options) as run:
+        run.play_episode()
+    return model
+
+
+@pytest.fixture
+def known(tmp_path) -> Path:
+    """A folder of an episode that walked from the causeway's end to the salt pans and found something out."""
+    with a_walkthrough(tmp_path, "north", "west", turns=2) as run:
+        run.play_episode()
+        memory = Memory("DANGER", "Deep mud", 1, "2", 0, "Sinking is deadly here.", "permanent")
+        run.simple_memory.add_memory(53, "Salt Pans", memory)
+    (tmp_path / "walkthrough.txt").unlink()
+    return tmp_path
+
+
+def test_a_whole_exchange_as_the_model_reads_it(known):
+    model = played(
+        known,
+        call(("route", {"place": "salt pans"})),
+        call(("recall_place", {"name": "Salt Pans"}), ("recall", {"query": "what is deadly?"})),
+        LOOK,
+    )
+    assert [message["content"] for message in model.asked[-1]["messages"] if message["role"] == "tool"] == [
+        '- The way to "Salt Pans": "north", "west"\n'
+        '- 2 ways on, at "Salt Pans", on your route: "Deep mud: Sinking is deadly here."',
+        'Memories of "Salt Pans":\n```\n[DANGER] Deep mud: Sinking is deadly here.\n```',
+        f'Memories that fit "what is deadly?":\n```\nSalt Pans: [DANGER] Deep mud: Sinking is deadly here.\n```{LAST}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "result"),
+    [
+        ("recall", {"query": "parrot"}, 'There are no memories that fit "parrot".'),
+        ("recall_place", {"name": "Attic"}, 'Not done: You know no place called "Attic".'),
+        ("recall_thing", {"name": "parrot"}, 'Not done: You know no thing called "parrot".'),
+        ("route", {"place": "Attic"}, '- No way to "Attic" is known: you have not seen a place with this name.'),
+        ("route", {"place": "Causeway End"}, "You are there."),
+        ("drop_objective", {"text": "9"}, "Not done: That names no objective. Give its number, from 1 to 1."),
+        (
+            "note",
+            RULE | {"subject": "parrot"},
+            'Not done: You know no place or thing called "parrot". The subject may al',
+        ),
+        ("note", RULE | {"kind": "location"}, "Not noted: where things are is known from the game state."),
+        ("note", RULE | {"lasts": "forever"}, "Not done: The arguments of note are wrong: lasts: Input should be 'alw"),
+        (
+            "fly",
+            {},
+            "Not done: There is no tool 'fly'. The tools are: recall, recall_place, recall_thing, note, route,",
+        ),
+        ("recall", "lamp", "Not done: The arguments of recall are not a JSON object."),
+    ],
+)
+def test_what_can_not_be_answered_is_said(known, name, arguments, result):
+    model = played(
+        known, call(("add_objective", {"text": "Cross the mere"})), LOOK, call((name, arguments)), LOOK, turns=2
+    )
+    assert model.results()[-1].startswith(result)
+
+
+def test_where_a_thing_is_and_what_is_untried(known):
+    model = played(known, call(("recall_thing", {"name": "the penny"}), ("frontier", {})), LOOK)
+    thing, frontier = model.results()
+    assert thing == (
+        '"copper penny" is here.\n'
+        'Memories of "the penny":\n```\n'
+        "Causeway End: [DISCOVERY] Starts here: On the milestone: copper penny. [spawn]\n```"
+    )
+    assert frontier.splitlines()[1].startswith('- "north", ')
+    assert frontier.splitlines()[1].endswith(' at "Hollow Lane": go "north"')
+
+
+def test_the_fourth_call_is_not_answered_and_then_the_action_counts(known):
+    search = ("recall", {"query": "mud"})
+    model = played(known, call(search, search), call(search, search), call(search), LOOK)
+    results = [message["content"] for message in model.asked[-1]["messages"] if message["role"] == "tool"]
+    assert [result.endswith(LAST) for result in results] == [False, False, True, False, False]
+    assert results[3:] == [SPENT, SPENT]
+
+
+def test_an_action_beside_a_call_counts(known):
+    model = played(known, Answer("I look.\nACTION: look", calls=(("recall", {"query": "mud"}),)), LOOK)
+    assert len(model.asked) == 1
+
+
+def test_a_remark_beside_a_call_is_no_action(known):
+    model = played(known, Answer("I want to know.", calls=(("recall", {"query": "mud"}),)), LOOK)
+    assert len(model.results()) == 1
+
+
+def test_a_call_as_text_is_answered_in_the_chat(known):
+    model = played(known, 'recall("mud")', LOOK)
+    asked, result = (message["content"] for message in model.asked[-1]["messages"][2:])
+    assert (asked, result.splitlines()[:2]) == ('recall("mud")', ["Result of recall:", 'Memories that fit "mud":'])
+
+
+def test_a_server_without_tools_is_played_by_the_line(known):
+    refusal = Status(400, "test-model does not support tools")
+    model = played(known, refusal, LOOK, LOOK, turns=2)
+    assert ["tools" in body for body in model.asked] == [True, False, False]
+
+
+@pytest.mark.parametrize("options", [{"kind": PLAIN}, {"enable_agent_tools": False}])
+def test_nothing_is_offered(tmp_path, options):
+    model = played(tmp_path, LOOK, **options)
+    assert [("tools" in body, "call tools" in str(body)) for body in model.asked] == [(False, False)]
+
+
+def lasting(run: ZorkOrchestratorV2) -> list[tuple]:
+    kept = [each for each in run.simple_memory.find() if each.memory.title.startswith("The tide")]
+    return [(each.location_id, each.memory.text, each.memory.persistence, each.memory.source) for each in kept]
+
+
+def objectives(run: ZorkOrchestratorV2) -> list[str]:
+    manager: ObjectiveManager = run.managers.objectives
+    return [objective.text for objective in manager.tracker.pursued()]
+
+
+def test_a_note_is_kept_once_and_a_truer_one_replaces_it(tmp_path):
+    model = Model(note(), note(), note(fact="The tide never turns every hour."), LOOK)
+    with ChatServer(model) as server, a_run(tmp_path, client_of(server)) as run:
+        run.play_episode()
+        assert lasting(run) == [(GAME, "The tide never turns every hour.", "permanent", "agent")]
+    assert [message["content"] for message in model.asked[-1]["messages"] if message["role"] == "tool"] == [
+        "Noted.",
+        "Already known.",
+        f'Noted. It replaces the memory "The tide turns every hour.".{LAST}',
+    ]
+
+
+def test_a_person_decides_against_a_note(tmp_path):
+    with a_walkthrough(tmp_path, "look", turns=1) as run:
+        run.play_episode()
+        memory = Memory("NOTE", "Tide", 1, "1", 0, "The tide turns every hour.", "permanent")
+        run.simple_memory.add_memory(GAME, "", memory)
+        run.simple_memory.update("Tide", pinned=True)
+    model = Model(note(fact="The tide never turns every hour."), LOOK)
+    with ChatServer(model) as server, a_run(tmp_path, client_of(server)) as run:
+        run.play_episode()
+        assert [each.memory.text for each in run.simple_memory.find(GAME)] == ["The tide turns every hour."]
+    assert model.results() == ['Not noted, because a surer memory says otherwise: "The tide turns every hour.".']
+
+
+def test_objectives_change_with_the_turn(tmp_path):
+    answers = [call(("add_objective", {"text": "Cross the mere"}), ("add_objective", {"text": "Find the Reeve"})), LOOK]
+    answers += [
+        call(("drop_objective", {"text": "Cross the mere"}), ("add_objective", {"text": "find the reeve"})),
+        LOOK,
+    ]
+    model = Model(*answers)
+    with ChatServer(model) as server, a_run(tmp_path, client_of(server), turns=2) as run:
+        run.reset_episode()
+        run.process_turn()
+        assert {"Cross the mere", "Find the Reeve"} <= set(objectives(run))
+        run.process_turn()
+        assert "Cross the mere" not in objectives(run)
+    assert model.results()[-2:] == [
+        "Dropped. It leaves your list after this turn.",
+        "You have this objective already.",
+    ]
+
+
+def test_what_was_written_down_is_there_after_an_interruption_and_nothing_is_asked_again(tmp_path):
+    model = Model(note(), call(("add_objective", {"text": "Cross the mere"})), LOOK)
+    with ChatServer(model) as server:
+        options = {"turns": 5, "checkpoint_interval_turns": 10}
+        with (
+            a_run(tmp_path, client_of(server), watchers=(CtrlC(3),), **options) as run,
+            pytest.raises(KeyboardInterrupt),
+        ):
+            run.play_episode()
+        asked = len(model.asked)
+        with a_run(tmp_path, client_of(server), **options) as run:
+            run.resume_episode(1)
+            assert lasting(run) == [(GAME, "The tide turns every hour.", "permanent", "agent")]
+            assert "Cross the mere" in objectives(run)
+    assert len(model.asked) == asked == 5
+
+
+def test_a_recorded_run_is_repeated_with_its_calls(tmp_path):
+    calls: list[CallRecord] = []
+    model = Model(note(), call(("add_objective", {"text": "Cross the mere"})), LOOK)
+    with ChatServer(model) as server, a_run(tmp_path / "first", client_of(server, calls), turns=2) as run:
+        run.play_episode()
+        first = lasting(run), objectives(run)
+    with a_run(tmp_path / "again", RecordedLLM(calls), turns=2) as run:
+        run.play_episode()
+        assert (lasting(run), objectives(run)) == first
