@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate, groupby
+from sys import maxsize
 from typing import Any, Protocol
 
 from zorkgpt.memory.ids import memory_id
@@ -248,7 +249,7 @@ class MemoryRows:
     def text_keys_of(self, wanted: Filters) -> list[bytes]:
         if wanted.among is not None:
             return [key_of(memory.text) for _, memory in self._found_among(wanted, wanted.among, None)]
-        query, given = _finding(wanted, None, self._rarest_first(wanted))
+        query, given = _finding(wanted, None, self._rarest_first(wanted), maxsize)
         query = f"SELECT text_key FROM zorkgpt_memories WHERE id IN (SELECT id FROM ({query}) AS found)"
         return [bytes(key) for (key,) in self._database.rows(query, given)]
 
@@ -257,7 +258,8 @@ class MemoryRows:
     ) -> list[tuple[SubjectKey, Memory]]:
         if wanted.among is not None:
             return self._found_among(wanted, wanted.among, prefix)[offset : offset + limit]
-        query, given = _finding(wanted, prefix, self._rarest_first(wanted))
+        most = min(offset + limit, maxsize)
+        query, given = _finding(wanted, prefix, self._rarest_first(wanted), most)
         query = (
             f"SELECT {_COLUMNS} FROM ({query} ORDER BY {_ORDER} LIMIT %s OFFSET %s) AS found "
             "JOIN zorkgpt_memories ON zorkgpt_memories.id = found.id ORDER BY 1, 2, 3"
@@ -638,11 +640,12 @@ class _Indexed:
         self.marks = marks_of(memory)
 
 
-def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str]) -> tuple[str, list[object]]:
+def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str], most: int) -> tuple[str, list[object]]:
     """Return the query for the places and numbers of memories that pass filters, and its parameters.
 
     Args:
         marks: The marks that the memories must have, the rarest first.
+        most: How many of the first memories are found, at least.
     """
     ranges = _ranges(prefix)
     if wanted.location_id is not None:
@@ -652,13 +655,15 @@ def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str]) -> tu
     table = "zorkgpt_marks" if marks else "zorkgpt_memories"
     conditions = ["place >= %s", "place < %s", *["mark = %s"] * bool(marks)]
     same = " AND ".join(f"other.{name} = {table}.{name}" for name in ("place", "section", "id"))
-    conditions += [f"EXISTS (SELECT 1 FROM zorkgpt_marks AS other WHERE other.mark = %s AND {same})"] * len(marks[1:])
+    # PostgreSQL would make a join of EXISTS, and then find all memories before it returns the first ones.
+    conditions += [f"(SELECT 1 FROM zorkgpt_marks AS other WHERE other.mark = %s AND {same}) = 1"] * len(marks[1:])
     if wanted.status is None:
         is_believed = "(SELECT is_current FROM zorkgpt_memories WHERE zorkgpt_memories.id = zorkgpt_marks.id) = 1"
         conditions.append(is_believed if marks else "is_current = 1")
-    part = f"SELECT {_ORDER} FROM {table} WHERE {' AND '.join(conditions)}"
-    given: list[object] = [value for first, end in ranges for value in (first, end, *marks)]
-    return " UNION ALL ".join([part] * len(ranges)), given
+    # With a limit of its own, each part is read in the order of an index. PostgreSQL would sort all of the union.
+    part = f"SELECT {_ORDER} FROM {table} WHERE {' AND '.join(conditions)} ORDER BY {_ORDER} LIMIT %s"
+    given: list[object] = [value for first, end in ranges for value in (first, end, *marks, most)]
+    return " UNION ALL ".join([f"SELECT {_ORDER} FROM ({part}) AS part"] * len(ranges)), given
 
 
 def _ranges(prefix: Prefix | None) -> list[tuple[str, str]]:
