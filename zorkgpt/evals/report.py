@@ -70,8 +70,6 @@ def report(results: EvaluationResults, pages: Pages) -> str:
 
 def _pictures(results: EvaluationResults) -> tuple[list[tuple[str, str]], str]:
     """Return captions with pictures as addresses, and what is missing for them."""
-    from zorkgpt.evals.report import plots
-
     try:
         found = plots(results)
     except MissingExtra as error:

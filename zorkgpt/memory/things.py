@@ -6,7 +6,7 @@ was last seen until the player looks there again.
 
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation, parse_claim
@@ -469,7 +469,7 @@ class ThingsLedger:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Continue from what `snapshot` returned."""
         self.reset()
-        self._records = {int(number): _record_of(fields) for number, fields in saved["records"]}
+        self._records = {int(number): _record_of(record) for number, record in saved["records"]}
         self._strayed = {int(number): origin for number, origin in saved["strayed"]}
         self._at_hand = frozenset(saved["at_hand"])
         self._in_sight, self._here = (
@@ -522,21 +522,12 @@ def _started_there(record: ThingRecord, location_id: SubjectKey, claim: Claim) -
 
 
 def _plain(record: ThingRecord) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "where": None if record.where is None else str(record.where),
-        "place": record.place,
-        "states": list(record.states),
-        "alive": record.alive,
-        "fixed": record.fixed,
-        "moved": record.moved,
-        "start_place": record.start_place,
-        "start_holder": record.start_holder,
-        "began": dict(record.began),
-    }
+    values = {each.name: getattr(record, each.name) for each in fields(record)}
+    where = None if record.where is None else str(record.where)
+    return values | {"where": where, "states": list(record.states), "began": dict(record.began)}
 
 
-def _record_of(fields: Mapping[str, Any]) -> ThingRecord:
-    where = parse_claim(fields["where"]) if fields["where"] else None
-    places = {name: saved_place(fields[name]) for name in ("place", "start_place") if fields[name] is not None}
-    return ThingRecord(**{**fields, **places, "where": where, "states": tuple(fields["states"])})
+def _record_of(saved: Mapping[str, Any]) -> ThingRecord:
+    where = parse_claim(saved["where"]) if saved["where"] else None
+    places = {name: saved_place(saved[name]) for name in ("place", "start_place") if saved[name] is not None}
+    return ThingRecord(**{**saved, **places, "where": where, "states": tuple(saved["states"])})
