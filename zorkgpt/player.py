@@ -98,11 +98,6 @@ class Route:
     steps: tuple[RouteStep, ...]
     """At least one. A step may be unproven, or need a door to be opened first."""
 
-    @property
-    def ways(self) -> tuple[str, ...]:
-        """The actions to take."""
-        return tuple(step.way for step in self.steps)
-
 
 @dataclass(frozen=True, slots=True)
 class UntriedWays:

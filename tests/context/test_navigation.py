@@ -134,7 +134,7 @@ def test_routes_take_ways_back_and_say_that_they_are_unproven(graph):
 
 def test_the_route_is_what_the_map_knows(graph):
     assert route_to(graph, 1, 3) == Route("Deep Cellar", 3, (RouteStep("down", 2), RouteStep("down", 3)))
-    assert route_to(graph, 1, 3).ways == ("down", "down")
+    assert [step.way for step in route_to(graph, 1, 3).steps] == ["down", "down"]
     assert [route_to(graph, 1, place) for place in (1, 7, None)] == [None] * 3
     assert route_to(graph, None, 3) is None
 
