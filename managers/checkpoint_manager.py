@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from game_interface.game import Game
+from managers.background import BackgroundQuestions
 from managers.base import BaseManager
 from managers.resumable import SavedEpisode, lock_for_playing, read_saved
 from session.checkpoint import Run, Snapshot
@@ -31,6 +32,8 @@ class CheckpointManager(BaseManager):
         asks_model: Whether a model serves any role.
         snapshots: The other parts of a checkpoint, by name.
         restorers: Roll back the files that episodes share, after everything else is restored.
+        background: The work that waits for answers. While some of it is midway, no checkpoint is written: what it has
+            changed already would be in it, and what follows would not.
     """
 
     def __init__(
@@ -44,12 +47,15 @@ class CheckpointManager(BaseManager):
         game: Game,
         snapshots: Mapping[str, Snapshot],
         restorers: Sequence[Restorer],
+        background: BackgroundQuestions,
     ) -> None:
         super().__init__(logger, config, game_state)
         self._run = run
         self._game = game
         self._snapshots = snapshots
         self._restorers = restorers
+        self._background = background
+        self._is_overdue = False
         self._interval = config.checkpoint_interval_turns or _EVERY_TURNS[asks_model]
         self._claimed: ResumeFiles | None = None
         """The files of the last episode that was begun."""
@@ -60,6 +66,7 @@ class CheckpointManager(BaseManager):
         Raises:
             EpisodeInUse: If another process plays it.
         """
+        self._is_overdue = False
         self._claim(self._state.episode_id)
 
     def resume(self) -> None:
@@ -77,12 +84,18 @@ class CheckpointManager(BaseManager):
 
     def process_periodic_update(self) -> None:
         """Write a checkpoint if one is due."""
-        if self._state.turn_count % self._interval == 0:
-            self.save()
+        if self._state.turn_count % self._interval == 0 or self._is_overdue:
+            self._is_overdue = self._background.is_midway
+            if not self._is_overdue:
+                self.save()
 
-    def catch_up(self) -> None:
-        """Write a checkpoint after the last turn, so that it is not played again."""
-        if self._files.last_turn != self._state.turn_count:
+    def catch_up(self, *, learned_more: bool = False) -> None:
+        """Write a checkpoint after the last turn, so that it is not played again.
+
+        Args:
+            learned_more: Whether the one of this turn, if there is one, is out of date.
+        """
+        if (learned_more or self._files.last_turn != self._state.turn_count) and not self._background.is_midway:
             self.save()
 
     def save(self) -> None:

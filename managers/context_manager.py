@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from game_interface.models import Item, Observation
+from managers.background import BackgroundQuestions
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -16,6 +17,8 @@ from zorkgpt.context.view import PlayerView
 from zorkgpt.errors import LLMError
 from zorkgpt.player import PlayerContext
 
+_SUMMARY = "summary"
+"""The kind of work in the background."""
 _SHORTEST_TURN_TOKENS = 10
 """The tokens of the shortest turn, which limits the turns that can fit into the history."""
 
@@ -26,6 +29,7 @@ class ContextManager(BaseManager):
     Args:
         view: Everything that the player can be shown; None for nothing.
         summarizer: Summarizes the turns that no longer fit; None if they are only counted.
+        background: Runs the summaries; None to do them at once.
         now: Returns the time for the entries of the reasoning.
     """
 
@@ -37,6 +41,7 @@ class ContextManager(BaseManager):
         *,
         view: PlayerView | None = None,
         summarizer: Summarizer | None = None,
+        background: BackgroundQuestions | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__(logger, config, game_state)
@@ -44,6 +49,8 @@ class ContextManager(BaseManager):
         self._summarizer = summarizer
         self._clock = now
         self._turns = EpisodeTurns(game_state)
+        self._background = background or BackgroundQuestions(logger, config, game_state)
+        self._background.add(_SUMMARY, self._summarize)
         self.reset()
 
     def reset(self) -> None:
@@ -98,10 +105,17 @@ class ContextManager(BaseManager):
         state = self._state
         if self._summarizer is None or state.turn_count - state.history_summary_asked < self._config.summary_interval:
             return
-        turns = tuple(turn for turn in self._turns.unsummarized() if turn.turn <= self._summarize_to)
-        if not turns:
+        turns = [turn.turn for turn in self._turns.unsummarized() if turn.turn <= self._summarize_to]
+        if turns and not self._background.is_open(_SUMMARY):
+            state.history_summary_asked = state.turn_count
+            self._background.start(_SUMMARY, turns[-1])
+
+    def _summarize(self, to: int) -> None:
+        """Summarize the turns up to this one."""
+        state = self._state
+        turns = tuple(turn for turn in self._turns.unsummarized() if turn.turn <= to)
+        if self._summarizer is None or not turns:
             return
-        state.history_summary_asked = state.turn_count
         try:
             state.history_summary = self._summarizer.summarize(Overflow(turns, state.history_summary))
         except LLMError as error:

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,18 @@ from managers.resumable import SavedEpisode
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.errors import WorkdirError
+from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episodes import RunLogWriter, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event, LeftToTry
+
+
+@dataclass(frozen=True, slots=True)
+class LastAnswers:
+    """The background answers that were applied after the last turn of an episode."""
+
+    names: tuple[str, ...] = ()
+    memory_events: tuple[MemoryEvent, ...] = ()
 
 
 class EpisodeLog:
@@ -28,7 +38,16 @@ class EpisodeLog:
         self._file_name = config.episode_log_file
         self._writer: RunLogWriter | None = None
 
-    def begin(self, *, player: str, story: dict[str, Any], seed: int, opening: str) -> EpisodeStarted:
+    def begin(
+        self,
+        *,
+        player: str,
+        story: dict[str, Any],
+        seed: int,
+        opening: str,
+        background: bool,
+        late_answers: dict[str, tuple[str, ...]],
+    ) -> EpisodeStarted:
         """Start the log of an episode and return its first event.
 
         Raises:
@@ -45,6 +64,8 @@ class EpisodeLog:
             opening=opening,
             location_id=state.current_room_id,
             location=state.current_room_name,
+            background=background,
+            late_answers=late_answers,
         )
         with self._raising_workdir_error():
             self._writer = RunLogWriter(self._directory / self._file_name)
@@ -92,6 +113,7 @@ class EpisodeLog:
         memories: dict[str, int],
         metrics: dict[str, Any],
         left_to_try: Mapping[int, Sequence[str]],
+        last_answers: LastAnswers,
     ) -> EpisodeEnded:
         """Write the last events, close the log and return the last one; log a warning if they can't be written."""
         state = self._state
@@ -107,6 +129,8 @@ class EpisodeLog:
             memories=memories,
             message=message,
             metrics=metrics,
+            answers=last_answers.names,
+            memory_events=last_answers.memory_events,
         )
         try:
             if left_to_try:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from managers.base import BaseManager, ResumableManager
-from managers.episode_log import EpisodeLog
+from managers.episode_log import EpisodeLog, LastAnswers
 from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import ObjectiveManager
 from session.game_configuration import GameConfiguration
@@ -78,7 +78,9 @@ class EpisodeSynthesizer(BaseManager):
         """Return the metrics that the log of the episode ends with."""
         return {"type": "episodes", "state": f"episode {self._state.episode_id}", "metrics": self._metrics()}
 
-    def close(self, reason: str, message: str, left_to_try: Mapping[int, Sequence[str]]) -> EpisodeEnded:
+    def close(
+        self, reason: str, message: str, left_to_try: Mapping[int, Sequence[str]], last_answers: LastAnswers
+    ) -> EpisodeEnded:
         """Save the episode, log how it ended and return that event.
 
         Args:
@@ -90,7 +92,12 @@ class EpisodeSynthesizer(BaseManager):
         if self._memory:
             self._memory.flush()
         return self._episode_log.end(
-            reason, message, memories=self._memory_counts(), metrics=self._metrics(), left_to_try=left_to_try
+            reason,
+            message,
+            memories=self._memory_counts(),
+            metrics=self._metrics(),
+            left_to_try=left_to_try,
+            last_answers=last_answers,
         )
 
     def _consolidate(self) -> None:

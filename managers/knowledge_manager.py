@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from game_interface.models import Observation
+from managers.background import BackgroundQuestions
 from managers.base import BaseManager
 from managers.episode_log import EpisodeLog
 from managers.knowledge_updates import KnowledgeUpdates
@@ -19,6 +20,8 @@ from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.runlog.episodes import PlayedTurns
 
+_UPDATE = "knowledge"
+"""The kind of work in the background."""
 _HEADING_TOKENS = 30
 """The tokens of the heading above the lines."""
 _WITHOUT_A_MODEL = ("interrupted", "error", "budget")
@@ -33,6 +36,7 @@ class KnowledgeManager(BaseManager):
         history: The turns of the episode, kept elsewhere; None to keep those that are processed here.
         synthesizer: Says what the turns teach; None for rules.
         episode_log: Gets an event when something is new; None for a log that is never begun.
+        background: Runs the updates during an episode; None to do them at once.
 
     Raises:
         FileError: If there is a knowledge base, and it can't be read.
@@ -48,6 +52,7 @@ class KnowledgeManager(BaseManager):
         history: TurnHistory | None = None,
         synthesizer: KnowledgeSynthesizer | None = None,
         episode_log: EpisodeLog | None = None,
+        background: BackgroundQuestions | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         synthesizer = synthesizer or RuleKnowledgeSynthesizer()
@@ -60,6 +65,8 @@ class KnowledgeManager(BaseManager):
         episode_log = episode_log or EpisodeLog(logger, config, game_state)
         whole_episodes = config.enable_inter_episode_synthesis
         self._updates = KnowledgeUpdates(logger, game_state, updater, episode_log, whole_episodes)
+        self._background = background or BackgroundQuestions(logger, config, game_state)
+        self._background.add(_UPDATE, self._learn)
         self._shown = RelevantLines(max(0, config.knowledge_tokens - _HEADING_TOKENS))
         self._begun = False
         self._not_before = 0
@@ -81,23 +88,31 @@ class KnowledgeManager(BaseManager):
         """Learn from the turns since the last update if there are enough of them and the episode goes on."""
         if not self._begun:
             self._begun = True
-            self._updates.begin_episode(self._turns)
+            self._updates.log_document()
+            self._background.start(_UPDATE, 0)
         if self._state.finished or self._state.turn_count >= self._config.max_turns_per_episode:
             # What is asked about the whole episode covers these turns too.
             return
         turn = self._state.turn_count
         since = turn - self._updates.learned_until()
-        if since >= self._config.knowledge_update_interval and turn >= self._not_before:
-            self.update()
+        is_due = since >= self._config.knowledge_update_interval and turn >= self._not_before
+        if is_due and not self._background.is_open(_UPDATE):
+            # A server that fails is not asked again on every turn.
+            self._not_before = turn + self._config.knowledge_update_interval
+            self._background.start(_UPDATE, turn)
+
+    def _learn(self, turn: int) -> None:
+        """Learn from the turns up to this one; 0: conclude earlier episodes."""
+        if turn:
+            if turns := [record for record in self._turns.current() if record.turn <= turn]:
+                self._updates.learn(turns)
+        else:
+            self._updates.conclude_earlier(self._turns)
 
     def update(self) -> bool:
         """Learn from the turns since the last update. Return False if that is not possible now."""
         turns = self._turns.current()
-        if not turns:
-            return True
-        # A server that fails is not asked again on every turn.
-        self._not_before = self._state.turn_count + self._config.knowledge_update_interval
-        return self._updates.learn(turns)
+        return self._updates.learn(turns) if turns else True
 
     def conclude(self, reason: str) -> None:
         """Learn from a finished episode as a whole, and from its last turns, in one step.

@@ -43,11 +43,14 @@ class KnowledgeUpdates:
         self._updates = 0
         self._failures = 0
 
-    def begin_episode(self, turns: PlayedTurns) -> None:
-        """Log the knowledge base, and conclude the interrupted episodes that are due."""
+    def log_document(self) -> None:
+        """Log the knowledge base with which the episode begins."""
         document = self.refreshed()
         if document.lines or document.by_hand:
             self._write_event(Revision(document), turn=0)
+
+    def conclude_earlier(self, turns: PlayedTurns) -> None:
+        """Conclude the interrupted episodes that are due."""
         for name in self._updater.due():
             # The name comes from a file that a person may have edited, and names a folder.
             is_earlier = name.isdecimal() and name != str(self._state.episode_id)

@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from managers.background import asked_for
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import UsageTotals
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.llm.progress import CallObserver
+from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.run_folder import MODEL_CALLS, run_directory
@@ -25,7 +27,7 @@ class ModelCalls(BaseManager):
     """Creates the client for all roles and logs each call in `model_calls.jsonl` in the episode's directory.
 
     Args:
-        observer: Is told of each call while it lasts.
+        observer: Is told of each call that the turn waits for.
 
     Raises:
         ConfigurationError: There is a ceiling on cost, and a model without a price.
@@ -41,7 +43,8 @@ class ModelCalls(BaseManager):
         observer: CallObserver | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self.client = LLMClient(settings, on_call=self._log_call, known=servers, observer=observer)
+        foreground = None if observer is None else _ForegroundCalls(observer)
+        self.client = LLMClient(settings, on_call=self._log_call, known=servers, observer=foreground)
         self._workdir = Path(config.zork_game_workdir)
         self._failures = 0
 
@@ -68,20 +71,20 @@ class ModelCalls(BaseManager):
 
     def snapshot(self) -> dict[str, Any]:
         """Return the usage so far, and the length of the log that contains it."""
-        log = self._calls_log
-        return {"usage": self.client.usage.to_dict(), "log_bytes": log.stat().st_size if log.is_file() else 0}
+        log, usage = self._calls_log(), self.client.usage
+        with usage.guard:
+            return {"usage": usage.to_dict(), "log_bytes": log.stat().st_size if log.is_file() else 0}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the usage of a checkpoint, and add the later calls, which were paid for too."""
-        usage = self.client.usage
+        usage, log = self.client.usage, self._calls_log()
         usage.restore(state["usage"])
-        for event in read_events(self._calls_log, after=state["log_bytes"]) if self._calls_log.is_file() else ():
+        for event in read_events(log, after=state["log_bytes"]) if log.is_file() else ():
             if isinstance(event, ModelCalled):
                 usage.add(event.call)
 
-    @property
-    def _calls_log(self) -> Path:
-        return run_directory(self._workdir, self._state.episode_id) / MODEL_CALLS
+    def _calls_log(self, episode: int | None = None) -> Path:
+        return run_directory(self._workdir, self._state.episode_id if episode is None else episode) / MODEL_CALLS
 
     def get_status(self) -> dict[str, Any]:
         """Return the usage of the running episode."""
@@ -90,11 +93,35 @@ class ModelCalls(BaseManager):
     def _log_call(self, call: CallRecord) -> None:
         state = self._state
         turn = state.turn_count + (call.role in _ASKED_BEFORE_THE_TURN)
-        event = ModelCalled(state.episode_id, turn, datetime.now(UTC).isoformat(timespec="milliseconds"), call)
+        episode, turn = asked_for() or (state.episode_id, turn)
+        event = ModelCalled(episode, turn, datetime.now(UTC).isoformat(timespec="milliseconds"), call)
         try:
-            with RunLogWriter(self._calls_log) as writer:
+            with RunLogWriter(self._calls_log(episode)) as writer:
                 writer.write(event)
         except OSError as error:
             if not self._failures:
                 self._log.warning("a model's call could not be written down", extra={"reason": str(error)})
             self._failures += 1
+
+
+class _ForegroundCalls:
+    """Passes on what concerns calls that the turn waits for."""
+
+    def __init__(self, observer: CallObserver) -> None:
+        self._observer = observer
+
+    def call_began(self, role: Role, model: str) -> None:
+        if asked_for() is None:
+            self._observer.call_began(role, model)
+
+    def retry_began(self, retry: int, retries: int, seconds_left: float | None) -> None:
+        if asked_for() is None:
+            self._observer.retry_began(retry, retries, seconds_left)
+
+    def tokens_received(self, tokens: int) -> None:
+        if asked_for() is None:
+            self._observer.tokens_received(tokens)
+
+    def call_ended(self) -> None:
+        if asked_for() is None:
+            self._observer.call_ended()

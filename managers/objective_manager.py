@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from managers.background import BackgroundQuestions
 from managers.base import BaseManager
 from managers.episode_log import EpisodeLog
 from managers.objective_records import ObjectiveRecords
@@ -27,6 +28,9 @@ from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 
+_UPDATE = "objectives"
+"""The kind of work in the background."""
+
 
 class ObjectiveManager(BaseManager):
     """Keeps the objectives that the player pursues.
@@ -35,6 +39,7 @@ class ObjectiveManager(BaseManager):
         search: Finds objectives and thins them out; None for rules that know neither map nor memories.
         history: The turns of this episode, kept elsewhere; None to keep those that are processed here.
         episode_log: Gets an event when the set of objectives changes; None for a log that is never begun.
+        background: Runs the updates; None to do them at once.
         remember: Whether the objectives of earlier episodes are read and those of this one saved.
 
     Raises:
@@ -50,6 +55,7 @@ class ObjectiveManager(BaseManager):
         search: ObjectiveSearch | None = None,
         history: TurnHistory | None = None,
         episode_log: EpisodeLog | None = None,
+        background: BackgroundQuestions | None = None,
         remember: bool = True,
     ) -> None:
         super().__init__(logger, config, game_state)
@@ -63,6 +69,10 @@ class ObjectiveManager(BaseManager):
         self._updated: EpisodeTurn | None = None
         """The turn of the last update."""
         self._review = ReviewClock(config.objective_update_interval)
+        self._arrival: TurnRecord | None = None
+        """The opening as turn 0."""
+        self._background = background or BackgroundQuestions(logger, config, game_state)
+        self._background.add(_UPDATE, self._find)
 
     def reset(self) -> None:
         """Begin a new episode with the saved objectives, including those of other processes."""
@@ -78,9 +88,13 @@ class ObjectiveManager(BaseManager):
         Args:
             arrival: The opening as turn 0.
         """
+        self.resume_opening(arrival)
         if self._search.asks_model and not self.tracker.objectives:
-            self._discover((arrival,))
-            self._records.write_changes()
+            self._background.start(_UPDATE, [0, 1])
+
+    def resume_opening(self, arrival: TurnRecord) -> None:
+        """Keep the opening of an interrupted episode, for a question about it that is still open."""
+        self._arrival = arrival
 
     def process_turn(self, record: TurnRecord) -> None:
         """Take the player's own objectives, and check each objective against the Z-machine."""
@@ -116,25 +130,49 @@ class ObjectiveManager(BaseManager):
         return next((objective.places[0] for objective in self.tracker.pursued() if objective.places), None)
 
     def _update(self, turn: int) -> None:
-        if self._state.finished:
+        if self._state.finished or self._background.is_open(_UPDATE):
             return
-        config = self._config
+        reviewed = 0
         if self._review.is_due(turn):
-            turns = self._history.recent(self._review.turns_since(turn))
+            reviewed = self._review.turns_since(turn)
             self._review.restart(turn)
-            self._discover(turns)
-        if self._is_last_turn():
-            return
-        due = turn % config.objective_refinement_interval == 0
-        count, most = len(self.tracker.pursued()), config.refined_objectives_target_count
-        too_many = count > config.max_objectives_before_forced_refinement
-        if config.enable_objective_refinement and count > most and (due or too_many):
+        if reviewed or self._is_refinement_due(turn):
+            self._background.start(_UPDATE, [turn, reviewed])
+
+    def _find(self, about: Sequence[int]) -> None:
+        """Find new objectives in the last turns up to one, and thin them out if that is due.
+
+        Args:
+            about: The turn, and how many turns are looked at; 0: nothing new is looked for.
+        """
+        turn, reviewed = about
+        if reviewed:
+            self._discover(self._turns(turn, reviewed))
+        if turn and self._is_refinement_due(turn):
             try:
-                self._search.refine(self.tracker, self._situation(self._history.recent(1)), most)
+                most = self._config.refined_objectives_target_count
+                self._search.refine(self.tracker, self._situation(self._turns(turn, 1)), most)
             except LLMError as error:
                 self._records.count_failure("model", "the objectives' model failed, going on without", error)
+        self._records.write_changes()
+
+    def _turns(self, last: int, count: int) -> tuple[TurnRecord, ...]:
+        if not last:
+            return () if self._arrival is None else (self._arrival,)
+        played = self._history.recent(count + self._state.turn_count - last)
+        return tuple(record for record in played if record.turn <= last)
+
+    def _is_refinement_due(self, turn: int) -> bool:
+        config, count = self._config, len(self.tracker.pursued())
+        if self._is_last_turn() or not config.enable_objective_refinement:
+            return False
+        is_due = turn % config.objective_refinement_interval == 0
+        too_many = count > config.max_objectives_before_forced_refinement
+        return bool(count > config.refined_objectives_target_count and (is_due or too_many))
 
     def _discover(self, turns: Sequence[TurnRecord]) -> None:
+        if not turns:
+            return
         try:
             self._search.discover(self.tracker, self._situation(turns))
         except LLMError as error:

@@ -98,10 +98,20 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
         "model_calls": services.models,
         "knowledge": knowledge,
         "returns": returns,
+        "background": services.background,
     }
     snapshots = {name: each for name, each in possible.items() if each is not None}
     checkpoints = _checkpoints(services, knowledge, snapshots)
-    always: tuple[BaseManager, ...] = (extraction, progress, services.map, objectives, rejections, context, export)
+    always: tuple[BaseManager, ...] = (
+        services.background,
+        extraction,
+        progress,
+        services.map,
+        objectives,
+        rejections,
+        context,
+        export,
+    )
     optional = (manager for manager in (services.models, knowledge, returns) if manager is not None)
     return Managers(
         extraction=extraction,
@@ -123,8 +133,11 @@ def _knowledge(services: Services) -> KnowledgeManager | None:
         *services.for_manager("knowledge"),
         store=services.knowledge,
         history=services.history,
-        synthesizer=ModelKnowledgeSynthesizer(services.llm) if services.llm else RuleKnowledgeSynthesizer(),
+        synthesizer=ModelKnowledgeSynthesizer(services.background_llm)
+        if services.background_llm
+        else RuleKnowledgeSynthesizer(),
         episode_log=services.episode_log,
+        background=services.background,
     )
 
 
@@ -134,12 +147,15 @@ def _objectives(services: Services, knowledge: KnowledgeManager | None) -> Objec
         search=ObjectiveSearch(
             services.map.graph,
             rules=RuleObjectiveFinder(services.recall, services.game.get_object_attributes),
-            model=ModelObjectiveFinder(services.helper_llm) if services.helper_llm else None,
+            model=ModelObjectiveFinder(services.background_llm)
+            if services.background_llm and services.helper_llm
+            else None,
             recall=services.recall,
             knowledge=knowledge.lines if knowledge else lambda now: (),
         ),
         history=services.history,
         episode_log=services.episode_log,
+        background=services.background,
         remember=services.memory is not None,
     )
 
@@ -164,7 +180,10 @@ def _context(
             notices=progress.notices,
             best_line=returns.ahead if returns else lambda now: None,
         ),
-        summarizer=ModelSummarizer(services.llm) if services.llm and services.options.choice.kind == "model" else None,
+        summarizer=ModelSummarizer(services.background_llm)
+        if services.background_llm and services.options.choice.kind == "model"
+        else None,
+        background=services.background,
     )
 
 
@@ -204,6 +223,7 @@ def _checkpoints(
         game=services.game,
         snapshots=snapshots,
         restorers=[each.rollback() for each in written if each is not None],
+        background=services.background,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from game_interface.game import Game, StoryIdentity
 from game_interface.story import Story
+from managers.background import AppliedAnswers, BackgroundLLM, BackgroundQuestions
 from managers.episode_log import EpisodeLog
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
@@ -51,6 +52,8 @@ class RunOptions:
     """Whether the map outlives the episode; None if it does when memories do."""
     observer: CallObserver | None = None
     """Is told of each call to a model while it lasts."""
+    recorded_answers: AppliedAnswers | None = None
+    """When the background answers of the run that is replayed were applied; None if it had none, or nothing is."""
     stand_in: bool = True
     """Whether the rules choose a turn for which the model gives no usable command; otherwise that ends the episode."""
 
@@ -73,12 +76,15 @@ class Services:
     """The configured models; None if there are none, or something else serves in their stead."""
     llm: LLM | None
     """None if rules do what a model would."""
+    background_llm: LLM | None
+    """The same for work that may run in the background."""
     knowledge: KnowledgeStore | None
     """None if nothing is remembered."""
     memory: SimpleMemoryManager | None
     """None if nothing is remembered."""
     map: MapManager
     game: Game
+    background: BackgroundQuestions
     tools: AgentTools | None = None
     """What the model that plays may call; None if nothing."""
 
@@ -121,10 +127,12 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     if llm is None and choice.models is not None:
         models = ModelCalls(get_logger("models"), config, state, choice.models, choice.servers, options.observer)
         llm = models.client
+    background = _background(config, options, state, asks_models=models is not None)
+    background_llm = BackgroundLLM(llm) if llm is not None and background.enabled else llm
     knowledge = memory = None
     if options.remember and config.simple_memory.enabled and not options.is_plain:
         knowledge = KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
-        memory = _memory(config, state, llm, game.story)
+        memory = _memory(config, state, background_llm, game.story)
     keeps_map = memory is not None if options.keep_map is None else options.keep_map
     game_map = MapManager(
         get_logger("map"),
@@ -142,11 +150,30 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         episode_log=EpisodeLog(get_logger("episodes"), config, state),
         models=models,
         llm=llm,
+        background_llm=background_llm,
         knowledge=knowledge,
         memory=memory,
         map=game_map,
         game=game,
         tools=AgentTools(game_map.graph, memory) if choice.kind == "model" and config.enable_agent_tools else None,
+        background=background,
+    )
+
+
+def _background(
+    config: GameConfiguration, options: RunOptions, state: GameState, *, asks_models: bool
+) -> BackgroundQuestions:
+    """Return where questions are asked: in the background of the configured models, unless a person plays.
+
+    A person can take turns back, which would come too late for answers about them.
+    """
+    enabled = asks_models and config.ask_in_background and options.choice.kind != "human"
+    return BackgroundQuestions(
+        get_logger("background"),
+        config,
+        state,
+        enabled=enabled or options.recorded_answers is not None,
+        recorded=options.recorded_answers,
     )
 
 

@@ -1,7 +1,7 @@
 """One turn: observe, choose, act, learn, record."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,9 +9,11 @@ from time import perf_counter
 from typing import Any
 
 from game_interface.models import Observation, Transition
+from managers.background import Applied
 from managers.base import BaseManager
 from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
+from managers.episode_log import LastAnswers
 from managers.extraction_manager import ExtractionManager
 from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
@@ -26,9 +28,14 @@ from session.outcome import shows_outcome
 from session.stopwatch import Part, Stopwatch
 from zorkgpt.context.tools import WrittenDown
 from zorkgpt.critic import Critic
+from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.memory.objects import ThingState
+from zorkgpt.memory.synthesis import SynthesisRequest, request_from
 from zorkgpt.player import AgentDecision, Player, UndoRequested
 from zorkgpt.world.directions import exit_name
+
+MEMORY = "memory"
+"""The kind of work in the background that asks what a turn teaches."""
 
 _LONGEST_STAY = 50
 """Turns of a stay at a place that are looked at."""
@@ -80,6 +87,9 @@ class TurnCycle:
         self._player = player
         self._critic = critic
         self._game, self._state, self._memory = services.game, services.state, services.memory
+        self._background = services.background
+        if services.memory is not None:
+            self._background.add(MEMORY, services.memory.learn_from, request_from)
         self._now: Observation | None = None
         self._response = ""
         self._earlier: deque[_Earlier] = deque(maxlen=_MOST_UNDONE)
@@ -98,10 +108,15 @@ class TurnCycle:
         arrival = Transition(before=now, action="", response=text, after=now)
         if self._memory and (place := now.location) is not None and now.question is None:
             truth = ground_truth(arrival, turn=0, first_visit=True, after=self._game.things())
-            self._memory.record_arrival(place.num, place.name, text, truth)
+            self._learn(self._memory.take_arrival(place.num, place.name, text, truth))
             self._memory.drain_events()
-        self._managers.objectives.open_with(TurnRecord(self._state.episode_id, 0, arrival, "", "", ""))
+        self._managers.objectives.open_with(self._arrival(opening))
         return opening
+
+    def _arrival(self, opening: Opening) -> TurnRecord:
+        """Return the opening as turn 0."""
+        step = Transition(before=opening.observation, action="", response=opening.text, after=opening.observation)
+        return TurnRecord(self._state.episode_id, 0, step, "", "", "")
 
     def resume(self, saved: SavedEpisode, learning: Sequence[BaseManager]) -> None:
         """Go on from the checkpoint, at which the game stands already; its turns are processed again.
@@ -111,6 +126,7 @@ class TurnCycle:
         """
         opening = saved.journal.opening
         self._managers.extraction.resume_opening(opening.text, opening.observation, opening.extraction)
+        self._managers.objectives.resume_opening(self._arrival(opening))
         self._begin(opening)
         for record in saved.played:
             self._state.turn_count = record.turn
@@ -183,10 +199,12 @@ class TurnCycle:
         now = self._now or self._game.observe()
         started = perf_counter()
         self._watch.lap(Part.REST)
+        decided = self._decided.get(self._state.turn_count + 1) if action is None else None
+        answers = self.apply(self._background.applied(decided.answers if decided else None))
         memories = self._memories_at(now)
         self._watch.lap(Part.MEMORY)
         notices = self._managers.progress.notices()
-        decision = self._decide(action, now, memories)
+        decision = self._decide(action, now, memories, answers.names)
         if self._services.options.choice.kind == "human":
             self._keep_for_undo(now)
         before = self._game.things() if self._memory else ()
@@ -197,7 +215,7 @@ class TurnCycle:
         self._watch.lap(Part.EXTRACTION)
         self._remember(step, before)
         # Those of the player's notes too.
-        events = tuple(self._memory.drain_events()) if self._memory else ()
+        events = (*answers.memory_events, *(self._memory.drain_events() if self._memory else ()))
         self._watch.lap(Part.MEMORY)
         record = TurnRecord(
             episode=self._state.episode_id,
@@ -214,16 +232,32 @@ class TurnCycle:
             spent=self._services.models.spent() if self._services.models else None,
             extraction=extraction,
             notices=notices,
+            answers=answers.names,
         )
         self._process(record, self._managers.in_order)
         return record
+
+    def apply(self, applied: Iterable[Applied]) -> LastAnswers:
+        """Let background work go on, and return what it did."""
+        names: list[str] = []
+        events: list[MemoryEvent] = []
+        for each in applied:
+            names.append(each.name)
+            if self._memory is not None:
+                events += [replace(event, turn=each.turn) for event in self._memory.drain_events()]
+        return LastAnswers(tuple(names), tuple(events))
+
+    def _learn(self, question: SynthesisRequest | None) -> None:
+        """Ask what a turn teaches."""
+        if question is not None:
+            self._background.start(MEMORY, question)
 
     def _memories_at(self, now: Observation) -> str:
         if self._memory is None or now.location is None:
             return ""
         return self._memory.get_location_memory(now.location.num)
 
-    def _decide(self, action: str | None, now: Observation, memories: str) -> TurnDecision:
+    def _decide(self, action: str | None, now: Observation, memories: str, answers: tuple[str, ...]) -> TurnDecision:
         """Return what is played, written down already; what was decided before an interruption stands."""
         turn = self._state.turn_count + 1
         if action is None and (decided := self._decided.pop(turn, None)) is not None:
@@ -246,6 +280,7 @@ class TurnCycle:
             score=self._managers.rejections.score_of(chosen.action),
             notes=self._player.changed_notes(),
             noted=written.facts,
+            answers=answers,
         )
         self._managers.checkpoints.record_decision(decision)
         self._watch.lap(Part.LOGGING)
@@ -291,7 +326,7 @@ class TurnCycle:
             known_way=self._is_known_way(step),
             failed_before=self._services.map.graph.has_failed(source.num, step.action),
         )
-        memory.record_action_outcome(source.num, source.name, step.action, step.response, truth)
+        self._learn(memory.take_outcome(source.num, source.name, step.action, step.response, truth))
 
     def _remember_arrival(self, step: Transition) -> None:
         """Record the first arrival at a place that the player comes to see once a question is answered."""
@@ -300,7 +335,7 @@ class TurnCycle:
             return
         if memory.is_first_visit(place.num):
             truth = ground_truth(step, turn=self._state.turn_count, first_visit=True, after=self._game.things())
-            memory.record_arrival(place.num, place.name, step.response, truth)
+            self._learn(memory.take_arrival(place.num, place.name, step.response, truth))
 
     def _is_known_way(self, step: Transition) -> bool:
         """Return whether the walk led to where the map knew or expected it.

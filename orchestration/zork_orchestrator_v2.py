@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
+from managers.episode_log import LastAnswers
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.resumable import FINAL_ENDINGS, SavedEpisode
+from orchestration.late_answers import LateAnswers
 from orchestration.services import Services
 from orchestration.turn import Managers, TurnCycle
 from session.game_state import GameState
@@ -60,6 +62,8 @@ class ZorkOrchestratorV2:
         self._watchers = tuple(watchers)
         self._watch = Stopwatch()
         self._cycle = TurnCycle(services, managers, player, critic, self._watch)
+        self._late_answers = LateAnswers(services, self._cycle.apply)
+        self._last_answers = LastAnswers()
         self._open = False
 
     @property
@@ -76,6 +80,7 @@ class ZorkOrchestratorV2:
         """Begin a new episode in a fresh world: the next number, the ephemeral memories gone."""
         if self._open:
             self._close("abandoned")
+        late_answers = self._late_answers.ask()
         self._episodes.reset()
         game, options, memory = self.services.game, self.services.options, self.services.memory
         text = game.reset()
@@ -84,7 +89,12 @@ class ZorkOrchestratorV2:
         opening = self._cycle.open(text)
         self._open = True
         event = self.services.episode_log.begin(
-            player=options.choice.kind, story=game.story.summary(), seed=options.seed, opening=text
+            player=options.choice.kind,
+            story=game.story.summary(),
+            seed=options.seed,
+            opening=text,
+            background=self.services.background.enabled,
+            late_answers=late_answers,
         )
         self.managers.checkpoints.begin(opening)
         for watcher in self._watchers:
@@ -114,6 +124,7 @@ class ZorkOrchestratorV2:
                 memory.drop_episode()
             raise
         self._open = True
+        self._late_answers.forget(episode)
         event = self.services.episode_log.resume(saved)
         for watcher in self._watchers:
             watcher.episode_resumed(event)
@@ -130,6 +141,7 @@ class ZorkOrchestratorV2:
         except (StateError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(f"Episode {episode} can't go on: {error!r}. Start a new episode.") from error
         self._cycle.learn_map_again(saved)
+        self.services.background.ask_again()
 
     def process_turn(self, action: str | None = None) -> TurnRecord:
         """Play one turn, with the given action or with the player's own; opens an episode if none is running."""
@@ -188,7 +200,8 @@ class ZorkOrchestratorV2:
                 return self._close("error", str(error))
             if config.turn_delay_seconds:
                 time.sleep(config.turn_delay_seconds)
-        self.managers.checkpoints.catch_up()
+        self._last_answers = self._cycle.apply(self.services.background.finish(config.background_wait_seconds))
+        self.managers.checkpoints.catch_up(learned_more=bool(self._last_answers.names))
         return self._close(self._ending())
 
     def _ending(self) -> str:
@@ -201,12 +214,14 @@ class ZorkOrchestratorV2:
 
     def _close(self, reason: str, message: str = "") -> EpisodeEnded:
         self.managers.checkpoints.complete()
+        self._late_answers.keep()
         self.services.map.save_map_state()
         self.managers.export.export()
-        event = self._episodes.close(reason, message, self._cycle.left_to_try())
+        event = self._episodes.close(reason, message, self._cycle.left_to_try(), self._last_answers)
         self.managers.checkpoints.end(final=reason in FINAL_ENDINGS)
         # Set only now, so that an episode whose closing is interrupted by Ctrl-C is closed again.
         self._open = False
+        self._last_answers = LastAnswers()
         for watcher in self._watchers:
             watcher.episode_ended(event)
         return event

@@ -150,6 +150,9 @@ class TurnRecord:
     """What the extractor read in the response; None if nothing read it."""
     notices: tuple[str, ...] = ()
     """The notices about its own progress that the player got."""
+    answers: tuple[str, ...] = ()
+    """The background questions whose answers were applied at the start of the turn, in order: kind of question, and the
+    turn that it is about."""
 
     @property
     def action(self) -> str:

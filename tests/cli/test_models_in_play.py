@@ -156,7 +156,7 @@ def test_every_question_to_a_model_can_be_read_again(play, tmp_path):
 
 def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):
     with ChatServer(reply) as server:
-        code, out, _ = play(server, "--json", "--max-tokens", "40", "--episodes", "3")
+        code, out, _ = play(server, "--json", "--max-tokens", "40", "--episodes", "3", "--synchronous")
     (episode,) = json.loads(out)["episodes"]
     assert code == ExitCode.OK
     assert (episode["ending"], len(server.requests)) == ("budget", 3)

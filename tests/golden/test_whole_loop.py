@@ -49,6 +49,7 @@ objective_update_interval = 8
 knowledge_update_interval = 10
 max_objectives_before_forced_refinement = 4
 refined_objectives_target_count = 3
+ask_in_background = false
 
 [tool.zorkgpt.context]
 history_tokens = 1500

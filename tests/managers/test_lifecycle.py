@@ -85,7 +85,7 @@ def test_every_manager_with_a_snapshot_is_in_the_checkpoint(tmp_path):
         run.managers.checkpoints.save()
         saved = read_saved(tmp_path / "runs" / "1", EPISODE_LOG)
         with_snapshot = [one for one in run.managers.in_order if hasattr(one, "snapshot")]
-        assert len(with_snapshot) == 4
+        assert len(with_snapshot) == 5
         assert all(run.managers.checkpoints.is_restored(one, saved) for one in with_snapshot)
         assert {"memory", "history_summary", "files"} <= set(saved.checkpoint.snapshots)
 

@@ -106,6 +106,9 @@ class PlayOptions:
             help="Repeat the run in this folder from its recorded answers.",
         ),
     ] = None
+    synchronous: Annotated[
+        bool, typer.Option("--synchronous", help="Wait for every answer of a model before the next turn.")
+    ] = False
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the summary.")] = False
     json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False
 

@@ -170,6 +170,7 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
         plan.options.walkthrough,
         person=(lambda: person) if person else None,
         observer=line.status.calls,
+        recorded_answers=plan.recording.answers if plan.recording else None,
     )
     display, followers = _display(plan, line, person)
     line.hide()
@@ -260,6 +261,7 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
             "turn_delay_seconds": options.delay,
             "max_cost": options.max_cost,
             "max_tokens": options.max_tokens,
+            "ask_in_background": False if options.synchronous else None,
         }
     )
 

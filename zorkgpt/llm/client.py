@@ -3,11 +3,13 @@
 import inspect
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Thread
+from threading import RLock, Thread
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, SecretStr
@@ -93,7 +95,10 @@ def connect_openai(
 
 
 class LLMClient:
-    """An `LLM` for all roles: each has its own model, server and sampling; usage and failures are counted."""
+    """An `LLM` for all roles: each has its own model, server and sampling; usage and failures are counted.
+
+    Several threads may ask at the same time.
+    """
 
     def __init__(
         self,
@@ -124,7 +129,10 @@ class LLMClient:
         self._observer = observer or CurrentCall()
         self._streams = observer is not None
         self._connections: dict[str, Any] = {}
+        self._calls_on: Counter[int] = Counter()
+        """Calls in progress on each connection, by its `id`."""
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
+        self._guard = RLock()
         self._failures: dict[Endpoint, int] = {}
         """Failed calls in a row."""
         self._answered = set(self._dialects)
@@ -258,7 +266,7 @@ class LLMClient:
     def _call(self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None) -> wire.RawAnswer:
         self.usage.check_ceiling()
         self._back_off(self._endpoint(role))
-        started = time.monotonic()
+        started, episode = time.monotonic(), self.usage.episode
         self._observer.call_began(role, self.settings.of(role).model)
         try:
             with telemetry.model_call(role, self.settings.of(role).model, self.base_url(role), messages) as answered:
@@ -266,11 +274,11 @@ class LLMClient:
                 usage = raw.usage
                 answered(raw.content, usage.prompt_tokens, usage.completion_tokens, truncated=raw.truncated)
         except LLMError as error:
-            self._record(role, messages, None, time.monotonic() - started, error)
+            self._record(role, messages, None, time.monotonic() - started, error, episode)
             raise
         finally:
             self._observer.call_ended()
-        self._record(role, messages, raw, time.monotonic() - started, None)
+        self._record(role, messages, raw, time.monotonic() - started, None, episode)
         return raw
 
     def _negotiate(
@@ -303,15 +311,23 @@ class LLMClient:
             return replace(raw, instead=wire.scrubbed(raw.instead, self._secrets()))
 
     def _send(self, role: Role, arguments: dict[str, Any]) -> Any:
-        connection = self._connection(role)
+        with self._guard:
+            connection = self._connection(role)
+            self._calls_on[id(connection)] += 1
         try:
             return _within(self.settings.deadline_s, lambda: self._whole(connection, arguments))
         except TimeoutError:
-            # The call still waits in its thread; closing its connection ends it.
-            del self._connections[self.base_url(role)]
-            if self._has_own_connections:
+            # The call still waits in its thread. Closing its connection ends it, and any other call on it.
+            with self._guard:
+                if self._connections.get(self.base_url(role)) is connection:
+                    del self._connections[self.base_url(role)]
+                is_last = self._calls_on[id(connection)] == 1
+            if self._has_own_connections and is_last:
                 connection.close()
             raise TimeoutError(f"no whole answer within {self.settings.deadline_s} s") from None
+        finally:
+            with self._guard:
+                self._calls_on[id(connection)] -= 1
 
     def _whole(self, connection: Any, arguments: dict[str, Any]) -> Any:
         response = wire.joined(connection.chat.completions.create(**arguments), self._observer.tokens_received)
@@ -326,13 +342,14 @@ class LLMClient:
 
     def _failed(self, role: Role, error: Exception) -> LLMError:
         endpoint, secrets = self._endpoint(role), self._secrets()
+        with self._guard:
+            self._failures[endpoint] = failures = self._failures.get(endpoint, 0) + 1
         ours = wire.as_llm_error(
             error, model=endpoint[1], base_url=endpoint[0], secrets=secrets, has_answered=endpoint in self._answered
         )
-        self._failures[endpoint] = self._failures.get(endpoint, 0) + 1
-        if isinstance(ours, LLMUnreachable) or self._failures[endpoint] < self.settings.max_failures:
+        if isinstance(ours, LLMUnreachable) or failures < self.settings.max_failures:
             return ours
-        return LLMUnreachable(f"{self._failures[endpoint]} calls in a row failed. The last error: {ours}")
+        return LLMUnreachable(f"{failures} calls in a row failed. The last error: {ours}")
 
     def _back_off(self, endpoint: Endpoint) -> None:
         """Wait before the next call to a model whose last call failed."""
@@ -340,7 +357,13 @@ class LLMClient:
             time.sleep(min(self.settings.retry_delay_s * 2 ** (failures - 1), _LONGEST_DELAY_S))
 
     def _record(
-        self, role: Role, messages: list[Message], raw: wire.RawAnswer | None, latency_s: float, error: LLMError | None
+        self,
+        role: Role,
+        messages: list[Message],
+        raw: wire.RawAnswer | None,
+        latency_s: float,
+        error: LLMError | None,
+        episode: str,
     ) -> None:
         model, usage = self.settings.of(role).model, raw.usage if raw else Usage()
         record = CallRecord(
@@ -359,9 +382,10 @@ class LLMClient:
             context_length=self._dialect(self._endpoint(role)).context_length,
             tool_calls=raw.tool_calls if raw else (),
         )
-        self.usage.add(record)
-        if self._on_call:
-            self._on_call(record)
+        with self.usage.guard:
+            self.usage.add(record, episode=episode)
+            if self._on_call:
+                self._on_call(record)
 
     def _endpoint(self, role: Role) -> Endpoint:
         return self.base_url(role), self.settings.of(role).model
@@ -428,5 +452,5 @@ def _within(seconds: float, call: Callable[[], Result]) -> Result:
         except BaseException as error:
             outcome.set_exception(error)
 
-    Thread(target=run, daemon=True, name="model call").start()
+    Thread(target=copy_context().run, args=(run,), daemon=True, name="model call").start()
     return outcome.result(timeout=seconds)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from fnmatch import fnmatchcase
 from itertools import chain
+from threading import RLock
 from typing import Any
 
 from zorkgpt.errors import BudgetExceeded, ConfigurationError
@@ -131,11 +132,13 @@ def estimated(messages: list[Message], answer: str) -> Usage:
 
 @dataclass
 class Ledger:
-    """Adds up calls and enforces the ceilings on tokens and cost."""
+    """Adds up calls and enforces the ceilings on tokens and cost. Calls may come from several threads."""
 
     settings: LLMSettings
     episode: str = ""
     """The episode that calls are counted under, set by whoever starts one."""
+    guard: RLock = field(default_factory=RLock, repr=False, compare=False)
+    """Held while a call is counted and logged."""
     _tallies: dict[tuple[str, Role], Tally] = field(default_factory=dict)
     _spent_tokens: int = 0
     _spent_cost: float = 0.0
@@ -169,16 +172,21 @@ class Ledger:
         """Return the tokens and the cost of all calls, with estimates where a server did not report usage."""
         return self._spent_tokens, self._spent_cost
 
-    def add(self, call: CallRecord) -> None:
-        """Count a call."""
-        key = (self.episode, call.role)
-        self._tallies[key] = self._tallies.get(key, Tally()) + Tally.of(call)
-        if call.error is None:
-            usage = call.usage
-            if usage.prompt_tokens is None or usage.completion_tokens is None:
-                usage = estimated(list(call.messages), call.answer + call.reasoning)
-            self._spent_tokens += (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-            self._spent_cost += cost_of(usage, price_of(call.model, self.settings.prices)) or 0.0
+    def add(self, call: CallRecord, *, episode: str | None = None) -> None:
+        """Count a call.
+
+        Args:
+            episode: Defaults to the running one.
+        """
+        key = (self.episode if episode is None else episode, call.role)
+        with self.guard:
+            self._tallies[key] = self._tallies.get(key, Tally()) + Tally.of(call)
+            if call.error is None:
+                usage = call.usage
+                if usage.prompt_tokens is None or usage.completion_tokens is None:
+                    usage = estimated(list(call.messages), call.answer + call.reasoning)
+                self._spent_tokens += (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+                self._spent_cost += cost_of(usage, price_of(call.model, self.settings.prices)) or 0.0
 
     def add_spent(self, tokens: int, cost: float) -> None:
         """Count against the ceilings what was spent outside of any episode."""
@@ -187,12 +195,14 @@ class Ledger:
 
     def of_episode(self, episode: str) -> dict[str, Tally]:
         """Return the sums of one episode by role."""
-        return {role: tally for (played, role), tally in self._tallies.items() if played == episode}
+        with self.guard:
+            return {role: tally for (played, role), tally in self._tallies.items() if played == episode}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole ledger as plain values for JSON."""
-        tallies = [[episode, role, asdict(tally)] for (episode, role), tally in self._tallies.items()]
-        return {"tallies": tallies, "tokens": self._spent_tokens, "cost": self._spent_cost}
+        with self.guard:
+            tallies = [[episode, role, asdict(tally)] for (episode, role), tally in self._tallies.items()]
+            return {"tallies": tallies, "tokens": self._spent_tokens, "cost": self._spent_cost}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from what `to_dict` returned: what was spent then counts against the ceilings too."""
@@ -203,7 +213,9 @@ class Ledger:
         """Return the sums in total, by role and by episode."""
         by_role: dict[str, Tally] = {}
         by_episode: dict[str, Tally] = {}
-        for (episode, role), tally in self._tallies.items():
+        with self.guard:
+            tallies = dict(self._tallies)
+        for (episode, role), tally in tallies.items():
             by_role[role] = by_role.get(role, Tally()) + tally
             by_episode[episode] = by_episode.get(episode, Tally()) + tally
-        return UsageSnapshot(sum(self._tallies.values(), Tally()), by_role, by_episode)
+        return UsageSnapshot(sum(tallies.values(), Tally()), by_role, by_episode)

@@ -1,6 +1,7 @@
 """The running episode: its turn, and its state in a file of its own."""
 
 import json
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ class EpisodeState:
 
     def __init__(self, game_state: object) -> None:
         self._game_state = game_state
-        self._recording: TurnStamp | None = None
+        self._recording = threading.local()
+        """Its `turn`: the one that this thread records."""
 
     @property
     def episode(self) -> int | str:
@@ -42,17 +44,18 @@ class EpisodeState:
         return found if isinstance(found, int) else 0
 
     def stamp(self) -> TurnStamp | None:
-        """Return the turn that is being recorded; else the present one, if anybody counts."""
-        if self._recording is not None or self._game_state is None:
-            return self._recording
+        """Return the turn that this thread records; else the present one, if anybody counts."""
+        recorded: TurnStamp | None = getattr(self._recording, "turn", None)
+        if recorded is not None or self._game_state is None:
+            return recorded
         return TurnStamp(self.episode, self.turn)
 
     def begin_recording(self, turn: TurnStamp) -> None:
-        """Let `stamp` return this turn until `end_recording`."""
-        self._recording = turn
+        """Let `stamp` return this turn in this thread until `end_recording`."""
+        self._recording.turn = turn
 
     def end_recording(self) -> None:
-        self._recording = None
+        self._recording.turn = None
 
     def history(self, window_turns: int) -> tuple[RecentTurn, ...]:
         """Return the last turns, oldest first."""

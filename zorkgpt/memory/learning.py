@@ -438,7 +438,7 @@ class Learner:
     def _of_place(self, turn: SynthesisRequest) -> SynthesisRequest:
         """Return the turn with what is known of its place."""
         place = turn.location_id
-        memories = tuple(one for one in self._writer.current(place) if not is_of_attempts(one))
+        memories = self._memories_of(place)
         told = ((memory.title, self.contradicting_state(place, memory)) for memory in memories)
         return replace(
             turn,
@@ -447,6 +447,24 @@ class Learner:
             visits=self._visits_of(place),
             first_stay=self._visits.stays(place) == 1,
         )
+
+    def _updated(self, request: SynthesisRequest) -> SynthesisRequest:
+        """Return the request with the memories as they are when the answer has come."""
+        self._writer.refresh()
+        subjects = {one.location_id for one in request.elsewhere}
+        current = {each: {memory.title: memory for memory in self._writer.current(each)} for each in subjects}
+        elsewhere = tuple(
+            replace(one, memory=current[one.location_id][one.memory.title])
+            for one in request.elsewhere
+            if one.memory.title in current[one.location_id]
+        )
+        memories, reached = self._memories_of(request.location_id), request.reached
+        if reached is not None:
+            reached = replace(reached, memories=self._memories_of(reached.location_id))
+        return replace(request, memories=memories, elsewhere=elsewhere, reached=reached)
+
+    def _memories_of(self, location_id: PlaceKey) -> tuple[Memory, ...]:
+        return tuple(one for one in self._writer.current(location_id) if not is_of_attempts(one))
 
     def _elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
         """Return the memories of other subjects that the model sees, see `SynthesisRequest.elsewhere`."""
@@ -547,8 +565,6 @@ class Learner:
         answer = None
         reasons = should_ask(request, answered=answered, enabled=self._triggers)
         if reasons:
-            for reason in reasons:
-                self.counts.triggers[reason.value] = self.counts.triggers.get(reason.value, 0) + 1
             request = replace(request, triggers=tuple(reason.value for reason in reasons))
             answer = self._asked(synthesizer, request)
         elif answered is not None and answered.holds(request.believed):
@@ -558,6 +574,8 @@ class Learner:
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
         if answer is None:
             return False
+        seen, request = request, self._updated(request)
+        was_all_seen = {one.memory.title for one in request.of_places} <= {one.memory.title for one in seen.of_places}
         here, elsewhere = request.of_places, request.elsewhere
         unconfirmed = [one for one in (*here, *elsewhere) if one.memory.status == MemoryStatus.TENTATIVE]
         for title in sorted(answer.confirm_memory_titles):
@@ -567,10 +585,11 @@ class Learner:
             self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
         all_kept = True
         for fact in answer.facts():
-            all_kept = self._keep(request, fact, subject_of(request, fact, self._writer.name_of)) and all_kept
+            subject = subject_of(request, fact, self._writer.name_of)
+            all_kept = self._keep(request, fact, subject, is_judged=was_all_seen) and all_kept
         if all_kept and reasons and judgments is not None:
             after = [memory for each in request.places for memory in self._writer.current(each.location_id)]
-            judgments.keep(key, AnsweredQuestion.of(answer, request.believed, after))
+            judgments.keep(key, AnsweredQuestion.of(answer, seen.believed, after))
         return True
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
@@ -587,15 +606,23 @@ class Learner:
         return answer
 
     def _answer(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
+        try:
+            answer = synthesizer.synthesize(request)
+        finally:
+            # Counted only now: an interrupted question is asked again.
+            self._count(request)
+        if answer is None:
+            self.counts.synthesis_failures += 1
+        return answer
+
+    def _count(self, request: SynthesisRequest) -> None:
         self.counts.synthesis_calls += 1
+        for reason in () if request.doubts else request.triggers:
+            self.counts.triggers[reason] = self.counts.triggers.get(reason, 0) + 1
         turn = request.context.turn
         if turn and turn != self._last_asked_turn:
             self._last_asked_turn = turn
             self.counts.turns_asked += 1
-        answer = synthesizer.synthesize(request)
-        if answer is None:
-            self.counts.synthesis_failures += 1
-        return answer
 
     def _doubts(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> tuple[str, ...]:
         """Return what in the answer looks like a slip; a rule makes none."""

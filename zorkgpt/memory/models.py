@@ -401,6 +401,8 @@ class MemoryEvent:
     """What the memory says that it was compared with, where that led to the event."""
     subject: str = ""
     """The thing, or the game, that the memory is about, as `render_place` writes it; "" if it is about a place."""
+    turn: int | None = None
+    """The earlier turn that it is about, if the answer came later. None for the turn whose record it is in."""
 
 
 if not TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -104,6 +104,21 @@ class SynthesisRequest:
             for each in self.places
             for memory in each.memories
         )
+
+
+def request_from(saved: object) -> SynthesisRequest:
+    """Return the request whose JSON this is.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    # Needs pydantic, which is slow to load and which a resumed run has loaded.
+    from pydantic import TypeAdapter
+
+    request = TypeAdapter(SynthesisRequest).validate_python(saved)
+    # In JSON, the whole game looks like a place with a name. A text adventure has numbers for its places.
+    elsewhere = [replace(one, location_id=GAME) if one.location_id == GAME.value else one for one in request.elsewhere]
+    return replace(request, elsewhere=tuple(elsewhere))
 
 
 class MemorySynthesizer(Protocol):

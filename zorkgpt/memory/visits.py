@@ -22,7 +22,7 @@ class Visits:
 
     def is_first(self, location_id: PlaceKey, turn: int) -> bool:
         """Return True until a turn *at* the location has been processed; the same all through that turn."""
-        return self._processed.get(location_id, turn) == turn
+        return self._processed.get(location_id, turn) >= turn
 
     def stays(self, location_id: PlaceKey) -> int:
         """Return how often the player has come to the location in this episode."""

@@ -96,12 +96,13 @@ class ObjectiveSearch:
             LLMError: If the model gave no answer; the rules have chosen.
         """
         keys: Sequence[str] = ()
+        shown = {objective.key for objective in situation.objectives}
         try:
             keys = self._finder.refine(situation, most)
         except LLMError:
-            tracker.prioritize(self._rules.refine(situation, most))
+            tracker.prioritize(self._rules.refine(situation, most), among=shown)
             raise
-        tracker.prioritize(keys or self._rules.refine(situation, most))
+        tracker.prioritize(keys or self._rules.refine(situation, most), among=shown)
 
     def room_names(self) -> dict[int, str]:
         """Return the names of the rooms on the map."""

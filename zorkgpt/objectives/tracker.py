@@ -1,7 +1,7 @@
 """The objectives of a running episode: updated by each turn, checked against the Z-machine."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from game_interface.models import Observation, Transition
@@ -228,13 +228,17 @@ class ObjectiveTracker:
         )
         return [objectives[0] if len(objectives) == 1 else None for objectives in found]
 
-    def prioritize(self, keys: Sequence[str]) -> None:
-        """Pursue only the objectives with these keys, in this order."""
+    def prioritize(self, keys: Sequence[str], *, among: Collection[str] | None = None) -> None:
+        """Pursue only the objectives with these keys, in this order.
+
+        Args:
+            among: The keys of the objectives that were chosen from; others stay. None for all.
+        """
         order = {key: rank for rank, key in enumerate(dict.fromkeys(keys), 1)}
         for objective in self.pursued():
             if objective.key in order:
                 self._put(replace(objective, rank=order[objective.key]))
-            else:
+            elif among is None or objective.key in among:
                 self.counts["refined"] += 1
                 # Abandoned for this episode only: this does not count as a lack of progress.
                 self._put(replace(objective, status=ObjectiveStatus.ABANDONED))

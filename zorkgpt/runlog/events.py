@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from game_interface.models import Transition
 from session.history import TurnRecord
 from zorkgpt.llm.usage import CallRecord
+from zorkgpt.memory.models import MemoryEvent
 
 SCHEMA_VERSION = 1
 
@@ -30,6 +31,10 @@ class EpisodeStarted:
     opening: str
     location_id: int | None = None
     location: str = ""
+    background: bool = False
+    """Whether questions were asked in the background while turns were played."""
+    late_answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Earlier episode → its background questions whose answers were applied only before this episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,10 @@ class EpisodeEnded:
     message: str = ""
     """The error that ended it, if one did."""
     metrics: dict[str, Any] = field(default_factory=dict)
+    answers: tuple[str, ...] = ()
+    """The background questions whose answers were applied after the last turn, as in `TurnRecord`."""
+    memory_events: tuple[MemoryEvent, ...] = ()
+    """What the memory recorded with these answers."""
 
 
 Event = (

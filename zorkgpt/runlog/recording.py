@@ -1,13 +1,16 @@
 """A run with a model as a recording: how it was played, and the answers of its models."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from session.history import TurnRecord
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.usage import CallRecord
 from zorkgpt.run_folder import EPISODE_LOG, MODEL_CALLS, episodes_in, run_directory
 from zorkgpt.runlog.episodes import read_episode, read_events
-from zorkgpt.runlog.events import EpisodeStarted, ModelCalled
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,9 @@ class Recording:
     episodes: int
     calls: tuple[CallRecord, ...]
     """All calls, oldest first."""
+    answers: Mapping[tuple[int, int], tuple[str, ...]] | None = None
+    """Episode and turn → the background questions whose answers were applied before it, in order. After the last turn
+    of an episode, the next number; before a later episode, -1. None if every question was answered at once."""
 
 
 def recording_in(workdir: Path, file_name: str = EPISODE_LOG) -> Recording:
@@ -41,4 +47,18 @@ def recording_in(workdir: Path, file_name: str = EPISODE_LOG) -> Recording:
             f"--replay {workdir}: there is no run of a model from its first episode on. Name the folder that contains "
             f"its runs/1/{MODEL_CALLS}."
         )
-    return Recording(started, len(numbers), calls)
+    answers = None
+    if started.background:
+        answers = dict(chain.from_iterable(_answers(read_episode(workdir, each, file_name)) for each in numbers))
+    return Recording(started, len(numbers), calls, answers)
+
+
+def _answers(events: Iterable[Event]) -> Iterator[tuple[tuple[int, int], tuple[str, ...]]]:
+    for event in events:
+        if isinstance(event, TurnRecord):
+            yield (event.episode, event.turn), event.answers
+        elif isinstance(event, EpisodeStarted):
+            for episode, names in event.late_answers.items():
+                yield (int(episode), -1), names
+        elif isinstance(event, EpisodeEnded):
+            yield (event.episode, event.turns + 1), event.answers

@@ -1,0 +1,106 @@
+"""Questions about turns that an episode left open: kept in its folder, and asked again before the next episode."""
+
+import json
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from managers.background import Applied
+from managers.episode_log import LastAnswers
+from managers.resumable import lock_for_playing
+from orchestration.services import Services
+from orchestration.turn import MEMORY
+from zorkgpt.encoding import as_json
+from zorkgpt.errors import EpisodeInUse, FileError, WorkdirError
+from zorkgpt.files import write_file
+from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.run_folder import episodes_in, run_directory
+
+log = logging.getLogger("zorkgpt.orchestrator")
+
+_FILE_NAME = "open_questions.json"
+
+
+class LateAnswers:
+    """Keeps what an episode has not learned in time.
+
+    Only memories can be learned later, with the state that the memory had at the end of the episode. Objectives and
+    summaries are of no use then, and the knowledge base is updated from the whole episode anyway.
+
+    Args:
+        apply: Lets background work go on.
+    """
+
+    def __init__(self, services: Services, apply: Callable[[Iterable[Applied]], LastAnswers]) -> None:
+        self._services = services
+        self._apply = apply
+        self._workdir = Path(services.config.zork_game_workdir)
+
+    def keep(self) -> None:
+        """End the work that waits for answers, and write its questions down or say that they are dropped."""
+        background, state, memory = self._services.background, self._services.state, self._services.memory
+        left = background.snapshot()
+        kept = [one for one in left["open"] if one["kind"] == MEMORY]
+        dropped = [one["name"] for one in left["open"] if one["kind"] != MEMORY]
+        if dropped:
+            log.warning("questions of the ended episode are dropped", extra={"questions": dropped})
+        if kept and memory is not None:
+            memory.flush()
+            saved = {"turn": state.turn_count, "memory": memory.snapshot(), "background": left | {"open": kept}}
+            try:
+                write_file(self._path(state.episode_id), as_json(saved))
+            except (OSError, FileError) as error:
+                log.warning("open questions can't be kept", extra={"reason": str(error)})
+            else:
+                log.info("asked again before the next episode", extra={"questions": [one["name"] for one in kept]})
+        background.abandon()
+
+    def forget(self, episode: int) -> None:
+        """Forget the questions of an episode that is resumed: its checkpoint has them too."""
+        self._path(episode).unlink(missing_ok=True)
+
+    def ask(self) -> dict[str, tuple[str, ...]]:
+        """Ask the questions of earlier episodes again, and wait for the answers.
+
+        Returns:
+            The names of the questions whose answers were applied, by episode.
+        """
+        memory, applied = self._services.memory, {}
+        if memory is None or self._services.llm is None:
+            return {}
+        for episode in episodes_in(self._workdir):
+            path = self._path(episode)
+            if not path.is_file():
+                continue
+            try:
+                lock = lock_for_playing(path.parent)
+            except (EpisodeInUse, WorkdirError):
+                continue
+            try:
+                applied[str(episode)] = self._ask(episode, json.loads(path.read_bytes()), memory)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+                log.warning("open questions can't be read and are dropped", extra={"error": repr(error)})
+            finally:
+                lock.release()
+            path.unlink(missing_ok=True)
+        return applied
+
+    def _ask(self, episode: int, saved: dict[str, Any], memory: SimpleMemoryManager) -> tuple[str, ...]:
+        state, background = self._services.state, self._services.background
+        state.reset_episode(episode)
+        state.turn_count = int(saved["turn"])
+        if self._services.models:
+            self._services.models.reset()
+        memory.restore(saved["memory"])
+        background.restore(saved["background"])
+        background.ask_again()
+        answers = self._apply(background.finish(self._services.config.background_wait_seconds, is_late=True))
+        if unanswered := background.abandon():
+            names = [one.name for one in unanswered]
+            log.warning("questions of an earlier episode are dropped", extra={"episode": episode, "questions": names})
+        memory.flush()
+        return answers.names
+
+    def _path(self, episode: int) -> Path:
+        return run_directory(self._workdir, episode) / _FILE_NAME

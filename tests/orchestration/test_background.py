@@ -1,0 +1,316 @@
+"""Questions in the background: they block no turn, nothing is lost in a kill, and a run can be repeated exactly."""
+
+import json
+import os
+import random
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from managers.resumable import read_saved
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import choose_player
+from session.checkpoint import read_checkpoint
+from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
+from session.journal import read_journal
+from tests.fixtures.chat_server import Answer, ChatServer
+from tests.fixtures.kills import killed, left_behind
+from tests.golden.roles import fenced, remembered
+from zorkgpt.cli.app import run as run_command
+from zorkgpt.cli.process import ExitCode
+from zorkgpt.llm.recorded import RecordedLLM
+from zorkgpt.run_folder import MODEL_CALLS
+from zorkgpt.runlog.episodes import read_episode, read_events
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, ModelCalled
+from zorkgpt.runlog.recording import recording_in
+
+COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north", "look", "west", "east", "wait")
+TURNS = len(COMMANDS)
+LOG = "episode_log.jsonl"
+MEMORY = "You keep the memory"
+NOT_COMPARED = {"events", "learning"}
+"""What a run leaves behind that holds its usage too."""
+
+
+def answer_to(request) -> Answer:
+    prompt = request.prompt
+    if MEMORY in prompt:
+        return Answer(json.dumps(remembered(prompt)))
+    if "You keep the list of objectives" in prompt:
+        return Answer(
+            '{"new": [{"text": "Learn why the bell rings", "done_when": "somebody says so", "scope": "world"}]}'
+        )
+    if "You keep the knowledge base" in prompt:
+        return Answer('{"new": [], "borne_out": [], "contradicted": []}')
+    if "You read what a text adventure" in prompt:
+        return Answer('{"is_room_description": false, "exits": [], "combat": false, "enemies": []}')
+    return Answer('{"ready": true}')
+
+
+class Gate:
+    """Answers at once, but questions about memories and objectives only once it is open."""
+
+    def __init__(self) -> None:
+        self.open = Event()
+
+    def __call__(self, request) -> Answer:
+        if MEMORY in request.prompt or "You keep the list of objectives" in request.prompt:
+            self.open.wait(60)
+        return answer_to(request)
+
+
+class Watcher:
+    """Does something after a turn."""
+
+    def __init__(self, turn: int, do) -> None:
+        self.turn, self.do = turn, do
+
+    def episode_started(self, event) -> None:
+        pass
+
+    def episode_resumed(self, event) -> None:
+        pass
+
+    def turn_played(self, record) -> None:
+        if record.turn == self.turn:
+            self.do()
+
+    def episode_ended(self, event) -> None:
+        pass
+
+
+def a_run(workdir: Path, url: str, *watchers: Watcher, commands: tuple[str, ...] = COMMANDS, **settings):
+    workdir.mkdir(parents=True, exist_ok=True)
+    (workdir / "commands").write_text("\n".join(commands), encoding="utf-8")
+    config = GameConfiguration(
+        zork_game_workdir=str(workdir),
+        agent_model="test-model",
+        client_base_url=url,
+        embedding_provider="none",
+        **{"max_turns_per_episode": len(commands)} | settings,
+    )
+    options = RunOptions(choose_player("walkthrough", config), walkthrough=workdir / "commands")
+    return assemble(config, options, watchers)
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def play_and_die(workdir: Path, url: str, turn: int) -> None:
+    a_run(workdir, url, Watcher(turn, die)).play_episode()
+
+
+def asked_about_memories(server: ChatServer) -> list[str]:
+    return [request.prompt for request in server.requests if MEMORY in request.prompt]
+
+
+def turns_in(workdir: Path, episode: int = 1) -> list[TurnRecord]:
+    return [event for event in read_episode(workdir, episode) if isinstance(event, TurnRecord)]
+
+
+def played_in(workdir: Path, episode: int = 1) -> list[TurnRecord]:
+    """Return the turns without what they have cost."""
+    return [replace(record, duration_s=0.0, spent=None) for record in turns_in(workdir, episode)]
+
+
+def titles(run) -> set[str]:
+    return {memory.title for kept in run.simple_memory.memory_cache.values() for memory in kept}
+
+
+@pytest.fixture
+def gate():
+    return Gate()
+
+
+@pytest.fixture
+def server(gate):
+    with ChatServer(gate) as server:
+        yield server
+        gate.open.set()
+
+
+def test_a_memory_model_that_does_not_answer_blocks_no_turn(server, gate, tmp_path):
+    seen = []
+
+    def look() -> None:
+        seen.append((titles(run), len(asked_about_memories(server))))
+        gate.open.set()
+
+    with a_run(tmp_path, server.url, Watcher(TURNS, look)) as run:
+        end = run.play_episode()
+        learned = titles(run)
+    before, asked = seen[0]
+    assert not any(title.startswith("What is at") for title in before)
+    assert asked > 5
+    assert sum(title.startswith("What is at") for title in learned) > 1
+    assert {record.answers for record in turns_in(tmp_path)} == {()}
+    assert {"objectives 0", *(f"memory {turn}" for turn in range(4))} <= set(end.answers)
+    assert {event.turn for event in end.memory_events} >= {0, 1, 2}
+
+
+def test_answers_are_applied_in_the_order_of_their_turns_with_those_turns(server, gate, tmp_path):
+    gate.open.set()
+    with a_run(tmp_path, server.url) as run:
+        run.play_episode()
+        kept = [memory for memories in run.simple_memory.memory_cache.values() for memory in memories]
+        origins = {
+            change.turn_stamp.turn
+            for place in run.simple_memory.memory_cache
+            for change in run.simple_memory.store.journal.records(place)
+            if change.turn_stamp is not None and change.change.kind == "added"
+        }
+    names = [name for event in read_episode(tmp_path, 1) for name in getattr(event, "answers", ())]
+    numbers = [int(name.split()[1]) for name in names if name.startswith("memory")]
+    assert numbers == sorted(numbers)
+    assert len(origins) > 2
+    assert {int(memory.turns.split("-")[0].split("→")[0]) for memory in kept} <= {0, *range(1, TURNS + 1)}
+
+
+def test_killed_while_questions_are_open_it_ends_as_if_uninterrupted(server, gate, tmp_path):
+    with a_run(tmp_path / "whole", server.url, Watcher(TURNS, gate.open.set)) as run:
+        run.play_episode()
+    whole = left_behind(tmp_path / "whole", 1)
+    questions = sorted(asked_about_memories(server))
+    gate.open.clear()
+    server.requests.clear()
+    killed(play_and_die, tmp_path / "killed", server.url, 6)
+    saved = read_saved(tmp_path / "killed" / "runs" / "1", LOG)
+    assert saved.checkpoint.turn == 5
+    assert len(saved.checkpoint.snapshots["background"]["open"]) > 4
+    server.requests.clear()
+    with a_run(tmp_path / "killed", server.url, Watcher(TURNS, gate.open.set)) as run:
+        run.play_episode(resume=1)
+    assert sorted(asked_about_memories(server)) == questions
+    resumed = left_behind(tmp_path / "killed", 1)
+    for part in whole.keys() - NOT_COMPARED:
+        assert resumed[part] == whole[part], part
+    assert played_in(tmp_path / "killed") == played_in(tmp_path / "whole")
+
+
+def test_a_turn_that_is_played_again_waits_for_the_answers_that_it_had(server, gate, tmp_path):
+    gate.open.set()
+
+    def slowly(request) -> Answer:
+        time.sleep(0.02)
+        return answer_to(request)
+
+    with ChatServer(slowly) as slow:
+        killed(play_and_die, tmp_path, slow.url, 7)
+    folder = tmp_path / "runs" / "1"
+    decided = read_journal(folder / "turns.journal").decided[7]
+    (logged,) = (record for record in turns_in(tmp_path) if record.turn == 7)
+    assert read_checkpoint(folder / "checkpoint.json").turn < 7
+    with a_run(tmp_path, server.url) as run:
+        run.play_episode(resume=1)
+    again = turns_in(tmp_path)[6]
+    assert again.answers == decided.answers == logged.answers
+    assert (again.memory_shown, again.memory_events) == (logged.memory_shown, logged.memory_events)
+
+
+def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server, gate, tmp_path):
+    with a_run(tmp_path, server.url, background_wait_seconds=0) as run:
+        end = run.play_episode()
+        assert not any(title.startswith("What is at") for title in titles(run))
+    kept = tmp_path / "runs" / "1" / "open_questions.json"
+    assert not any(name.startswith("memory") for name in end.answers)
+    assert kept.is_file()
+    asked = set(asked_about_memories(server))
+    gate.open.set()
+    server.requests.clear()
+    with a_run(tmp_path, server.url, max_turns_per_episode=1) as run:
+        run.reset_episode()
+        learned = [memory for memories in run.simple_memory.memory_cache.values() for memory in memories]
+        assert set(asked_about_memories(server)) >= asked
+        found = [memory for memory in learned if memory.title.startswith("What is at")]
+        assert len(found) > 1
+        assert 1 in {memory.episode for memory in found}
+        assert run.game_state.episode_id == 2
+    assert not kept.exists()
+    (started,) = (event for event in read_episode(tmp_path, 2) if isinstance(event, EpisodeStarted))
+    assert set(started.late_answers["1"]) >= {"memory 0", "memory 1"}
+    late = [event for event in read_events(tmp_path / "runs" / "1" / MODEL_CALLS) if isinstance(event, ModelCalled)]
+    assert {event.episode for event in late} == {1}
+
+
+def test_an_interrupted_episode_asks_again_when_it_is_resumed(server, gate, tmp_path):
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with a_run(tmp_path, server.url, Watcher(5, interrupt)) as run, pytest.raises(KeyboardInterrupt):
+        run.play_episode()
+    assert (tmp_path / "runs" / "1" / "open_questions.json").is_file()
+    gate.open.set()
+    with a_run(tmp_path, server.url) as run:
+        run.play_episode(resume=1)
+        assert any(title.startswith("What is at") for title in titles(run))
+    assert not (tmp_path / "runs" / "1" / "open_questions.json").exists()
+
+
+def test_while_a_follow_up_is_open_no_checkpoint_is_written(tmp_path):
+    held, checkpoints, commands = Event(), [], ("pray", *COMMANDS, *["wait"] * 9)
+
+    def slip(request) -> Answer:
+        if MEMORY in request.prompt and "is called a SUCCESS" in request.prompt:
+            held.wait(60)
+        elif MEMORY in request.prompt and fenced(request.prompt, "At this place the player did") == "pray":
+            note = {"memory_title": "A look at oneself", "memory_text": "One looks fine.", "persistence": "permanent"}
+            return Answer(json.dumps(note | {"should_remember": True, "kind": "insight", "category": "SUCCESS"}))
+        return answer_to(request)
+
+    def look() -> None:
+        checkpoints.append(read_checkpoint(tmp_path / "runs" / "1" / "checkpoint.json").turn)
+        held.set()
+
+    with ChatServer(slip) as chat, a_run(tmp_path, chat.url, Watcher(20, look), commands=commands) as run:
+        run.play_episode()
+    (before,) = checkpoints
+    assert 1 <= before < 19
+    assert read_checkpoint(tmp_path / "runs" / "1" / "checkpoint.json").turn == 20
+
+
+def test_a_recorded_run_is_repeated_with_the_answers_at_the_same_turns(tmp_path):
+    rng = random.Random(5)
+
+    def unevenly(request) -> Answer:
+        time.sleep(rng.random() * 0.05)
+        return answer_to(request)
+
+    with ChatServer(unevenly) as chat, a_run(tmp_path / "first", chat.url) as run:
+        run.play_episode()
+        run.play_episode()
+    recording = recording_in(tmp_path / "first")
+    assert sum(map(len, recording.answers.values())) > 5
+    again = tmp_path / "again"
+    again.mkdir()
+    (again / "commands").write_text("\n".join(COMMANDS), encoding="utf-8")
+    config = GameConfiguration(zork_game_workdir=str(again), max_turns_per_episode=TURNS, embedding_provider="none")
+    options = RunOptions(
+        choose_player("walkthrough", config), walkthrough=again / "commands", recorded_answers=recording.answers
+    )
+    with assemble(config, options, llm=RecordedLLM(recording.calls)) as run:
+        run.play_episode()
+        run.play_episode()
+    for episode in (1, 2):
+        first, second = left_behind(tmp_path / "first", episode), left_behind(again, episode)
+        for part in first.keys() - NOT_COMPARED:
+            assert second[part] == first[part], part
+        assert played_in(again, episode) == played_in(tmp_path / "first", episode)
+
+
+def test_the_command_can_wait_for_every_answer(server, gate, tmp_path, capsys):
+    gate.open.set()
+    workdir = tmp_path / "files"
+    given = ["--model", server.model, "--base-url", server.url, "--workdir", str(workdir), "--episodes", "1"]
+    walkthrough = tmp_path / "commands"
+    walkthrough.write_text("\n".join(COMMANDS), encoding="utf-8")
+    command = ["play", *given, "--max-turns", "4", "--walkthrough", str(walkthrough), "--synchronous", "--quiet"]
+    assert run_command(command) == ExitCode.OK
+    assert {record.answers for record in turns_in(workdir)} == {()}
+    (ended,) = (event for event in read_episode(workdir, 1) if isinstance(event, EpisodeEnded))
+    assert ended.answers == ()
