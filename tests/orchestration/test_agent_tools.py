@@ -51,7 +51,7 @@ class Model:
 
 def a_run(workdir: Path, llm: object, *, turns: int = 1, kind: str = "model", watchers=(), **settings):
     basics = {"zork_game_workdir": str(workdir), "max_turns_per_episode": turns, "embedding_provider": "none"}
-    config = GameConfiguration(**basics, enable_critic=False, enable_extractor=False, **settings)
+    config = GameConfiguration(**basics | {"enable_critic": False, "enable_extractor": False} | settings)
     return assemble(config, RunOptions(PlayerChoice(kind, "a test", None)), watchers, llm=llm)
 
 
@@ -98,6 +98,7 @@ def test_a_whole_exchange_as_the_model_reads_it(known):
     [
         ("recall", {"query": "parrot"}, 'There are no memories that fit "parrot".'),
         ("recall_place", {"name": "Attic"}, 'Not done: You know no place called "Attic".'),
+        ("recall_place", {"name": "Salt Pans table"}, 'Not done: You know no place called "Salt Pans table".'),
         ("recall_thing", {"name": "parrot"}, 'Not done: You know no thing called "parrot".'),
         ("route", {"place": "Attic"}, '- No way to "Attic" is known: you have not seen a place with this name.'),
         ("route", {"place": "Causeway End"}, "You are there."),
@@ -224,6 +225,17 @@ def test_objectives_change_with_the_turn(tmp_path):
         "Dropped. It leaves your list after this turn.",
         "You have this objective already.",
     ]
+
+
+def test_what_was_written_down_before_a_rejected_proposal_counts(tmp_path):
+    written = call(("add_objective", {"text": "Cross the mere"}), ("note", RULE), ("frontier", {}))
+    model = Model(written, "ACTION: frobnicate the milestone", LOOK)
+    with ChatServer(model) as server, a_run(tmp_path, client_of(server), enable_critic=True) as run:
+        run.reset_episode()
+        assert run.process_turn().action == "look"
+        assert "Cross the mere" in objectives(run)
+        assert len(lasting(run)) == 1
+    assert ["tools" in body for body in model.asked] == [True, True, False]
 
 
 def test_what_was_written_down_is_there_after_an_interruption_and_nothing_is_asked_again(tmp_path):

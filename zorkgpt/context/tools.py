@@ -226,13 +226,14 @@ class AgentTools:
     # Places and things
 
     def _place(self, text: str, context: PlayerContext) -> int:
-        """Return the nearest place of this name."""
+        """Return the nearest place of this name, which a number may follow: `Attic (location 4)`."""
         here = context.observation.location_id
         if here is not None and text.casefold() == "here":
             return here
         name, meant = rooms_called(self._graph, text)
-        if not meant:
-            raise InvalidAnswer(f"You know no place called {one_line(name)}.")
+        # A thing may be called like a place and more: the kitchen table.
+        if not meant or _bare(text.partition("(location")[0]) != _bare(name):
+            raise InvalidAnswer(f"You know no place called {one_line(text)}.")
         near = self._graph.routes(here) if here is not None else {}
         return next((room for room in near if room in meant), min(meant))
 
@@ -319,6 +320,10 @@ class AgentTools:
     def _with_line(self, text: str, answer: str) -> str:
         self._written = replace(self._written, lines=(*self._written.lines, text))
         return answer
+
+
+def _bare(name: str) -> str:
+    return name.casefold().strip(" .").removeprefix("the ")
 
 
 def _what_became(events: Sequence[MemoryEvent], fact: str, name: str) -> str:
