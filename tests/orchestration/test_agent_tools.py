@@ -109,6 +109,11 @@ def test_a_whole_exchange_as_the_model_reads_it(known):
             'Not done: You know no place or thing called "parrot". The subject may al',
         ),
         ("note", RULE | {"kind": "location"}, "Not noted: where things are is known from the game state."),
+        (
+            "note",
+            RULE | {"fact": "..."},
+            "Not done: The arguments of note are wrong: fact: Value error, the text has no",
+        ),
         ("note", RULE | {"lasts": "forever"}, "Not done: The arguments of note are wrong: lasts: Input should be 'alw"),
         (
             "fly",
@@ -193,6 +198,12 @@ def test_a_note_is_kept_once_and_a_truer_one_replaces_it(tmp_path):
         "Already known.",
         f'Noted. It replaces the memory "The tide turns every hour.".{LAST}',
     ]
+
+
+def test_what_was_noted_for_the_episode_can_be_noted_for_good(tmp_path):
+    model = played(tmp_path, note(lasts="this episode"), note(lasts="this episode"), note(), LOOK)
+    results = [message["content"] for message in model.asked[-1]["messages"] if message["role"] == "tool"]
+    assert results == ["Noted.", "Already known.", f"Noted.{LAST}"]
 
 
 def test_a_person_decides_against_a_note(tmp_path):
