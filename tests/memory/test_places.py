@@ -179,7 +179,7 @@ def test_a_second_name_of_a_place_is_told_once_and_the_first_stays(tmp_path, cap
         for title, name in (("One", "Cart"), ("Two", "Basket"), ("Three", "Basket"), ("Four", "")):
             manager.add_memory(CART, name, memory(title))
     assert [record.getMessage() for record in caplog.records] == [
-        "location \"https://shop/cart\" is called 'Cart', and was given the name 'Basket' too: the first one stays"
+        "location \"https://shop/cart\" has the name 'Cart'; the other name 'Basket' is ignored"
     ]
     assert {one.location_name for one in manager.all_memories()} == {"Cart"}
 

@@ -46,12 +46,12 @@ class NewMemory:
 
 
 class MemoryWriter:
-    """Adds, replaces and marks memories. False means that nothing was changed, and the log says why.
+    """Adds, replaces and marks memories. A method that returns False changed nothing and logged the reason.
 
     Args:
-        deduplicator: consulted before a lasting memory is kept; None: only what is the same word for word is a repeat.
-        stamp: returns the turn that the history is to name; None from it: nobody counts turns.
-        debug: whether everything that happens to an ephemeral memory is logged.
+        deduplicator: Asked before a lasting memory is stored. None if only identical texts count as repeats.
+        stamp: Returns the current turn for the journal; None if unknown.
+        debug: Whether to log every change of an ephemeral memory.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class MemoryWriter:
         self.deduplicator = deduplicator
         self.ephemeral: dict[SubjectKey, tuple[Memory, ...]] = {}
         self.names: dict[SubjectKey, str] = {}
-        """The locations' names, as they were given first."""
+        """The name of each place, as given first."""
         self._other_names: set[tuple[SubjectKey, str]] = set()
-        """Other names that were given for a location, and told of."""
+        """Other names of places that were logged."""
         self.events: list[MemoryEvent] = []
         self.write_failures = 0
         self._failure_logged = ""
         """The reason why writes fail at present, as logged; "" if they don't."""
         self.vetoes_obeyed = 0
-        """Memories of this episode that were not kept since a person never wants them again."""
+        """The number of memories in this episode that were not stored because a person hid them."""
         self.protected = 0
-        """Attempts of this episode to replace or invalidate what a person has pinned or edited."""
+        """The number of attempts in this episode to replace or invalidate a memory that a person pinned or edited."""
         self.evidence = CreditLedger(
             store.trials,
             log,
@@ -94,11 +94,11 @@ class MemoryWriter:
         """Whether a change of an ephemeral memory could not be journaled."""
         self._failed = threading.local()
         self._observed_in: dict[tuple[SubjectKey, str, str], list[tuple[ChangeKind, TurnStamp]]] = {}
-        """The turns that taught a memory or bore it out, by place, title and text."""
+        """The turns in which a memory was learned or observed again, by place, title and text."""
 
     @property
     def last_error(self) -> MemoryStoreError | None:
-        """Why this thread's last change could not be written; None: it was."""
+        """Why this thread's last change could not be written. None if it was written."""
         return getattr(self._failed, "error", None)
 
     @last_error.setter
@@ -116,7 +116,7 @@ class MemoryWriter:
             return [memory for memory in self.book.memories(location_id) if is_current(memory)]
 
     def dangers(self, subjects: Iterable[SubjectKey]) -> list[tuple[SubjectKey, Memory]]:
-        """Return the lasting memories of these subjects that tell of a loss."""
+        """Return the lasting memories of losses for these subjects."""
         return [
             (subject, memory)
             for subject in subjects
@@ -125,7 +125,7 @@ class MemoryWriter:
         ]
 
     def refresh(self) -> bool:
-        """Read what others wrote. False if that is not possible; the memories are then as last read."""
+        """Read the changes of other processes. False if that failed; the memories are then as last read."""
         try:
             self.store.refresh()
         except MemoryStoreError as error:
@@ -149,16 +149,16 @@ class MemoryWriter:
         return 0
 
     def keep(self, new: "Sequence[NewMemory]", *, is_judged: bool = False) -> list[str]:
-        """Keep memories in one write. One that says what is known counts as one more observation of it.
+        """Store memories in one write. One that repeats a stored memory counts as another observation of it.
 
         Args:
-            is_judged: Whoever worded them has seen the memories of the places, and said which ones they replace.
+            is_judged: Whether the author saw the memories of the places and named the ones to replace.
 
         Returns:
-            The ids of the memories, or of those that say the same, in order. [] if nothing was kept, because it could
-            not be written or a person has hidden one of them.
+            The ids of the memories, or of those that they repeat, in order. [] if nothing was stored because of an
+            error, or because a person hid one of them.
         """
-        # A judge may be asked, so this comes before anything is locked.
+        # Before locking anything, because a judge may be asked.
         decided = self._decisions(new, is_judged=is_judged)
         was_retried = False
         while True:
@@ -176,7 +176,7 @@ class MemoryWriter:
                 for at, each in enumerate(new):
                     self.note_name(each.location_id, each.name)
                     if each.location_id in contradicted:
-                        # Only now is it known what the contradiction before it has led to.
+                        # The contradiction before it may have changed the memories of the place.
                         decided[at], joins[at] = self._decided_within(draft, each, is_judged=is_judged)
                         if not joins[at] and self._is_forbidden_in_words(each.location_id, each.memory):
                             draft.discard()
@@ -269,11 +269,11 @@ class MemoryWriter:
         return False
 
     def name_of(self, location_id: SubjectKey) -> str:
-        """Return what a location is called in the file, or was called first; "" where nobody knows."""
+        """Return the name of a place in the file, or else the first one given; "" if unknown."""
         return self.store.lasting.name(location_id) or self.names.get(location_id, "")
 
     def note_name(self, location_id: SubjectKey, name: str) -> None:
-        """Keep what a location is called where nobody has said so yet; a second name is logged once, and not taken."""
+        """Record the name of a place if it has none. Another name is logged once and ignored."""
         name = one_line(name)
         if not name:
             return
@@ -283,7 +283,7 @@ class MemoryWriter:
         elif known != name and (location_id, name) not in self._other_names:
             self._other_names.add((location_id, name))
             self._log.warning(
-                "%s is called %r, and was given the name %r too: the first one stays",
+                "%s has the name %r; the other name %r is ignored",
                 place_in_words(location_id),
                 known,
                 name,
@@ -321,10 +321,10 @@ class MemoryWriter:
     def keep_entry(
         self, location_id: PlaceKey, name: str, entry: Memory, known: Memory | None, *, seen: Sequence[int] = ()
     ) -> None:
-        """Write an entry that the game's state decides. The one that is known is renewed under its id.
+        """Write an entry derived from the game state. A known entry is replaced under its id.
 
         Args:
-            seen: The turns that count as observations of the entry, in their order.
+            seen: The turns that count as observations of the entry, in order.
         """
         if known is not None and not seen and known.claims == entry.claims:
             return
@@ -426,12 +426,12 @@ class MemoryWriter:
         return total
 
     def state_when_learned(self, location_id: SubjectKey, memory: Memory) -> State:
-        """Return in which state the action was taken that taught it; () where that is not known."""
+        """Return the state in which the action that taught it was taken; () if unknown."""
         stamp = self.turn_when_learned(location_id, memory)
         return stamp.state if stamp else ()
 
     def turn_when_learned(self, location_id: SubjectKey, memory: Memory) -> TurnStamp | None:
-        """Return the turn that taught it; None where that is not known."""
+        """Return the turn that taught it. None if unknown."""
         turns = [stamp for kind, stamp in self._turns_of(location_id, memory) if kind == "added"]
         return turns[-1] if turns else None
 
@@ -453,9 +453,9 @@ class MemoryWriter:
         return self._observed_in[key]
 
     def is_forbidden(self, location_id: SubjectKey, name: str, memory: Memory) -> bool:
-        """Return whether a person never wants a memory again at this place that says the same; then it is counted.
+        """Return whether a person hid a memory at this place that says the same, and count it.
 
-        In other words too, where a judge can tell.
+        With a judge, paraphrases are recognized too.
         """
         if self._is_forbidden_in_words(location_id, memory):
             return True
@@ -639,7 +639,7 @@ class MemoryWriter:
     # Deduplication
 
     def _decisions(self, new: "Sequence[NewMemory]", *, is_judged: bool = False) -> list[Decision]:
-        """Return what each memory is to those of its place, and to those before it in the sequence."""
+        """Return how each memory relates to those of its place and to those before it in the sequence."""
         if self.deduplicator is None or not any(each.memory.persistence.outlives_episode for each in new):
             return [NEW] * len(new)
         self.refresh()
@@ -660,7 +660,7 @@ class MemoryWriter:
         return decided
 
     def _decided_within(self, draft: Draft, new: "NewMemory", *, is_judged: bool) -> tuple[Decision, bool]:
-        """Return what a memory is to those of its place in the draft, and whether it is joined with one of them."""
+        """Return how a memory relates to those of its place in the draft, and whether it is joined with one of them."""
         if self.deduplicator is None:
             return NEW, False
         place = new.location_id
@@ -790,7 +790,7 @@ class MemoryWriter:
 
 
 _LOGGED = ("added", "superseded", "invalidated")
-"""What is logged when it happens to a memory; that one was seen again is no news."""
+"""The kinds of changes that are logged."""
 
 
 def _ephemeral(draft: Draft, location_id: SubjectKey) -> tuple[Memory, ...]:
@@ -825,13 +825,13 @@ def _id_of_kept(draft: Draft, location_id: SubjectKey, memory: Memory, begun: in
 
 
 def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:
-    """Return whether its contrary is open too: saying it once more settles nothing."""
+    """Return whether a contradicting memory is tentative too, so that repeating this one settles nothing."""
     rivals = (other for other in others if other is not known and other.status == MemoryStatus.TENTATIVE)
     return any(compared(rival, known, None).relation == "conflict" for rival in rivals)
 
 
 def says_the_same(known: Memory, memory: Memory) -> bool:
-    """Return whether the words of the memory say what the known one says, or that and more."""
+    """Return whether the memory says what the known one says, or more, by its words."""
     return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")
 
 

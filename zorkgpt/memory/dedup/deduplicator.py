@@ -1,7 +1,7 @@
-"""Recognises a fact that is kept already in other words, and keeps what contradicts it from passing for it.
+"""Recognizes paraphrases and contradictions of stored memories.
 
-Vectors propose, words dispose, and a judge is asked where these leave it open. The memory writer consults it before a
-lasting memory is kept.
+Vectors propose candidates, the word check compares them, and a judge decides the pairs that it leaves unsure. The
+memory writer asks before it stores a lasting memory.
 """
 
 import logging
@@ -26,7 +26,7 @@ from zorkgpt.memory.storage.versions import is_current, same_words
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.judge import Judge, Verdict
 
-# So many are compared by their words, without vectors the last ones; each takes some hundredths of a millisecond.
+# Maximum memories compared by words alone; each takes some hundredths of a millisecond.
 _MOST_BY_WORDS = 500
 _MOST_WORDINGS = 8
 
@@ -53,12 +53,12 @@ class DeduplicationCounts:
 
 
 class Deduplicator:
-    """Compares a memory with those that are believed at its place, and decides what it is to them.
+    """Compares a memory with the current ones of its place, and decides how it relates to them.
 
     Args:
-        judge: asked about what the words leave open; None: nobody is, and both memories are kept.
-        candidate_threshold: cosine below which two memories are about different things.
-        similarity_threshold: cosine from which a repeat counts as a near-duplicate.
+        judge: Decides pairs that the word check leaves unsure. If None, both memories are kept.
+        candidate_threshold: Cosine below which two memories are about different things.
+        similarity_threshold: Cosine from which a repeat counts as a near-duplicate.
     """
 
     def __init__(
@@ -93,11 +93,11 @@ class Deduplicator:
         is_judged: bool = False,
         among: Sequence[Memory] | None = None,
     ) -> Decision:
-        """Return what a new memory is to those of its place. Never raises: what can't be compared is new.
+        """Return how a new memory relates to those of its place. Never raises; after an error the memory is new.
 
         Args:
-            is_judged: whoever worded it has seen what is kept at the place, and said what it replaces.
-            among: those of its place that may have to do with it; all of them by default.
+            is_judged: Whether the author saw the memories of the place and named the ones to replace.
+            among: The memories to compare with. Defaults to all current ones of the place.
         """
         if not memory.persistence.outlives_episode or not is_current(memory) or not memory.text.strip():
             return NEW
@@ -139,7 +139,7 @@ class Deduplicator:
         return decision.about is not None and decisions.is_overtaken(kept, memory, decision.about)
 
     def note(self, location_id: SubjectKey, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
-        """Count what a decision led to, once it is written."""
+        """Count the result of a decision after it was written."""
         counts, one = self.counts, decision.about
         if one is None or decision.kind == "new":
             return
@@ -162,7 +162,7 @@ class Deduplicator:
         comparisons = [
             one
             for one in self.comparisons(location_id, memory, among=among)
-            # Words don't overrule whoever has seen both and let both stand, nor make two actions one.
+            # The word check doesn't overrule an author who saw both and kept both, and never merges two actions.
             if not (is_judged and one.relation == "conflict") and not _differ_in_action(one.known, memory)
         ]
         self.counts.compared += 1
@@ -176,7 +176,7 @@ class Deduplicator:
     # Comparing
 
     def lasting(self, location_id: SubjectKey) -> list[Memory]:
-        """Return the believed lasting memories of the place that have a text."""
+        """Return the current lasting memories of the place that have a text."""
         with self._store.guard:
             kept = self._store.lasting.memories(location_id)
             return [memory for memory in kept if is_current(memory) and memory.text.strip()]
@@ -186,7 +186,7 @@ class Deduplicator:
     ) -> list[Comparison]:
         """Compare with all lasting memories of the place that are near enough.
 
-        Where nobody is asked about what the words leave open, that is left out: a vector would change nothing.
+        Without a judge, memories that the word check leaves unsure are left out, since vectors would change nothing.
         """
         known = self.lasting(location_id) if among is None else list(among)
         if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
@@ -196,7 +196,7 @@ class Deduplicator:
         return [one for one in found if one.cosine is None or one.cosine >= self.candidate_threshold]
 
     def says_the_same(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
-        """Return whether a memory that the new one is to replace says the same, so that it is rather seen again."""
+        """Return whether a memory that the new one would replace says the same, so that it counts as observed again."""
         return _are_comparable(old, new) and self._compared_with_each(location_id, new, [old])[0].relation == "same"
 
     def is_about_something_else(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
@@ -218,7 +218,7 @@ class Deduplicator:
         return max(near, key=lambda found: found[1], default=None)
 
     def same_by_judge(self, location_id: SubjectKey, name: str, new: Memory, among: Sequence[Memory]) -> Memory | None:
-        """Return one of these memories that the new one says in other words; None where no judge can tell."""
+        """Return the memory that the new one paraphrases. None if there is none, or no judge."""
         if self.judge is None or not new.text.strip():
             return None
         found = self.judged(location_id, name, new, self.comparisons(location_id, new, among=among))
@@ -227,7 +227,7 @@ class Deduplicator:
     def judged(
         self, location_id: SubjectKey, name: str, new: Memory, comparisons: list[Comparison]
     ) -> list[Comparison]:
-        """Return the comparisons with the judge's verdicts in the place of what the words leave open."""
+        """Return the comparisons, with the judge's verdicts for those that are unsure."""
         if self.judge is None:
             return comparisons
         from zorkgpt.memory.dedup.judge import LONGEST_TEXT, MOST_AT_ONCE
@@ -248,22 +248,22 @@ class Deduplicator:
         try:
             verdicts = self.judge.judge(name or place_text(location_id), new, [one.known for one in doubtful])
         except Exception as error:
-            # The judge may be anybody's, and both are kept without it.
+            # The judge may be the caller's own code.
             self.counts.judge_failures += 1
             level = logging.WARNING if self.counts.judge_failures == 1 else logging.INFO
-            self._log.log(level, "nobody judged what is unsure, both are kept", extra={"error": repr(error)})
+            self._log.log(level, "the judge failed, both memories are kept", extra={"error": repr(error)})
             return comparisons
         judged = {id(doubtful[at].known): verdict for at, verdict in verdicts.items() if 0 <= at < len(doubtful)}
         return [_with_verdict(one, judged.get(id(one.known))) for one in comparisons]
 
     def is_undone(self, known: Memory, new: Memory) -> bool:
-        """Return whether a person has taken this very merge back."""
+        """Return whether a person has undone this merge."""
         if self._undone is None:
             self._undone = _undone_pairs(self._store.journal)
         return (known.text, new.text) in self._undone or (new.text, known.text) in self._undone
 
     def _compared_with_each(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
-        """Compare in the order given; without vectors with the last ones only, if there are very many."""
+        """Compare in the order given. Without vectors, only the last ones are compared if there are very many."""
         cosines = self._cosines(location_id, new, known)
         if cosines is None:
             return [compared(memory, new, None) for memory in known[-_MOST_BY_WORDS:]]
@@ -275,7 +275,7 @@ class Deduplicator:
         ]
 
     def _cosines(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[float] | None:
-        """Return the cosine of each memory; where a judge can tell what is unsure, that of its nearest wording."""
+        """Return the cosine of each memory; with a judge, that of its nearest wording."""
         wordings = [self._wordings_of(location_id, memory) for memory in known]
         cosines = self.index.cosines(new.text, [text for texts in wordings for text in texts])
         if cosines is None:
@@ -299,11 +299,11 @@ class Deduplicator:
             return [*filter(str.strip, believed), *self._wordings.all()]
 
     def save_vectors(self) -> None:
-        """Put on disk what is new, and drop what no memory uses."""
+        """Save new vectors, and delete those that no memory uses."""
         self.index.save(self.texts)
 
     def forget(self) -> None:
-        """Forget every text and vector that is known from before; what is still in the file is read again."""
+        """Forget all cached texts and vectors; they are read from the file again."""
         self._wordings = _Wordings(self._store.journal)
         self._undone = None
         self.index.drop()

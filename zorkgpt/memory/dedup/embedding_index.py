@@ -1,4 +1,4 @@
-"""The vectors of the memories' texts, from whatever provider there is, or none: how near memories are in meaning."""
+"""The vectors of memory texts, and their similarity."""
 
 import logging
 import threading
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-# More than this is embedded in the background, about a second's work at most is waited for.
+# More texts are embedded in the background. Embedding this many takes about a second.
 _MOST_AT_ONCE = 300
-# A model that loads takes processor time from the turn that is being played: it begins after the first ones.
+# Loading a model takes processor time from the game, so it starts after the first turns.
 _FIRST_TURNS_S = 1.0
 _PARTING_S = 3.0
 
 
 @runtime_checkable
 class PerishableProvider(Protocol):
-    """A provider that may find out in use that it has no model to ask."""
+    """A provider that may become unavailable in use."""
 
     @property
     def available(self) -> bool:
@@ -37,11 +37,11 @@ class PerishableProvider(Protocol):
 
 
 class EmbeddingIndex:
-    """Vectors by text, loaded on first use. Whatever goes wrong is counted, said once, and answered with None.
+    """Vectors by text, loaded on first use. Errors are counted, logged once, and give None.
 
     Args:
-        table: Where vectors are kept. None keeps them in this process.
-        wait: whether the first use waits for the model. If not, it is loaded in the background, and until then there
+        table: Where vectors are stored. None keeps them in this process.
+        wait: Whether the first use waits for the model. If not, it is loaded in the background, and until then there
             are no vectors.
     """
 
@@ -122,7 +122,7 @@ class EmbeddingIndex:
         return found
 
     def ready_vectors(self, texts: Sequence[str]) -> "Vectors | None":
-        """Return the vectors of memories' texts; None where that takes long or is not possible, and it begins."""
+        """Return the vectors of memory texts, or None. If making them takes long, it starts in the background."""
         return self.vectors(texts) if texts and self._is_ready(texts) else None
 
     def vector(self, text: str) -> "Vectors | None":
@@ -132,14 +132,14 @@ class EmbeddingIndex:
         return self._attempt(lambda: self._finite(list(texts), lasting=True))
 
     def prepare(self) -> None:
-        """Begin to load the model where its first use would not wait for it."""
+        """Start loading the model if its first use would not wait for it."""
         if self._loader is None and not self._wait and not self.is_lost:
             self.load()
 
     def load(self, texts: Sequence[str] = ()) -> threading.Thread:
         """Load the model and embed these texts in the background."""
         if self._loader is None or not self._loader.is_alive():
-            # Made anew, since a child must not use what a thread of its parent process waited for.
+            # A forked child must not share an event with a thread of its parent.
             self._stop = threading.Event()
             self._loader = threading.Thread(
                 target=self._load, args=(list(texts), self._stop), name="zorkgpt-embeddings", daemon=True
@@ -148,14 +148,14 @@ class EmbeddingIndex:
         return self._loader
 
     def close(self) -> None:
-        """Don't begin to load what nobody needs any more, and let what has begun come to its end."""
+        """Stop loading, and wait for the part that is being loaded."""
         if self._loader is not None and self._loader.is_alive():
             self._stop.set()
-            # An interpreter that ends while native code is being loaded may end in a crash.
+            # Python may crash if it exits while native code is being loaded.
             self._loader.join(_PARTING_S)
 
     def save(self, texts: Callable[[], Iterable[str]]) -> None:
-        """Put new vectors into the table, and delete those that none of these texts uses."""
+        """Save new vectors in the table, and delete those of other texts."""
         if self._dirty and self._table is not None and not self.is_loading:
             self._dirty = False
             self._attempt(lambda: self.cache.prune(texts()))
@@ -166,7 +166,7 @@ class EmbeddingIndex:
             self._cache, self._dirty = None, False
 
     def rebuild(self, texts: Sequence[str]) -> bool:
-        """Embed these texts anew, and keep nothing else; False if that was not possible."""
+        """Embed these texts again, and keep nothing else. False if that failed."""
         return self._attempt(lambda: self._rebuilt(texts)) is not None
 
     def _rebuilt(self, texts: Sequence[str]) -> bool:
@@ -209,7 +209,7 @@ class EmbeddingIndex:
         try:
             return work()
         except Exception as error:
-            # The provider may be anybody's; without vectors there is still the comparison of the words.
+            # The provider may be the caller's own code. Without vectors, words are compared.
             self.failures += 1
             level = logging.WARNING if self.failures == 1 and not self.is_lost else logging.DEBUG
             self._log.log(level, "memories compared by their words alone", extra={"error": repr(error)})
