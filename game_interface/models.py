@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from zorkgpt.memory.losses import Loss
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
+from zorkgpt.text import SHORT_DIRECTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +149,7 @@ class Transition:
         return 0 if before is None or after is None else after - before
 
 
-_SHORT = {
-    "north": "n",
-    "south": "s",
-    "east": "e",
-    "west": "w",
-    "northeast": "ne",
-    "northwest": "nw",
-    "southeast": "se",
-    "southwest": "sw",
-    "up": "u",
-    "down": "d",
-}
-_OTHER_SPELLING = _SHORT | {short: direction for direction, short in _SHORT.items()}
+_OTHER_SPELLING = SHORT_DIRECTIONS | {direction: short for short, direction in SHORT_DIRECTIONS.items()}
 
 
 def spelled_direction(word: str, is_known: Callable[[str], bool]) -> str:

@@ -4,6 +4,20 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
+SHORT_DIRECTIONS = {
+    "n": "north",
+    "s": "south",
+    "e": "east",
+    "w": "west",
+    "ne": "northeast",
+    "nw": "northwest",
+    "se": "southeast",
+    "sw": "southwest",
+    "u": "up",
+    "d": "down",
+}
+"""The directions that players abbreviate, by their abbreviation."""
+
 _LONGEST_QUOTE = 200
 _ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})
 """Words that take the place of "the". An empty name has no article."""

@@ -10,21 +10,9 @@ from dataclasses import dataclass, replace
 
 from game_interface.core.profile import Profile, with_inform_names
 from game_interface.core.zmachine import Header, View, changes
+from zorkgpt.text import SHORT_DIRECTIONS
 
-DIRECTIONS = (
-    "north",
-    "south",
-    "east",
-    "west",
-    "northeast",
-    "northwest",
-    "southeast",
-    "southwest",
-    "up",
-    "down",
-    "in",
-    "out",
-)
+DIRECTIONS = (*SHORT_DIRECTIONS.values(), "in", "out")
 _PLAYER_NAMES = frozenset(
     {"you", "yourself", "me", "myself", "self", "player", "adventurer", "cretin", "(self object)"}
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from zorkgpt.text import normalized_action
+from zorkgpt.text import SHORT_DIRECTIONS, normalized_action
 
 OPPOSITE = {
     "north": "south",
@@ -22,23 +22,7 @@ OPPOSITE = {
 }
 DIRECTIONS = tuple(OPPOSITE)
 
-_SHORT = {
-    "n": "north",
-    "s": "south",
-    "e": "east",
-    "w": "west",
-    "ne": "northeast",
-    "sw": "southwest",
-    "nw": "northwest",
-    "se": "southeast",
-    "u": "up",
-    "d": "down",
-    "enter": "in",
-    "inside": "in",
-    "exit": "out",
-    "leave": "out",
-    "outside": "out",
-}
+_OTHER_WORDS = SHORT_DIRECTIONS | {"enter": "in", "inside": "in", "exit": "out", "leave": "out", "outside": "out"}
 # "up" and "in" occur in any sentence; in prose only compass directions indicate an exit.
 _COMPASS_WORD = re.compile(r"\b(?:(north|south)(?:-?(east|west))?|(east|west))\b", re.IGNORECASE)
 _GOING = ("go ", "walk ", "run ", "head ")
@@ -50,7 +34,7 @@ def canonical_direction(action: str) -> str | None:
     words = normalized_action(action)
     for verb in _GOING:
         words = words.removeprefix(verb)
-    words = _SHORT.get(words, words)
+    words = _OTHER_WORDS.get(words, words)
     return words if words in OPPOSITE else None
 
 

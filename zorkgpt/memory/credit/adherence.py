@@ -13,6 +13,7 @@ from zorkgpt.memory.entailment import lexicon
 from zorkgpt.memory.losses import LossCause, LossKind, loss_in
 from zorkgpt.memory.models import Category, Memory, SubjectKey, Thing, ZMachineContext, outcome_of
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.text import SHORT_DIRECTIONS
 
 
 @lru_cache(maxsize=4096)
@@ -24,9 +25,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_WAYS = dict(zip(["n", "s", "e", "w", "u", "d"], ["north", "south", "east", "west", "up", "down"], strict=True))
-_WAYS |= {"ne": "northeast", "nw": "northwest", "se": "southeast", "sw": "southwest"}
-_DIRECTIONS = frozenset(_WAYS.values()) | {"in", "out"}
+_DIRECTIONS = frozenset(SHORT_DIRECTIONS.values()) | {"in", "out"}
 _GOING = _words("go goes going went walk walks walking head heads heading travel run climb climbs climbing")
 _SAME_VERB = {"get": "take", "grab": "take", "x": "examine", "l": "look", "shut": "close"}
 # With these the verb means another action: "turn on" and "turn off", "look under".
@@ -55,11 +54,11 @@ def parse_action(action: str) -> ParsedAction | None:
     if not words:
         return None
     verb, rest = words[0], words[1:]
-    verb = _WAYS.get(verb, verb)
+    verb = SHORT_DIRECTIONS.get(verb, verb)
     if verb in _DIRECTIONS and not rest:
         return ParsedAction(GO, (verb,))
-    if verb in _GOING and len(rest) == 1 and _WAYS.get(rest[0], rest[0]) in _DIRECTIONS:
-        return ParsedAction(GO, (_WAYS.get(rest[0], rest[0]),))
+    if verb in _GOING and len(rest) == 1 and SHORT_DIRECTIONS.get(rest[0], rest[0]) in _DIRECTIONS:
+        return ParsedAction(GO, (SHORT_DIRECTIONS.get(rest[0], rest[0]),))
     if verb == "pick" and "up" in rest:
         verb, rest = "take", [word for word in rest if word != "up"]
     nouns = tuple(word for word in rest if word not in _PARTICLES)
