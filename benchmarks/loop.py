@@ -1,6 +1,7 @@
 """How fast the whole loop plays with everything on, and where the time goes.
 
     uv run python -m benchmarks.loop [--game zork1.z5] [--turns 400] [--episodes 5]
+    uv run python -m benchmarks.loop --answer-seconds 0.5 [--turns 40]
 
 The rules player, with memory, embeddings, critic, objectives, knowledge, extractor, context and checkpoints:
 whole episodes, opening and closing included, beside the interpreter alone on the same commands. One more episode is
@@ -8,12 +9,18 @@ played before, so that the embeddings are loaded and something is known. CPU tim
 interpreter's, says on a busy machine what the wall clock can't.
 
 The parts are sampled: every two milliseconds the time since the last sample goes to what is being done.
+
+With `--answer-seconds`, a model plays instead: the beginning of a walkthrough of Zork I if ZORKGPT_ZORK1 names it, else
+of the bundled story. A server on this machine answers every question after so many seconds. Compared are waiting for
+every answer and asking in the background. The model remembers something of every turn that it is asked about.
 """
 
 import argparse
+import os
 import resource
 import signal
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +32,16 @@ from types import FrameType
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import Story, find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.players import PlayerChoice, choose_player
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
+from tests.fixtures.chat_server import Answer, ChatServer, Request
+from tests.fixtures.chatty_model import ChattyLLM
+from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundled_walkthrough, get_zork1_walkthrough
+from zorkgpt.llm.messages import Message
+from zorkgpt.llm.roles import Role
 from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
 
 ROOT = Path(__file__).parents[1]
 WANTED = 150
@@ -139,12 +152,93 @@ def replay(story: Story, episodes: list[list[str]]) -> Clocks:
     return clocks
 
 
+_MODELS = {"agent_model": Role.AGENT, "critic_model": Role.CRITIC, "info_ext_model": Role.EXTRACTOR}
+_MODELS |= {"memory_model": Role.MEMORY}
+_ANALYSTS = {"You keep the list": Role.OBJECTIVES, "You thin out": Role.OBJECTIVES, "You keep the diary": Role.SUMMARY}
+
+
+@dataclass
+class Waits:
+    """A run with a model, and how long its turns and its end took."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    """Questions by role."""
+    turns_s: float = 0.0
+    end_s: float = 0.0
+    turns: int = 0
+    _at: float = 0.0
+
+    def episode_started(self, event: EpisodeStarted) -> None:
+        self._at = perf_counter()
+
+    def turn_played(self, record: TurnRecord) -> None:
+        self.turns = record.turn
+        self.turns_s += perf_counter() - self._at
+        self._at = perf_counter()
+
+    def episode_ended(self, event: EpisodeEnded) -> None:
+        self.end_s = perf_counter() - self._at
+
+
+def waits(turns: int, answer_s: float, *, background: bool) -> Waits:
+    """Play the beginning of a walkthrough with a model that needs so many seconds for each answer."""
+    zork = os.environ.get("ZORKGPT_ZORK1")
+    story, commands, seed = Path(zork or bundled_story_path()), get_bundled_walkthrough(), 1
+    if zork:
+        commands, seed = get_zork1_walkthrough(), ZORK1_SEED
+    model, measured = ChattyLLM(commands), Waits()
+
+    def answer(request: Request) -> Answer:
+        messages = [Message(one["role"], one["content"]) for one in request.body["messages"]]
+        beginnings = (role for words, role in _ANALYSTS.items() if messages[0].content.startswith(words))
+        served = (role for name, role in _MODELS.items() if role == request.body["model"])
+        role = next(served, None) or next(beginnings, Role.KNOWLEDGE)
+        measured.calls[role] += 1
+        time.sleep(answer_s)
+        return Answer(model.complete(messages, role=role).content)
+
+    with tempfile.TemporaryDirectory() as folder, ChatServer(answer, models=None) as server:
+        config = GameConfiguration(
+            zork_game_workdir=folder,
+            client_base_url=server.url,
+            max_turns_per_episode=turns,
+            embedding_provider="none",
+            ask_in_background=background,
+            analysis_model="analyst",
+            **_MODELS,
+        )
+        with assemble(
+            config, RunOptions(choose_player("model", config), find_story(str(story)), seed), [measured]
+        ) as run:
+            run.play_episode()
+    return measured
+
+
+def compare_waits(turns: int, answer_s: float) -> None:
+    """Print how long turns take if every answer is waited for, and if questions are asked in the background."""
+    print(f"{turns} turns with a model, {answer_s} s for each answer; a turn:")
+    print(
+        f"{'':<20}{'seconds':>9}{'answers':>9}{'calls':>9}{'s at end':>10}   answers: the seconds by those of an answer"
+    )
+    before, after = (waits(turns, answer_s, background=background) for background in (False, True))
+    for name, one in (("at once", before), ("in the background", after)):
+        a_turn, calls = one.turns_s / one.turns, one.calls.total() / one.turns
+        roles = ", ".join(f"{role} {count}" for role, count in sorted(one.calls.items()))
+        print(f"{name:<20}{a_turn:>9.2f}{a_turn / answer_s:>9.2f}{calls:>9.2f}{one.end_s:>10.2f}   {roles}")
+    calls = after.calls.total() / before.calls.total()
+    print(f"background by at once: {after.turns_s / before.turns_s:.2f} of the seconds, {calls:.2f} of the calls")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--game", default=None)
     parser.add_argument("--turns", type=int, default=400)
     parser.add_argument("--episodes", type=int, default=5)
+    parser.add_argument("--answer-seconds", type=float, default=None)
     given = parser.parse_args()
+    if given.answer_seconds is not None:
+        compare_waits(given.turns, given.answer_seconds)
+        return
     story = find_story(given.game)
     with tempfile.TemporaryDirectory() as folder:
         commands, loop, samples = play(story, given.episodes, given.turns, folder)
