@@ -213,13 +213,15 @@ def test_a_turn_that_is_played_again_waits_for_the_answers_that_it_had(server, g
     assert (again.memory_shown, again.memory_events) == (logged.memory_shown, logged.memory_events)
 
 
-def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server, gate, tmp_path):
+def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server, gate, tmp_path, caplog):
     with a_run(tmp_path, server.url, background_wait_seconds=0) as run:
         end = run.play_episode()
         assert not any(title.startswith("What is at") for title in titles(run))
     kept = tmp_path / "runs" / "1" / "open_questions.json"
     assert not any(name.startswith("memory") for name in end.answers)
     assert kept.is_file()
+    dropped = [record.questions for record in caplog.records if record.msg.startswith("questions of the ended")]
+    assert dropped == [["objectives 0"]]
     asked = set(asked_about_memories(server))
     gate.open.set()
     server.requests.clear()
