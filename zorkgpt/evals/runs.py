@@ -46,7 +46,13 @@ _OF_NO_EFFECT: Any = {
     "telemetry": True,
     "simple_memory": {"memory_file", "memory_address"},
     "gameplay": {"zork_game_workdir", "turn_delay_seconds", "explore"},
-    "orchestrator": {"max_turns_per_episode", "enable_state_export", "checkpoint_interval_turns"},
+    "orchestrator": {
+        "max_turns_per_episode",
+        "enable_state_export",
+        "checkpoint_interval_turns",
+        "ask_in_background",
+        "background_wait_seconds",
+    },
     "memory_deduplication": {"provider", "cache_embeddings", "batch_size"},
 }
 """Settings that don't affect play, may differ when a run is resumed (budgets), or are recorded elsewhere."""
@@ -328,7 +334,8 @@ class EvaluationRun:
 
     def _configured(self, workdir: Path, turns: int) -> GameConfiguration:
         config = self.settings.with_workdir(workdir)
-        section = config.orchestrator.model_copy(update={"max_turns_per_episode": turns})
+        # Answers at once: what is shown is compared with the world turn by turn, and runs must be comparable.
+        section = config.orchestrator.model_copy(update={"max_turns_per_episode": turns, "ask_in_background": False})
         return config.model_copy(update={"orchestrator": section})
 
     def _undone(self, played: list[EpisodeFiles]) -> frozenset[LocatedEphemeral]:

@@ -99,8 +99,8 @@ async function writings(turn) {
   if (!events.length) return [];
   const places = new Map();
   for (const id of new Set(events.map((event) => event.location_id))) if (id !== null) places.set(id, await place(id));
-  const at = moment(view.episode, turn.turn);
-  return [el("h3", {}, "Memory changes"), el("ul", { class: "writings" }, events.map((event) => writing(event, places.get(event.location_id), at)))];
+  const at = (event) => moment(view.episode, event.turn ?? turn.turn);
+  return [el("h3", {}, "Memory changes"), el("ul", { class: "writings" }, events.map((event) => writing(event, places.get(event.location_id), at(event))))];
 }
 
 function writing(event, answer, at) {
@@ -108,7 +108,7 @@ function writing(event, answer, at) {
   const memory = found?.memory;
   const item = el("li", { class: REFUSED.has(event.kind) ? "refused" : "kept" },
     el("span", { class: "what" }, WORDS[event.kind] ?? shorten(event.kind, 40)), el("b", { dir: "auto" }, shorten(event.title, 200)),
-    el("span", { class: "quiet" }, `at ${shorten(roomName(event.location_id), 60)}, ${shorten(event.persistence, 20)}`));
+    el("span", { class: "quiet" }, `at ${shorten(roomName(event.location_id), 60)}, ${shorten(event.persistence, 20)}${event.turn == null ? "" : `, about turn ${event.turn}`}`));
   if (event.detail) item.append(prose(event.detail, "reason"));
   const text = event.text || memory?.text || "";
   const other = found?.version.other ?? (event.other ? { title: "", text: event.other } : null);
