@@ -10,6 +10,7 @@ from session.outcome import is_passive, world_changed
 from zorkgpt.memory.models import MemoryEvent
 
 ExtractedBy = Literal["model", "rules", "nobody"]
+_MOST_TURNS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +177,10 @@ class TurnRecord:
 
 
 class TurnHistory:
-    """The last `capacity` turns of the running episode."""
+    """The last turns of the running episode."""
 
-    def __init__(self, capacity: int = 1000) -> None:
-        self._turns: deque[TurnRecord] = deque(maxlen=capacity)
+    def __init__(self) -> None:
+        self._turns: deque[TurnRecord] = deque(maxlen=_MOST_TURNS)
 
     def __len__(self) -> int:
         return len(self._turns)

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, TypeVar
 
 from zorkgpt.embeddings.provider import DEFAULT_MODEL, EmbeddingProvider, ProviderChoice, Vectors
@@ -39,8 +38,6 @@ def choose_provider(
     llm_embedding_model: str = "text-embedding-3-small",
     llm_client: Any = None,
     batch_size: int = 32,
-    cache_dir: Path | None = None,
-    hub_timeout_s: float = 10.0,
 ) -> "FirstThatWorks | None":
     """Return the provider of a setting, with others to fall back on; None for `none`.
 
@@ -49,7 +46,6 @@ def choose_provider(
 
     Args:
         llm_client: A client of the OpenAI SDK's shape; without one no server is asked.
-        cache_dir: Where a model that had to be built is kept; by default the user's cache folder.
     """
     if choice == "none":
         return None
@@ -57,9 +53,7 @@ def choose_provider(
     local_model = DEFAULT_MODEL if is_default else sentence_transformer_model
     # Imported only when chosen: each of them needs NumPy.
     makers: dict[str, Callable[[], EmbeddingProvider]] = {
-        "onnx": lambda: _module("onnx_provider").OnnxProvider(
-            batch_size=batch_size, cache_dir=cache_dir, hub_timeout_s=hub_timeout_s
-        ),
+        "onnx": lambda: _module("onnx_provider").OnnxProvider(batch_size=batch_size),
         "sentence-transformers": lambda: _module("sentence_transformers_provider").SentenceTransformerProvider(
             local_model, batch_size=batch_size
         ),

@@ -1,6 +1,5 @@
 """Selects memories: those of a location that fit a budget, and those anywhere that answer a query."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.prompts.render import cut, fence, one_line
 from zorkgpt.text import indented, quoted, visible
 
-_ID = re.compile("[0-9a-f]{8}")
 _MOST_NAMED, _LONGEST_PLACE = 10, 200
 _SHOWN_OF_A_TEXT = 200
 """Characters of a memory of the kind "text" in a prompt."""
@@ -125,7 +123,7 @@ def find_memory(located: Sequence[LocatedMemory], wanted: str) -> LocatedMemory 
         MemoryEditError: several have it.
     """
     title = " ".join(wanted.split())
-    by_id = [one for one in located if one.id == wanted] if _ID.fullmatch(wanted) else []
+    by_id = [one for one in located if wanted and one.id == wanted]
     found = by_id or [one for one in located if one.memory.title == title]
     found = found or [one for one in located if one.memory.title.casefold() == title.casefold()]
     believed = [one for one in found if is_current(one.memory)] or found

@@ -8,7 +8,7 @@ from pathlib import Path
 from session.history import TurnRecord
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.usage import CallRecord
-from zorkgpt.run_folder import EPISODE_LOG, MODEL_CALLS, episodes_in, run_directory
+from zorkgpt.run_folder import MODEL_CALLS, episodes_in, run_directory
 from zorkgpt.runlog.episodes import read_episode, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled
 
@@ -27,17 +27,14 @@ class Recording:
     of an episode, the next number; before a later episode, -1. None if every question was answered at once."""
 
 
-def recording_in(workdir: Path, file_name: str = EPISODE_LOG) -> Recording:
+def recording_in(workdir: Path) -> Recording:
     """Read the run in a folder.
-
-    Args:
-        file_name: The name of an episode's log.
 
     Raises:
         ConfigurationError: If the folder has no run from its first episode on, or no model was asked in it.
     """
     numbers = episodes_in(workdir)
-    events = read_episode(workdir, 1, file_name)
+    events = read_episode(workdir, 1)
     started = next((event for event in events if isinstance(event, EpisodeStarted)), None)
     logs = (run_directory(workdir, number) / MODEL_CALLS for number in numbers)
     asked = (event for log in logs if log.is_file() for event in read_events(log))
@@ -49,7 +46,7 @@ def recording_in(workdir: Path, file_name: str = EPISODE_LOG) -> Recording:
         )
     answers = None
     if started.background:
-        answers = dict(chain.from_iterable(_answers(read_episode(workdir, each, file_name)) for each in numbers))
+        answers = dict(chain.from_iterable(_answers(read_episode(workdir, each)) for each in numbers))
     return Recording(started, len(numbers), calls, answers)
 
 

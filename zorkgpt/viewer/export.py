@@ -116,10 +116,10 @@ def _element(name: str, value: Any) -> str:
     return f'<script type="text/plain" id="{name}">{base64.b64encode(zlib.compress(text)).decode()}</script>'
 
 
-def bundled(first: str = "main") -> str:
+def bundled() -> str:
     """Return all modules as one script, each after those that it imports."""
     order: list[str] = []
-    _collect(first, order)
+    _collect("main", order)
     return '"use strict";\n' + "\n".join(_module(name) for name in order)
 
 

@@ -16,6 +16,7 @@ from zorkgpt.memory.storage.tables import Records
 
 SHOWN_CHARACTERS = 4000
 """The most characters of a text in a list; the whole text is sent on request."""
+_MOST_OBJECTS = 500
 _SPAN = 1_000_000
 
 
@@ -66,8 +67,8 @@ def cut(value: Any, limit: int = SHOWN_CHARACTERS) -> str:
     return words if len(words) <= limit else words[:limit]
 
 
-def objects(value: Any, count: int = 500) -> list[dict[str, Any]]:
-    return [one for one in value[:count] if isinstance(one, dict)] if isinstance(value, list) else []
+def objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value[:_MOST_OBJECTS] if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def json_safe(value: Any, limit: int = SHOWN_CHARACTERS, *, depth: int = 4) -> Any:
