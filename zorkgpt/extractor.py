@@ -16,6 +16,8 @@ log = get_logger(__name__)
 
 _MAX_ENEMIES = 5
 _MAX_NAME_CHARACTERS = 60
+_SHORT_RESPONSE = 100
+"""Characters; a shorter answer to an action seldom names an exit."""
 
 
 class Extractor(Protocol):
@@ -43,10 +45,10 @@ class ExtractionAnswer(BaseModel):
 
 
 class ModelExtractor:
-    """Asks the model of the role `extractor`.
+    """Asks the model of the role `extractor` about texts that may describe a place or name an exit.
 
     Args:
-        fallback: Reads what the model fails to read.
+        fallback: Reads all other texts, and what the model fails to read.
     """
 
     def __init__(self, llm: LLM, fallback: Extractor) -> None:
@@ -56,7 +58,9 @@ class ModelExtractor:
         """How often the model gave no answer that could be read."""
 
     def extract(self, said: GameText) -> Extraction:
-        """Return what the model reads in the text, or the fallback if the model fails."""
+        """Return what the model reads in the text, or the fallback if it is not asked or fails."""
+        if not is_worth_asking(said):
+            return self._fallback.extract(said)
         try:
             answer = self._llm.complete(prompt_for(said), role=Role.EXTRACTOR, response_model=ExtractionAnswer).parsed
             assert isinstance(answer, ExtractionAnswer)
@@ -69,6 +73,11 @@ class ModelExtractor:
         self.failures += 1
         if self.failures == 1:
             log.warning("extractor's model failed, reading by rules", extra={"problem": str(error)})
+
+
+def is_worth_asking(said: GameText) -> bool:
+    """Return whether a text is the first description of a place in this episode, or a long answer to an action."""
+    return not said.described if said.arrived else len(said.response) > _SHORT_RESPONSE
 
 
 def prompt_for(said: GameText) -> list[Message]:

@@ -92,7 +92,7 @@ def test_ways_that_the_model_names_stand_on_the_map(tmp_path):
     answers = {
         "extractor": {"is_room_description": True, "exits": ["southwest"]},
         "objectives": {"new": []},
-        "agent": "ACTION: wait",
+        "agent": "ACTION: north",
     }
     llm = ScriptedLLM(lambda messages, role: answers[role])
     with assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm) as run:

@@ -6,7 +6,7 @@ from session.history import TurnRecord
 
 _AREA_PLACES = 5
 """New places that make a new area."""
-_MIN_TURNS = 3
+_MIN_TURNS = 10
 """The least turns between two reviews."""
 
 
