@@ -3,7 +3,11 @@
 "agent, after the shared beginning" is the part of the agent's prompt after what it shares with the prompt before: a
 server with a prefix cache reads only that.
 
+"plain" is the same model with nothing but the transcript. Uncached are the tokens after what a prompt shares with the
+last one of the same role. The form of an answer is not counted: servers take it beside the prompt.
+
 `uv run python -m benchmarks.prompt_sizes [--publish]` plays Zork I if ZORKGPT_ZORK1 names it, else the bundled story.
+The comparison with the plain player is played in both.
 
 A model that talks at length plays the walkthrough, remembers something on every turn that it is asked about and wants
 five things whenever it is asked, so that memories and objectives are as full as their budgets let them be. Tokens are
@@ -14,17 +18,27 @@ import os
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.memory_questions import AttentiveLLM
 from benchmarks.publish import Table as PublishedTable
 from benchmarks.publish import publish
+from game_interface.story import find_story
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice
+from session.game_configuration import GameConfiguration
 from tests.fixtures.chatty_model import a_chatty_run
 from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundled_walkthrough, get_zork1_walkthrough
+from zorkgpt.llm.scripted import ScriptedCall
+from zorkgpt.llm.structured import BARE_OBJECT
 from zorkgpt.memory.retrieval import estimated_tokens
+
+_TURNS = (40, 200)
 
 
 def prompts(story: Path, commands: list[str], seed: int) -> dict[str, list[int]]:
@@ -37,15 +51,60 @@ def prompts(story: Path, commands: list[str], seed: int) -> dict[str, list[int]]
     before = ""
     for call in llm.calls:
         if call.role == "agent":
-            shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, call.prompt, strict=False)))
-            new = call.prompt[shared:]
-            sizes.setdefault("agent, after the shared beginning", []).append(estimated_tokens(new))
+            sizes.setdefault("agent, after the shared beginning", []).append(uncached_tokens(before, call.prompt))
             before = call.prompt
         thins_out = call.messages[0].content.startswith("You thin out")
         sizes.setdefault(f"{call.role}, thinning out" if thins_out else call.role, []).append(
             estimated_tokens(call.prompt)
         )
     return sizes
+
+
+def uncached_tokens(before: str, prompt: str) -> int:
+    """Return the tokens of a prompt after what it shares with the one before."""
+    pairs = zip(before, prompt, strict=False)
+    return estimated_tokens(prompt[sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) :])
+
+
+def played(story: Path, commands: list[str], seed: int, player: str) -> list[ScriptedCall]:
+    """Return all questions of one episode in which a model plays the commands."""
+    llm = AttentiveLLM(commands)
+    with tempfile.TemporaryDirectory() as workdir:
+        config = GameConfiguration(
+            zork_game_workdir=workdir, max_turns_per_episode=len(commands), embedding_provider="none"
+        )
+        options = RunOptions(PlayerChoice(player, "a measurement", None), find_story(str(story)), seed)
+        with assemble(config, options, llm=llm) as run:
+            run.play_episode()
+    return llm.calls
+
+
+def tokens_of(calls: Iterable[ScriptedCall]) -> tuple[int, int]:
+    """Return the tokens of all prompts, and those that a prefix cache for each role does not save."""
+    every = uncached = 0
+    last: dict[str, str] = {}
+    for call in calls:
+        prompt = call.prompt.partition(BARE_OBJECT.rstrip("."))[0]
+        every += estimated_tokens(prompt)
+        uncached += uncached_tokens(last.get(call.role, ""), prompt)
+        last[call.role] = prompt
+    return every, uncached
+
+
+def against_plain(stories: Iterable[tuple[Path, list[str], int]]) -> PublishedTable:
+    """Return the questions and the tokens a turn of the model with all its roles, and of the plain one."""
+    columns = ["story", "turns", "player", "calls a turn", "tokens a turn", "uncached a turn", "uncached against plain"]
+    rows = []
+    for story, commands, seed in stories:
+        for turns in dict.fromkeys(min(turns, len(commands)) for turns in _TURNS):
+            plain = 0
+            for player in ("plain", "model"):
+                calls = played(story, commands[:turns], seed, player)
+                every, uncached = tokens_of(calls)
+                plain = plain or uncached
+                spent = [f"{len(calls) / turns:.2f}", f"{every / turns:.0f}", f"{uncached / turns:.0f}"]
+                rows.append([story.name, str(turns), player, *spent, f"{uncached / plain:.1f}"])
+    return PublishedTable(columns=columns, rows=rows)
 
 
 def main() -> None:
@@ -62,8 +121,14 @@ def main() -> None:
         rows.append([role, str(len(tokens)), f"{statistics.median(tokens):.0f}", f"{p95:.0f}", str(max(tokens))])
         table.add_row(*rows[-1])
     Console().print(table)
+    stories = [(bundled_story_path(), get_bundled_walkthrough(), 1)]
+    compared = against_plain([*stories, (story, commands, seed)] if zork else stories)
+    second = Table(*compared["columns"], title="The model with all its roles, and the plain one")
+    for row in compared["rows"]:
+        second.add_row(*row)
+    Console().print(second)
     if "--publish" in sys.argv:
-        tables = {"tokens": PublishedTable(columns=columns, rows=rows)}
+        tables = {"tokens": PublishedTable(columns=columns, rows=rows), "against_plain": compared}
         publish("prompt_sizes", "uv run python -m benchmarks.prompt_sizes", tables)
 
 

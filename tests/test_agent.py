@@ -259,7 +259,12 @@ Changed: "score +2; bell: open"
 - Carried: "sack" (in it: "apple")
 - Objects here: "bell" (open)
 - Also at hand: "hatch" (closed)
-- Changed by the last action: "score +2", "bell: open"
+
+## ROOM DESCRIPTION (2 turns ago):
+
+```
+A hall with a bell.
+```
 
 ## Exits from here
 
@@ -267,16 +272,21 @@ Changed: "score +2; bell: open"
 - No way to "Well" is known: you have not seen a place with this name.
 - "south" leads to "Porch"
 - "down" leads to "Pit" (60%) or "Ledge" (40%): chance decides; you have died this way
-- "up" is unproven, but should lead back to "Loft"
+- "up" is the way back to "Loft", not walked yet
 - "west" leads to "Shed", after "unlock door"
 - "east" has led to "Yard"; led nowhere when last tried: "It is shut."
 - "in" led nowhere when last tried: "It is nailed up."
 - "out" is unreliable: it once took you to "Moor"
 - Not tried yet: "north", "northeast"
 
-## Remembered dangers ahead
+## Remembered dangers
 
+- "jump" has killed you here
 - "down" leads to "Pit", on your route: "Snake: It bites."
+
+## Tried here without effect
+
+- "eat bell", "climb bell"
 
 ## Memories of this place
 
@@ -286,10 +296,9 @@ You've been here 5 times across 4 episodes.
 [NOTE] Bell: it is cracked.
 ```
 
-## Tried here without effect
+## Knowledge of this game from earlier turns
 
-- Deadly: "jump"
-- Changed nothing: "eat bell", "climb bell"
+- "Bells call people."
 
 ## Best line so far
 
@@ -300,25 +309,15 @@ ACTION: FOLLOW plays them, ACTION: FOLLOW 5 the next five, until anything differ
 
 ## Untried exits and things elsewhere, nearest first
 
-- "east", "up", "pump" at "Yard": go "south", "out" (unproven)
+- "east", "up", "pump" at "Yard": go "south", "out" (not walked yet)
 
 ## Objectives
 
 1. "Find the clapper."
 
-## Knowledge of this game from earlier turns
-
-- "Bells call people."
-
 ## Notices about your play
 
 - "Nothing new for 10 turns."
-
-## ROOM DESCRIPTION (2 turns ago):
-
-```
-A hall with a bell.
-```
 
 ## What the game says now
 

@@ -103,7 +103,7 @@ def test_the_model_is_told_what_is_known_and_what_is_proposed():
         'Place: "Hall" (location 12)',
         'Carried: "lamp"',
         'here: "box"',
-        'Changed nothing: "take box", "open box"',
+        '- "take box", "open box"',
     ):
         assert told in prompt
     assert "```\ntake box\n```" in prompt

@@ -24,7 +24,7 @@ def test_what_the_player_is_told_after_a_walk_there_and_back(tmp_path):
         prompt = prompt_for(context)[1].content
     assert '- Place: "Causeway End" (location 30)\n' in prompt
     assert '- "north" leads to "Hollow Lane"\n' in prompt
-    assert '- Changed nothing: "eat milestone"\n' in prompt
+    assert '- "eat milestone"\n' in prompt
     assert "You've been here 2 times, all in this episode.\n" in prompt
     assert "## ROOM DESCRIPTION" not in prompt
     assert '\nTurn 1, "Causeway End" to "Hollow Lane": "north", because ' in prompt

@@ -35,7 +35,7 @@ def test_every_exit_that_the_text_names_and_the_story_allows_is_listed(turns):
 def test_what_is_listed_is_an_exit_or_says_what_is_doubtful_of_it(turns):
     listed = right = 0
     for turn in (turn for turn in turns if turn.moves is not None):
-        sure = {way for way, line in turn.ways.items() if "unproven" not in line and "unreliable" not in line}
+        sure = {way for way, line in turn.ways.items() if "not walked yet" not in line and "unreliable" not in line}
         offered = sure & set(DIRECTIONS)
         listed += len(offered)
         right += len(offered & (turn.moves | turn.closed))
@@ -50,8 +50,8 @@ def test_every_change_of_score_and_of_things_in_sight_is_told(turns):
     for turn in turns:
         if turn.after is None:
             continue
-        step, certain = turn.after.transition, section(turn.prompt, "## Certain")
-        told = next((line for line in certain.splitlines() if line.startswith("- Changed by the last action")), "")
+        step, history = turn.after.transition, section(turn.prompt, "## The episode so far")
+        told = next((line for line in reversed(history.splitlines()) if line.startswith("Changed: ")), "")
         if step.before.score != step.after.score:
             scores += 1
             assert f"score {step.after.score - step.before.score:+}" in told

@@ -30,17 +30,17 @@ DEFAULT_BUDGETS = ContextSection()
 
 _STATE: tuple[SectionBuilder, ...] = (
     certain,
+    room_description,
     exits,
     dangers,
-    memories,
     failed_here,
-    known_points,
+    memories,
+    knowledge,
     best_line,
+    known_points,
     untried_elsewhere,
     objectives,
-    knowledge,
     notices,
-    room_description,
     response,
     question,
 )

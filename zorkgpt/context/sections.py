@@ -22,6 +22,7 @@ from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
+from zorkgpt.text import normalized_action
 from zorkgpt.world.graph import RouteStep
 
 _HEADING_TOKENS = 20
@@ -42,15 +43,16 @@ _NO_WAYS = "None known: no text names one, and none was used."
 
 
 def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the facts from the Z-machine's memory: place, score, what is carried and in sight."""
+    """Return the facts from the Z-machine's memory: place, score, what is carried and in sight.
+
+    What the last action changed ends the history, right before them.
+    """
     heading, seen = "## Certain, from the game's own memory", context.observation
     carried = seen.carried if seen.carried is not None else seen.inventory
-    outcome = last_outcome(context)
     lists = {
         "Carried": (_with_states(carried, context.things), "nothing"),
         "Objects here": (_with_states(seen.visible, context.things), "none"),
         "Also at hand": (_others(context) or None, ""),
-        "Changed by the last action": (list(map(one_line, outcome)) or None, ""),
     }
     lines = _facts(context)
     # Each list gets an even share of the tokens that the lines without a list leave.
@@ -74,11 +76,6 @@ def _facts(context: PlayerContext) -> list[str]:
     if seen.score is not None:
         lines.append(f"- Score: {seen.score}{f' of {context.max_score}' if context.max_score is not None else ''}")
     return lines
-
-
-def last_outcome(context: PlayerContext) -> tuple[str, ...]:
-    """Return what the last action has changed, as far as the player could see."""
-    return context.recent[-1].outcome if context.recent else ()
 
 
 def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -107,11 +104,10 @@ def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> Prompt
 
 
 def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return what changed nothing here in this episode as things stand, and what was deadly in any episode."""
-    heading, share = "## Tried here without effect", budgets.failed_here_tokens // 2 - 10
-    deadly, failed = (_names(names, share) for names in (context.deadly_here, context.failed_here[::-1]))
-    lines = [f"- Deadly: {deadly}"] * bool(deadly) + [f"- Changed nothing: {failed}"] * bool(failed)
-    return PromptSection(heading, "\n".join(lines))
+    """Return what changed nothing here in this episode as things stand, the latest first."""
+    heading = "## Tried here without effect"
+    failed = _names(context.failed_here[::-1], budgets.failed_here_tokens - _HEADING_TOKENS)
+    return PromptSection(heading, f"- {failed}" if failed else "")
 
 
 def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
@@ -123,20 +119,21 @@ def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
 
 
 def dangers(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the dangers one exit away and on the route, the nearest first."""
-    return list_section(
-        "## Remembered dangers ahead",
-        context.dangers,
-        _danger,
-        budgets.dangers_tokens,
-    )
+    """Return the actions that killed the player here, then the dangers one exit away and on the route."""
+    shown: list[Danger | str] = [*context.deadly_here, *context.dangers]
+    return list_section("## Remembered dangers", shown, _danger, budgets.dangers_tokens)
 
 
 def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return what scored in earlier episodes and not yet in this one, and the way there, the nearest first."""
+    """Return what scored in earlier episodes and not yet in this one, and the way there, the nearest first.
+
+    The best line shows its own points.
+    """
+    line = context.best_line.steps if context.best_line else ()
+    scored = {(normalized_action(step.action), step.points) for step in line}
     return list_section(
         "## Known points not scored yet in this episode",
-        context.known_points,
+        [known for known in context.known_points if (normalized_action(known.action), known.points) not in scored],
         _points,
         budgets.known_points_tokens,
     )
@@ -265,7 +262,10 @@ def _was_just_described(context: PlayerContext, budgets: ContextSection) -> bool
     age = context.room_description_age
     if context.room_description == context.response:
         return True
-    return age is not None and age < min(_JUST_NOW, len(turns_shown(context, budgets)))
+    shown = len(turns_shown(context, budgets))
+    # If all turns are shown, the opening comes right before them.
+    entries = shown + (bool(context.opening) and shown == context.turn - 1)
+    return age is not None and age < min(_JUST_NOW, entries)
 
 
 def _ends_history(context: PlayerContext) -> bool:
@@ -342,7 +342,7 @@ def _route(steps: Sequence[RouteStep]) -> str:
 
 def _step(step: RouteStep) -> str:
     first = f"(open {one_line(step.closed_door)} first) " if step.closed_door else ""
-    return f"{first}{one_line(step.way)}{' (unproven)' if step.unproven else ''}"
+    return f"{first}{one_line(step.way)}{' (not walked yet)' if step.unproven else ''}"
 
 
 def _way(way: Route | NoRoute | Exit | tuple[Exit, ...]) -> str:
@@ -374,7 +374,7 @@ def _remarks(known: Exit) -> Iterator[str]:
         ends = " or ".join(f"{one_line(place)} ({share:.0%})" for place, share in known.shares)
         yield f"leads to {ends}: chance decides"
     elif known.unproven and known.leads_to is not None:
-        yield f"is unproven, but should lead back to {one_line(known.leads_to)}"
+        yield f"is the way back to {one_line(known.leads_to)}, not walked yet"
     elif known.leads_to is not None:
         after = f", after {' and '.join(map(one_line, known.opened_by[-_MOST_CONDITIONS:]))}" if known.opened_by else ""
         yield f"{'leads' if known.failed is None else 'has led'} to {one_line(known.leads_to)}{after}"
@@ -398,7 +398,9 @@ def _points(known: KnownPoints) -> str:
     return f"- +{known.points} {one_line(known.action)} at {place}, {way_to_points(known)}"
 
 
-def _danger(danger: Danger) -> str:
+def _danger(danger: Danger | str) -> str:
+    if isinstance(danger, str):
+        return f"- {one_line(danger)} has killed you here"
     where = f"{one_line(danger.way)} leads to" if danger.steps == 1 else f"{danger.steps} ways on, at"
     route = ", on your route" if danger.on_route else ""
     return f"- {where} {one_line(danger.place)}{route}: {one_line(danger.text)}"

@@ -20,7 +20,7 @@ from zorkgpt.prompts.render import fence, one_line
 
 _REASONS_TOKENS = 80
 """The tokens of the reasons of a turn: their end, where the conclusion is."""
-_OUTCOME_TOKENS = 60
+_OUTCOME_TOKENS = 100
 """The tokens of what a turn changed."""
 _ACTION_TOKENS = 40
 """The tokens of a command, which is one short line."""
