@@ -11,9 +11,11 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
-from tests.fixtures.chat_server import Answer, Body, ChatServer, Silence, Status, Trickle
+from tests.fixtures.chat_server import MODEL, Answer, Body, ChatServer, Silence, Status, Trickle
+from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
+from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.run_folder import MODEL_CALLS, run_directory
 from zorkgpt.runlog.episodes import read_episode, read_events, turns_in
@@ -371,3 +373,35 @@ def test_doctor_tells_what_was_learned_of_a_server(tmp_path, monkeypatch, capsys
         run(["doctor", "--workdir", str(tmp_path)])
     told = " ".join(capsys.readouterr().out.split())
     assert "(typed answers by json_object with a schema, a context of 8192 tokens)" in told
+
+
+_SMALL_CONTEXT = 2_048
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schemas", [True, False], ids=["schemas", "no schemas"])
+@pytest.mark.parametrize("listed", [True, False], ids=["in the listing", "in an error"])
+def test_a_server_with_a_small_context_plays_on_with_prompts_that_fit(play, tmp_path, listed, schemas):
+    commands = iter(get_bundled_walkthrough())
+    too_long = []
+
+    def small(request):
+        tokens = estimated_tokens(request.prompt) + request.body.get("max_tokens", 0)
+        if tokens > _SMALL_CONTEXT:
+            too_long.append(request)
+            return Status(400, f"This model's maximum context length is {_SMALL_CONTEXT} tokens.")
+        playing = "You are playing" in request.prompt
+        return f"It is the next step.\nACTION: {next(commands)}" if playing else reply(request)
+
+    models = {MODEL: {"max_model_len": _SMALL_CONTEXT} if listed else {}}
+    with ChatServer(small, json_schema=schemas, models=models) as server:
+        code, out, _ = play(server, "--json", "--max-turns", "20")
+    (episode,) = json.loads(out)["episodes"]
+    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnRecord)]
+    assert (code, episode["turns"], {turn.player for turn in turns}) == (ExitCode.OK, 20, {"model"})
+    # Roles that ask at the same time may each be refused once.
+    assert len(too_long) <= (0 if listed else 4)
+    asked = [request.prompt for request in server.requests if "You are playing" in request.prompt]
+    assert all("ACTION: and one command." in prompt and "## Certain" in prompt for prompt in asked)
+    # The agent learns of the context with its first answer, and then asks for no more than fits.
+    assert not any("\n[...]\n" in prompt for prompt in asked[1:])

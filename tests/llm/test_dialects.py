@@ -133,6 +133,19 @@ def test_a_prompt_beyond_the_context_is_cut_in_its_middle(refusal, status):
     assert "\n[...]\n" in sent[1]["content"]
 
 
+def test_instructions_and_question_are_both_cut_where_neither_fits_alone():
+    def reply(request):
+        return "fine" if len(request.prompt) < 4 * 1024 else Status(400, "maximum context length is 1024 tokens")
+
+    both = [Message("system", "Rules. " * 1000), Message("user", "Now. " * 2000 + "What now?")]
+    with ChatServer(reply) as server:
+        assert client_of(server, max_tokens=600).complete(both, role="agent").content == "fine"
+    sent = server.requests[-1].body
+    assert sent["max_tokens"] == 256
+    assert [len(each["content"]) for each in sent["messages"]] == [1152, 1152]
+    assert sent["messages"][1]["content"].endswith("What now?")
+
+
 def test_a_context_that_is_refused_again_is_taken_for_smaller():
     def reply(request):
         return "fine" if len(request.prompt) < 1500 else Status(400, "maximum context length is 1024 tokens")

@@ -43,6 +43,8 @@ _LEAST_PROMPT = 200
 """Tokens; a context that leaves less than that for the prompt can't be used."""
 _ANSWER_TOKENS = 512
 """What is left for the answer of a role without a limit of its own."""
+_ANSWER_SHARE = 4
+"""An answer gets at most one part in so many of the context."""
 _CUT = "\n[...]\n"
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _LONGEST_ERROR = 500
@@ -148,6 +150,7 @@ def request(
         by_schema = dialect.form.carries_schema
         messages = with_instruction(messages, BARE_OBJECT) if by_schema else with_form(messages, response_model)
     if dialect.context_length is not None:
+        limit = limit and min(limit, dialect.context_length // _ANSWER_SHARE)
         room = dialect.context_length - (limit or _ANSWER_TOKENS) - (toolbox.tokens if toolbox else 0)
         messages = cut_to_fit(messages, room)
     sampling = {
@@ -210,18 +213,24 @@ def _response_format(form: AnswerForm, model: type[BaseModel]) -> dict[str, Any]
 
 
 def cut_to_fit(messages: list[Message], tokens: int) -> list[Message]:
-    """Return the messages, the longest of them cut in its middle if all together are longer than so many tokens.
+    """Return the messages, the longest of them cut in their middle if all together are longer than so many tokens.
 
     What is asked stands at the end of a prompt, and what it is about at its beginning.
     """
-    over = sum(len(message.content) for message in messages) - max(tokens, _LEAST_PROMPT) * _CHARACTERS_PER_TOKEN
-    if over <= 0:
-        return messages
-    longest = max(range(len(messages)), key=lambda number: len(messages[number].content))
-    text = messages[longest].content
-    kept = max(0, len(text) - over - len(_CUT))
-    cut = replace(messages[longest], content=text[: kept // 3] + _CUT + text[len(text) - (kept - kept // 3) :])
-    return [*messages[:longest], cut, *messages[longest + 1 :]]
+    room = max(tokens, _LEAST_PROMPT) * _CHARACTERS_PER_TOKEN
+    # Short messages stay whole; the others share what they leave.
+    for count, length in zip(range(len(messages), 0, -1), sorted(len(each.content) for each in messages), strict=True):
+        if length * count > room:
+            return [replace(each, content=_cut(each.content, room // count)) for each in messages]
+        room -= length
+    return messages
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    kept = max(0, most - len(_CUT))
+    return text[: kept // 3] + _CUT + text[len(text) - (kept - kept // 3) :]
 
 
 def _sendable(text: str) -> str:
