@@ -1,6 +1,5 @@
 """The versions of each memory with the turn each came from, read from the journal."""
 
-import re
 from collections import Counter
 from itertools import chain
 from pathlib import Path
@@ -40,7 +39,6 @@ def disproved_at(thread: Thread) -> int | None:
     return at
 
 
-_LAST_TURN = re.compile(r"(\d{1,9})\s*$")
 _OWN_TURN = ("added", "seen again", "merged", "contested")
 
 
@@ -247,7 +245,7 @@ def _stamp(row: dict[str, Any], now: tuple[int, int], moments: list[Moment]) -> 
     if not isinstance(after, dict) or row.get("source") not in (None, "agent"):
         return now
     if row.get("kind") in _OWN_TURN:
-        episode, last = whole_number(after.get("episode")), _LAST_TURN.search(text(after.get("turns")))
-        return (episode, int(last[1])) if episode is not None and last else now
+        episode, last = whole_number(after.get("episode")), TurnSpan.parse(text(after.get("turns"))).last_number
+        return (episode, last) if episode is not None and last is not None else now
     turn = whole_number(after.get("superseded_at_turn"))
     return (now[0], turn) if turn is not None else now
