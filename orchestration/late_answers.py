@@ -44,7 +44,7 @@ class LateAnswers:
         kept = [one for one in left["open"] if one["kind"] == MEMORY]
         dropped = [one["name"] for one in left["open"] if one["kind"] != MEMORY]
         if dropped:
-            log.warning("questions of the ended episode are dropped", extra={"questions": dropped})
+            log.warning("open questions are dropped unless the episode is resumed", extra={"questions": dropped})
         if kept and memory is not None:
             memory.flush()
             saved = {"turn": state.turn_count, "memory": memory.snapshot(), "background": left | {"open": kept}}

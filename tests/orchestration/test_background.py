@@ -220,7 +220,7 @@ def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server
     kept = tmp_path / "runs" / "1" / "open_questions.json"
     assert not any(name.startswith("memory") for name in end.answers)
     assert kept.is_file()
-    dropped = [record.questions for record in caplog.records if record.msg.startswith("questions of the ended")]
+    dropped = [record.questions for record in caplog.records if record.msg.startswith("open questions are dropped")]
     assert dropped == [["objectives 0"]]
     asked = set(asked_about_memories(server))
     gate.open.set()
