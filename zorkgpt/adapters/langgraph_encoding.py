@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from zorkgpt.encoding import json_object
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.places import checked_place, is_text_of_place, path_of
 from zorkgpt.memory.storage.escaping import json_in_a_line, one_line
@@ -106,10 +107,5 @@ def text_of_value(value: Mapping[str, Any]) -> str:
 
 def value_of_text(text: str) -> dict[str, Any]:
     """Return the value for the text of any memory: `{"text": text}`, unless the text is an object of JSON."""
-    if text.startswith("{"):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return {"text": text}
-        return value if isinstance(value, dict) else {"text": text}
-    return {"text": text}
+    value = json_object(text) if text.startswith("{") else None
+    return {"text": text} if value is None else value
