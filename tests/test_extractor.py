@@ -31,6 +31,20 @@ def test_the_model_of_the_role_is_asked_once():
     assert [call.role for call in llm.calls] == ["extractor"]
 
 
+@pytest.mark.parametrize(
+    ("said", "by"),
+    [
+        (SAID, "model"),
+        (GameText("Hall\nA coin lies here.", HALL, "north", arrived=True, described=SAID.response), "rules"),
+        (GameText("Taken.", HALL, "take coin"), "rules"),
+        (GameText("Behind the curtain is a passage. " * 4, HALL, "move curtain"), "model"),
+    ],
+    ids=["a new place", "a known place", "a short answer", "a long answer"],
+)
+def test_the_model_is_asked_only_about_new_places_and_long_answers(said, by):
+    assert read({"is_room_description": True}, said=said)[0].by == by
+
+
 def test_a_fight_and_whom_with():
     answer = {"is_room_description": False, "exits": [], "combat": True, "enemies": ["the  ogre", "the ogre", " "]}
     assert read(answer)[0] == Extraction(combat=True, enemies=("the ogre",), by="model")
