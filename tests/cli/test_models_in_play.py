@@ -399,8 +399,8 @@ def test_a_server_with_a_small_context_plays_on_with_prompts_that_fit(play, tmp_
     (episode,) = json.loads(out)["episodes"]
     turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnRecord)]
     assert (code, episode["turns"], {turn.player for turn in turns}) == (ExitCode.OK, 20, {"model"})
-    # Roles that ask at the same time may each be refused once.
-    assert len(too_long) <= (0 if listed else 4)
+    # Until the first answer, roles that ask at the same time are each refused.
+    assert len(too_long) < (1 if listed else 10)
     asked = [request.prompt for request in server.requests if "You are playing" in request.prompt]
     assert all("ACTION: and one command." in prompt and "## Certain" in prompt for prompt in asked)
     # The agent learns of the context with its first answer, and then asks for no more than fits.

@@ -286,7 +286,7 @@ class LLMClient:
     ) -> wire.RawAnswer:
         """Send the request, leave out parameters as the server refuses them, and remember what it accepts."""
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
-        dialect = self._dialect(endpoint)
+        known = dialect = self._dialect(endpoint)
         while True:
             arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=self._streams)
             try:
@@ -304,7 +304,9 @@ class LLMClient:
             if "stream" in arguments and getattr(response, "usage", None) is None:
                 # Without a count of its tokens, what was spent would only be guessed.
                 dialect = replace(dialect, stream=False)
-            self._adopt(endpoint, dialect)
+            # Another request may have learned more meanwhile.
+            if dialect != known:
+                self._adopt(endpoint, dialect)
             self._failures[endpoint] = 0
             self._answered.add(endpoint)
             raw = wire.read(response, takes_calls="tools" in arguments)
