@@ -16,6 +16,9 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 
 GIVEN = {
     "place": 5,
+    "subject": 5,
+    "name": "Hall",
+    "fact": None,
     "location_id": 5,
     "location_name": "Hall",
     "memory": "Lever",
