@@ -83,7 +83,9 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
     objectives = _objectives(services, knowledge)
     extraction = ExtractionManager(
         *services.for_manager("extraction"),
-        extractor=_extractor(services.config, services.helper_llm),
+        extractor=_extractor(services),
+        at_once=RuleExtractor(),
+        background=services.background,
         known_exits=services.map.graph.exits,
     )
     progress = ProgressManager(*services.for_manager("progress"))
@@ -187,9 +189,10 @@ def _context(
     )
 
 
-def _extractor(config: GameConfiguration, llm: LLM | None) -> Extractor:
-    rules = RuleExtractor()
-    return ModelExtractor(llm, rules) if llm and config.enable_extractor else rules
+def _extractor(services: Services) -> Extractor:
+    llm, rules = services.background_llm, RuleExtractor()
+    asks = llm is not None and services.helper_llm is not None and services.config.enable_extractor
+    return ModelExtractor(llm, rules) if llm and asks else rules
 
 
 def _returns(services: Services) -> ReturnManager:

@@ -231,6 +231,7 @@ class TurnCycle:
             critic_score=decision.score,
             spent=self._services.models.spent() if self._services.models else None,
             extraction=extraction,
+            read_late=self._managers.extraction.take_late(),
             notices=notices,
             answers=answers.names,
         )

@@ -55,6 +55,14 @@ class Extraction:
 NOTHING = Extraction()
 
 
+@dataclass(frozen=True, slots=True)
+class LateReading:
+    """What the extractor's model read in the text of an earlier turn."""
+
+    text: GameText
+    extraction: Extraction
+
+
 def text_of_turn(step: Transition, *, known_exits: tuple[str, ...] = (), described: str = "") -> GameText:
     """Return the text that a turn printed."""
     return GameText(
@@ -148,7 +156,9 @@ class TurnRecord:
     spent: UsageTotals | None = None
     """What the run has spent, this turn included; None if no model is asked through the configuration."""
     extraction: Extraction | None = None
-    """What the extractor read in the response; None if nothing read it."""
+    """What the extractor read in the response at once; None if nothing read it."""
+    read_late: tuple[LateReading, ...] = ()
+    """What the extractor's model read in earlier responses; those turns have what the rules read."""
     notices: tuple[str, ...] = ()
     """The notices about its own progress that the player got."""
     answers: tuple[str, ...] = ()

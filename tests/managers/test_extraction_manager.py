@@ -32,7 +32,9 @@ class Reader:
 
 
 def manager_of(reader: Reader, **options) -> ExtractionManager:
-    return ExtractionManager(logging.getLogger("test"), GameConfiguration(), GameState(), extractor=reader, **options)
+    return ExtractionManager(
+        logging.getLogger("test"), GameConfiguration(), GameState(), extractor=reader, at_once=reader, **options
+    )
 
 
 def test_the_same_text_at_the_same_place_is_read_once_an_episode(bundled_story):

@@ -155,8 +155,8 @@ class MapStep:
     died: bool
     void: bool
     """Refused or failed in the interpreter: nothing happened in the world."""
-    exits: tuple[str, ...]
-    """Exits that the text names for the place where the player is after the turn."""
+    exits: tuple[tuple[int, str], ...]
+    """Rooms with the exits that texts name there, as they were read by then."""
 
 
 class EpisodeIndex:
@@ -314,7 +314,9 @@ def _turn(record: dict[str, Any]) -> TurnRecord | None:
 def _map_step(turn: TurnRecord) -> MapStep:
     step = turn.transition
     void = bool(step.refused or step.fault)
-    exits = tuple(map(exit_name, turn.extraction.exits)) if turn.extraction and not void else ()
+    read = [(late.text.location, late.extraction) for late in turn.read_late]
+    read += [(step.after.location, turn.extraction)] if turn.extraction and not void else []
+    exits = tuple((place.num, exit_name(way)) for place, one in read if place for way in one.exits)
     return MapStep(step.before.location_id, step.after.location_id, step.action[:200], step.died, void, exits)
 
 

@@ -44,6 +44,8 @@ class MapTimeline:
         for room in (step.before, step.after):
             if room is not None:
                 self._learn(self.rooms, room, at)
+        for said in step.exits:
+            self._learn(self.said, said, at)
         if step.before is None or step.void:
             return
         way = (step.before, exit_name(step.action))
@@ -54,9 +56,6 @@ class MapTimeline:
             self._learn(self.tried, way, at)
         elif canonical_direction(step.action) is not None:
             self._learn(self.tried, way, at)
-        if step.after is not None:
-            for direction in step.exits:
-                self._learn(self.said, (step.after, direction), at)
 
     def _reach(self, step: MapStep, at: int) -> None:
         """Record the way to a new room."""
