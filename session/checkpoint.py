@@ -1,13 +1,13 @@
 """The checkpoint of an episode: one value in a file with a checksum, always replaced as a whole."""
 
 import base64
-import json
 import zlib
 from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from zorkgpt.bounded import SAVED_FILE, parse_json, read_file
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, reason_of
 from zorkgpt.files import write_file
@@ -99,14 +99,14 @@ def read_checkpoint(path: Path) -> Checkpoint:
         CheckpointError: If it is not; the message says why and what to do.
     """
     try:
-        data = path.read_bytes()
+        data = read_file(path, SAVED_FILE)
     except OSError as error:
         raise CheckpointError(f"The checkpoint {path} can't be read: {error.strerror}.") from None
     body = data[_HEAD_LENGTH:-2]
     if data != b"%s%s}\n" % (_HEAD % zlib.crc32(body), body):
         raise CheckpointError(f"The checkpoint {path} is damaged or incomplete, and unchanged. Start a new episode.")
     try:
-        content = json.loads(body)
+        content = parse_json(body, SAVED_FILE)
         if content["version"] > VERSION:
             raise CheckpointError(
                 f"The checkpoint {path} was written by a later version of this program: its format is "
@@ -117,7 +117,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         problem = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in problem["loc"])
         raise CheckpointError(f"The checkpoint {path} lacks a part: {where}: {problem['msg']}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"The checkpoint {path} is no checkpoint: {reason_of(error)}.") from None
 
 

@@ -1,6 +1,5 @@
 """The journal of an episode: how it opened and what was decided, to play the turns since a checkpoint again."""
 
-import json
 import os
 import zlib
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from game_interface.models import Observation
 from session.history import Extraction, Rejection
+from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError
 
@@ -120,9 +120,9 @@ def _entries(data: bytes, path: Path) -> Iterator[JournalEntry]:
             checksum, body = line[:8], line[9:]
             if int(checksum, 16) != zlib.crc32(body):
                 raise ValueError("its checksum is another")
-            ((name, fields),) = json.loads(body).items()
+            ((name, fields),) = parse_json(body, RECORD).items()
             yield _adapter(name).validate_python(fields)
-        except (ValueError, KeyError, AttributeError, RecursionError, ValidationError) as error:
+        except (ValueError, KeyError, AttributeError, ValidationError) as error:
             reason = str(error).partition("\n")[0]
             raise CheckpointError(f"The journal {path} is damaged in line {number}: {reason}.") from None
 

@@ -1,11 +1,11 @@
 """The tables of `[tool.zorkgpt.*]`, each a typed section, and `Tables` with all of them."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
+from zorkgpt.bounded import SETTING, parse_json
 from zorkgpt.embeddings.provider import ProviderChoice
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.settings import MEMORY_FILE, settings_of
@@ -175,7 +175,7 @@ class LLMSection(SettingsSection):
         if not isinstance(given, str):
             return given
         try:
-            return json.loads(given)
+            return parse_json(given, SETTING)
         except ValueError:
             raise ValueError('must be a table, or JSON: {"model": {"prompt": 1, "completion": 2}}') from None
 

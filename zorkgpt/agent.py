@@ -1,6 +1,5 @@
 """The player that asks a language model."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,10 +7,11 @@ from dataclasses import replace
 from pydantic import BaseModel, Field
 
 from session.sections import ContextSection
+from zorkgpt.bounded import MODEL_ANSWER, parse_json
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections, fitted, plain_sections
 from zorkgpt.context.sections import turns_shown
 from zorkgpt.context.tools import MOST_CALLS, RESULT_TOKENS, AgentTools
-from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable
+from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable, OutOfBounds
 from zorkgpt.llm.messages import LLM, Completion, Message, ToolCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import with_instruction
@@ -250,8 +250,8 @@ def parse_action(text: str, vocabulary: tuple[str, ...] = ()) -> str | None:
 def _from_object(text: str) -> str | None:
     start, end = text.find("{"), text.rfind("}")
     try:
-        value = json.loads(text[start : end + 1], strict=False)
-    except (ValueError, RecursionError):
+        value = parse_json(text[start : end + 1], MODEL_ANSWER, lenient=True)
+    except OutOfBounds:
         return None
     action = value.get("action") if isinstance(value, dict) else None
     return _command(action) if isinstance(action, str) else None

@@ -1,4 +1,4 @@
-"""Encode plain values and dataclasses as JSON, fast, and read JSON that may be damaged."""
+"""Encode plain values and dataclasses as JSON, fast."""
 
 import json
 from dataclasses import asdict
@@ -20,12 +20,3 @@ def as_json(value: Any, *, indented: bool = False) -> bytes:
         indent, separators = (2, None) if indented else (None, (",", ":"))
         text = json.dumps(value, indent=indent, separators=separators, default=asdict, ensure_ascii=False)
         return text.encode("utf-8", "backslashreplace")
-
-
-def json_object(text: str | bytes) -> dict[str, Any] | None:
-    """Return the JSON object that a text is; None if it is none."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

@@ -13,6 +13,20 @@ class ZorkGPTError(Exception):
     """The base of all of them: what went wrong, with which value, and the way out."""
 
 
+class OutOfBounds(ZorkGPTError, ValueError):
+    """Bytes from outside are not JSON, or too many, or nested too deeply.
+
+    Args:
+        subject: What the bytes are, such as `The saved file`; see `zorkgpt.bounded`.
+        reason: What is wrong with them: the end of the sentence that begins with `subject`.
+    """
+
+    # With defaults, so that another process can unpickle it.
+    def __init__(self, message: str, subject: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.subject, self.reason = subject, reason
+
+
 class ConfigurationError(ZorkGPTError):
     """A setting is unknown, of the wrong kind or out of its range."""
 

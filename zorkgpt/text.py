@@ -59,7 +59,10 @@ def sentence_case(text: str) -> str:
 
 def quoted(value: object) -> str:
     """Return a value for an error message: its `repr`, without the middle if it is very long."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = f"a {type(value).__name__} that is nested too deeply"
     if len(text) <= _LONGEST_QUOTE:
         return text
     half = _LONGEST_QUOTE // 2

@@ -1,12 +1,12 @@
 """What the Standard does not fix in a story: the player object, the globals for score and death, attribute meanings."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from game_interface.core.zmachine import Header, View
+from zorkgpt.bounded import SAVED_FILE, parse_json, read_file
 from zorkgpt.errors import StoryError, reason_of
 
 
@@ -130,7 +130,7 @@ def read_profile(path: Path, story_sha256: str) -> Profile | None:
         StoryError: If it is not a JSON object with these keys.
     """
     try:
-        stored = json.loads(path.read_text("utf-8"))
+        stored = parse_json(read_file(path, SAVED_FILE), SAVED_FILE)
         if stored["sha256"] != story_sha256:
             return None
         numbers = stored["globals"]

@@ -341,7 +341,7 @@ BAD = [
     ("mem0", '[{"memory": "a\\u0000", "user_id": "u"}]', "holds the control character '\\x00'"),
     ("mem0", '[{"memory": "a", "metadata": {"n": NaN}}]', "NaN is not a value of JSON"),
     ("mem0", '[{"memory": "a", "expiration_date": "soon"}]', "its expiration_date is 'soon'"),
-    ("mem0", "[" * 100_000, "is not JSON"),
+    ("mem0", "[" * 100_000, "is nested more than 100 deep"),
     ("langgraph", "Some text.", "line 1 is not JSON"),
     ("langgraph", '{"namespace": ["a"], "key": "k"}', "must have the fields namespace, key and value"),
     ("langgraph", '{"namespace": ["a.b"], "key": "k", "value": {}}', "the label 'a.b'"),

@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Silence, Status, Trickle
+from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Endless, Silence, Status, Trickle
 from zorkgpt.errors import InvalidAnswer, LLMError, LLMUnreachable, MalformedResponse
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.messages import Completion, Message, Usage
@@ -135,6 +135,42 @@ def test_a_malformed_response_in_the_middle_of_a_run_is_transient(body, observer
 def test_a_deeply_nested_answer_is_unusable(answer):
     with ChatServer(answer) as server, pytest.raises(InvalidAnswer):
         client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
+
+
+ENDLESS_EVENTS = b'data: {"choices": [{"delta": {"content": "' + b"x" * 4000 + b'"}}]}\n\n'
+
+
+@pytest.mark.parametrize("part", [b" " * 65536, ENDLESS_EVENTS], ids=["whole", "events"])
+@pytest.mark.parametrize("observer", [None, CurrentCall()], ids=["whole", "streamed"])
+def test_a_body_without_an_end_is_refused_at_its_limit(part, observer):
+    with ChatServer("first", Endless(part)) as server:
+        client = client_of(server, max_retries=0, timeout_s=20, deadline_s=60, observer=observer)
+        client.complete(QUESTION, role="agent")
+        with pytest.raises(
+            MalformedResponse, match="The response of the model's server has more than 33,554,432 bytes"
+        ):
+            client.complete(QUESTION, role="agent")
+
+
+def test_an_answer_beyond_its_limit_is_refused():
+    with ChatServer("first", "x" * 1_100_000) as server:
+        client = client_of(server, timeout_s=5)
+        client.complete(QUESTION, role="agent")
+        with pytest.raises(
+            MalformedResponse, match="The model's answer has more than 1,048,576 bytes. It is not used."
+        ):
+            client.complete(QUESTION, role="agent")
+
+
+def test_a_prompt_follows_no_redirect():
+    with ChatServer("stolen") as other:
+        to = {"Location": f"{other.url}/chat/completions"}
+        for code in (301, 302, 303, 307, 308):
+            with ChatServer(Status(code, headers=to)) as server:
+                said = rf"{server.url} redirects to {other.url}/chat/completions \(HTTP {code}\)"
+                with pytest.raises(LLMUnreachable, match=said):
+                    client_of(server).complete(QUESTION, role="agent")
+    assert other.requests == []
 
 
 def test_usage_that_is_null_or_missing_is_unknown_and_counted_as_such():

@@ -154,9 +154,30 @@ def test_the_map_of_a_real_run_is_the_one_that_was_walked(tmp_path):
     assert ways == {(int(room), way): to for room, ends in kept["connections"].items() for way, to in ends.items()}
 
 
-def test_a_place_of_deeply_nested_brackets_is_not_found(tmp_path):
+@pytest.mark.parametrize("place", ["[" * 1200, "[" * 450 + "]" * 450, "[" * 900 + "]" * 900], ids=len)
+def test_a_place_of_deeply_nested_brackets_is_not_found(tmp_path, place):
     write_log(tmp_path, started(), turn(1))
-    assert client(tmp_path).get("/api/places/" + "[" * 1200).status_code == 404
+    assert client(tmp_path).get(f"/api/places/{place}").status_code == 404
+
+
+@pytest.mark.parametrize("depth", [200, 450, 600, 900, 1200, 50_000])
+def test_a_place_of_deeply_nested_brackets_in_a_file_is_skipped(tmp_path, depth):
+    brackets = "[" * depth + "]" * depth
+    write_log(tmp_path, started(), turn(1))
+    log = tmp_path / "runs" / "1" / "episode_log.jsonl"
+    row = (
+        log.read_text()
+        .splitlines()[1]
+        .replace('"num":10', f'"num":{brackets}')
+        .replace('"num": 10', f'"num": {brackets}')
+    )
+    assert brackets in row
+    with log.open("a") as file:
+        file.write(row + "\n")
+    write_history(tmp_path, f'{{"location_id": {brackets}}}')
+    asked = client(tmp_path)
+    for page in ("overview", "map", "memories", "run", "places/10"):
+        assert asked.get(f"/api/{page}").status_code == 200, page
 
 
 def test_places_that_share_a_name_are_told_apart(tmp_path):

@@ -1,11 +1,11 @@
 """How namespaces, keys and values of LangGraph's stores are kept as places, titles and texts. Needs no LangGraph."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from zorkgpt.encoding import json_object
+from zorkgpt.bounded import RECORD, json_object, parse_json
+from zorkgpt.errors import OutOfBounds
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.places import checked_place, is_text_of_place, path_of
 from zorkgpt.memory.storage.escaping import json_in_a_line, one_line
@@ -88,8 +88,8 @@ def _unquoted(text: str) -> tuple[str, int]:
     depth = 0
     while text.startswith('"'):
         try:
-            inner = json.loads(text)
-        except ValueError:
+            inner = parse_json(text, RECORD)
+        except OutOfBounds:
             break
         if not isinstance(inner, str) or _quoted(inner, 1) != text:
             break
@@ -107,5 +107,5 @@ def text_of_value(value: Mapping[str, Any]) -> str:
 
 def value_of_text(text: str) -> dict[str, Any]:
     """Return the value for the text of any memory: `{"text": text}`, unless the text is an object of JSON."""
-    value = json_object(text) if text.startswith("{") else None
+    value = json_object(text, RECORD) if text.startswith("{") else None
     return {"text": text} if value is None else value

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import json
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +12,7 @@ from urllib.parse import quote
 from pydantic import PlainValidator, TypeAdapter, WithJsonSchema
 
 from zorkgpt.adapters.tools import INSTRUCTIONS, REFUSALS, MemoryTools, instructions_at
+from zorkgpt.bounded import ADDRESS, parse_json
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
@@ -76,8 +76,8 @@ def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[An
 
 
 def _place_in(text: str) -> SubjectKey:
-    for parse in (parse_place, lambda text: place_from_json(json.loads(text))):
-        with suppress(TypeError, ValueError, RecursionError):
+    for parse in (parse_place, lambda text: place_from_json(parse_json(text, ADDRESS))):
+        with suppress(TypeError, ValueError):
             return parse(text)
     return text
 

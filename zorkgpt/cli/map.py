@@ -1,11 +1,11 @@
 """The commands of `map`."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from zorkgpt.bounded import SAVED_FILE, parse_json, read_file
 from zorkgpt.cli.paths import RunPaths, SavedGameOption, WorkdirOption, run_paths
 from zorkgpt.errors import FileError, MapFileError
 from zorkgpt.files import write_file
@@ -77,9 +77,9 @@ def _graph(paths: RunPaths) -> "MapGraph":
 def _here(paths: RunPaths) -> int | None:
     """Return the location of the player at the end of the last episode, or None if unknown."""
     try:
-        here: int | None = json.loads((paths.workdir / paths.state).read_text(encoding="utf-8"))["location"]["id"]
+        here: int | None = parse_json(read_file(paths.workdir / paths.state, SAVED_FILE), SAVED_FILE)["location"]["id"]
         return here
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 

@@ -1,6 +1,5 @@
 """Judge by the object tree whether the memories that the player is shown are true at that turn."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from game_interface.models import Transition
 from orchestration.services import Services
 from session.history import TurnRecord
 from session.outcome import failed
+from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.memory.claims import STATES, Claim, Relation
 from zorkgpt.memory.credit.adherence import words_of
@@ -356,7 +356,7 @@ def read_shown(directory: Path) -> Iterator[ShownMemories]:
     path = directory / FILE_NAME
     for line in path.read_bytes().splitlines() if path.is_file() else ():
         try:
-            row = ShownMemories(**json.loads(line))
+            row = ShownMemories(**parse_json(line, RECORD))
         except (ValueError, TypeError):
             # A kill cut the line short; the turn is played and written again.
             continue

@@ -4,7 +4,7 @@ import inspect
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, SecretStr
 
 from zorkgpt import telemetry
+from zorkgpt.bounded import MODEL_RESPONSE
 from zorkgpt.errors import (
     BudgetExceeded,
     ConfigurationError,
@@ -83,7 +84,10 @@ def connect_openai(
     # The SDK refuses to start without a key, and servers that need none ignore it.
     key = api_key.get_secret_value() if api_key else "none"
     transport = DefaultHttpxClient(
-        base_url=base_url, timeout=settings.timeout_s, event_hooks={"request": [report_retry]}
+        base_url=base_url,
+        timeout=settings.timeout_s,
+        event_hooks={"request": [report_retry], "response": [_bound_body]},
+        follow_redirects=False,  # a prompt is for the server that was configured
     )
     return OpenAI(
         base_url=base_url,
@@ -92,6 +96,20 @@ def connect_openai(
         max_retries=settings.max_retries,
         http_client=transport,
     )
+
+
+def _bound_body(response: Any) -> None:
+    """Make the response raise `OutOfBounds` once its body, after decompression, is too large."""
+    parts_of_body = response.iter_bytes
+
+    def bounded(*arguments: Any) -> Iterator[bytes]:
+        size = 0
+        for part in parts_of_body(*arguments):
+            size += len(part)
+            MODEL_RESPONSE.check_size(size)
+            yield part
+
+    response.iter_bytes = bounded
 
 
 class LLMClient:

@@ -8,20 +8,22 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from zorkgpt.errors import InvalidAnswer
+from zorkgpt.bounded import MODEL_ANSWER, nests_deeply, parse_json_at
+from zorkgpt.errors import InvalidAnswer, OutOfBounds
 from zorkgpt.llm.messages import Answer, Completion, Message
 from zorkgpt.log import get_logger
 
 log = get_logger(__name__)
 
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 # A brace with a key after it, or none: not the braces that people put into prose.
 _START = re.compile(r"""\{(?=\s*(?:["'}]|\w+\s*:))""")
-_DECODER = json.JSONDecoder(strict=False)
 BARE_OBJECT = "Answer with one JSON object and nothing else."
 """The instruction where the schema stands in the request; some servers insist that a prompt says JSON."""
 
 _LONGEST_REPAIR = 20_000
+_DEEPEST_REPAIR = 20
+"""The time that a repair takes grows with the square of the depth."""
 _LONGEST_QUOTE = 2_000
 _LONGEST_STRING = 300
 """llama-cpp-python makes a nested rule of each letter: at 2,000 its process crashes."""
@@ -104,8 +106,8 @@ def valid_objects(text: str) -> Iterator[dict[str, Any]]:
     start = _START.search(text)
     while start:
         try:
-            value, end = _DECODER.raw_decode(text, start.start())
-        except (ValueError, RecursionError):
+            value, end = parse_json_at(text, start.start(), MODEL_ANSWER)
+        except OutOfBounds:
             return
         yield value
         start = _START.search(text, end)
@@ -116,12 +118,15 @@ def _repaired(text: str) -> dict[str, Any] | None:
     start, end = _START.search(text), text.rfind("}")
     if not start or end < start.start() or end - start.start() > _LONGEST_REPAIR:
         return None
+    broken = text[start.start() : end + 1]
+    if nests_deeply(broken, _DEEPEST_REPAIR):
+        return None
     # Most answers need no repair, so most runs need not load the library.
     import json_repair
 
     try:
-        value = json_repair.loads(text[start.start() : end + 1], skip_json_loads=True)
-    except (ValueError, RecursionError):
+        value = json_repair.loads(broken, skip_json_loads=True)
+    except ValueError:
         return None
     return value if isinstance(value, dict) and value else None
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 
-from zorkgpt.errors import InvalidAnswer
+from zorkgpt.bounded import MODEL_ANSWER, parse_json
+from zorkgpt.errors import InvalidAnswer, OutOfBounds
 from zorkgpt.llm.messages import Completion, Message, ToolCall
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.structured import described, json_schema, valid_objects
@@ -71,8 +72,8 @@ class Toolbox:
             names = ", ".join(each.name for each in self.tools)
             raise InvalidAnswer(f"There is no tool {call.name[:50]!r}. The tools are: {names}.")
         try:
-            given = json.loads(call.arguments or "{}", strict=False)
-        except (ValueError, RecursionError):
+            given = parse_json(call.arguments or "{}", MODEL_ANSWER, lenient=True)
+        except OutOfBounds:
             raise InvalidAnswer(f"The arguments of {tool.name} are not a JSON object.") from None
         try:
             return tool.arguments.model_validate(given)

@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from zorkgpt.errors import LLMError, LLMUnreachable, MalformedResponse
+from zorkgpt.bounded import MODEL_ANSWER, json_object, parse_json
+from zorkgpt.errors import LLMError, LLMUnreachable, MalformedResponse, OutOfBounds
 from zorkgpt.llm.messages import Message, ToolCall, Usage
 from zorkgpt.llm.settings import RoleSettings
 from zorkgpt.llm.structured import BARE_OBJECT, bounded_schema, json_schema, with_form, with_instruction
@@ -22,6 +23,7 @@ from zorkgpt.text import printable
 _SAMPLING = ("temperature", "top_p")
 # The API of OpenAI has no such parameters; most local servers do.
 _EXTRA_SAMPLING = ("top_k", "min_p")
+_REDIRECTS = range(300, 400)
 _REFUSALS = {400, 415, 422, 501}
 """Statuses that tell of a request that the server does not take, whether or not the text says why."""
 _ABOUT_FORM = re.compile(r"response_format|grammar|structured output|guided", re.IGNORECASE)
@@ -195,10 +197,7 @@ def _sent(message: Message, dialect: Dialect) -> dict[str, Any]:
 
 def _as_object(arguments: str) -> str:
     """Return the arguments, or an empty object if they are no JSON object: chat templates parse them."""
-    try:
-        return _sendable(arguments) if isinstance(json.loads(arguments), dict) else "{}"
-    except (ValueError, RecursionError):
-        return "{}"
+    return "{}" if json_object(arguments, MODEL_ANSWER) is None else _sendable(arguments)
 
 
 def _response_format(form: AnswerForm, model: type[BaseModel]) -> dict[str, Any]:
@@ -251,6 +250,8 @@ def adapted(dialect: Dialect, arguments: dict[str, Any], error: Exception) -> Di
     their own.
     """
     status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status in _REDIRECTS:
+        return None
     complaint = f"{getattr(error, 'param', None)} {error}"
     about_tools = "tools" in arguments and bool(_ABOUT_TOOLS.search(complaint))
     # OpenRouter says 404 where no provider of the model takes tools.
@@ -303,9 +304,8 @@ def _with_context(dialect: Dialect, length: int, arguments: dict[str, Any]) -> D
 def ignores_schema(content: str, model: type[BaseModel]) -> bool:
     """Return whether an answer can't have been made by the schema that was sent: it lacks one of its fields."""
     try:
-        # The grammars of some servers let a line break into a string.
-        value = json.loads(content, strict=False)
-    except (ValueError, RecursionError):
+        value = parse_json(content, MODEL_ANSWER, lenient=True)
+    except OutOfBounds:
         return True
     return not isinstance(value, dict) or not set(json_schema(model)["required"]) <= set(value)
 
@@ -318,7 +318,8 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
     """
     if isinstance(chunks, str) or not isinstance(chunks, Iterable) or hasattr(chunks, "choices"):
         return chunks
-    content, reasoning, usage, finish_reason, tokens, begun = "", "", None, None, 0, False
+    content, reasoning = list[str](), list[str]()
+    usage, finish_reason, tokens, begun = None, None, 0, False
     calls: list[SimpleNamespace] = []
     for chunk in chunks:
         usage = getattr(chunk, "usage", None) or usage
@@ -330,14 +331,15 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
         finish_reason = getattr(choices[0], "finish_reason", None) or finish_reason
         said = _text(getattr(delta, "content", None))
         thought = _text(getattr(delta, "reasoning_content", None)) or _text(getattr(delta, "reasoning", None))
-        content, reasoning = content + said, reasoning + thought
+        content.append(said)
+        reasoning.append(thought)
         parts = getattr(delta, "tool_calls", None) or ()
         for part in parts:
             _add_part(calls, part)
         if said or thought or parts:
             tokens += 1
             on_token(tokens)
-    message = SimpleNamespace(content=content, reasoning_content=reasoning, tool_calls=calls)
+    message = SimpleNamespace(content="".join(content), reasoning_content="".join(reasoning), tool_calls=calls)
     choice = SimpleNamespace(message=message, finish_reason=finish_reason)
     return SimpleNamespace(choices=[choice] if begun else None, usage=usage)
 
@@ -414,13 +416,16 @@ def check_completion(response: Any) -> None:
 
     Raises:
         MalformedResponse: If it is something else.
+        OutOfBounds: If the answer is too long.
     """
     if isinstance(response, str):
         raise MalformedResponse(response)
     choices = getattr(response, "choices", None)
     choice = choices[0] if isinstance(choices, list | tuple) and choices else None
-    if getattr(choice, "message", None) is None:
+    message = getattr(choice, "message", None)
+    if message is None:
         raise MalformedResponse(_instead(response, choices, None, ""))
+    MODEL_ANSWER.check_size(len(_text(getattr(message, "content", None))))
 
 
 def is_web_page(response: Any) -> bool:
@@ -527,6 +532,12 @@ def as_llm_error(
         has_answered: Whether this server has answered before. A web page is then taken for a passing fault of a proxy.
     """
     status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status in _REDIRECTS:
+        target = getattr(getattr(error, "response", None), "headers", {}).get("location", "another address")
+        return LLMUnreachable(
+            f"{base_url} redirects to {scrubbed(target, secrets)} (HTTP {status}). Prompts follow no redirect. "
+            "Correct the URL."
+        )
     if is_web_page(error) or is_web_page(str(error)):
         code = f" (HTTP {status})" if status else ""
         if has_answered:
@@ -534,6 +545,10 @@ def as_llm_error(
         return LLMUnreachable(
             f"{base_url} sent a web page{code}. It is not a model server. Correct the URL: most end in /v1."
         )
+    # Some versions of the SDK wrap what its transport raises.
+    too_large = error.__cause__ if isinstance(error.__cause__, OutOfBounds) else error
+    if isinstance(too_large, OutOfBounds):
+        return MalformedResponse(f"The model {model!r} at {base_url} was not understood. {too_large}")
     said = scrubbed(str(error) or type(error).__name__, secrets)
     if status in (401, 403):
         return LLMUnreachable(

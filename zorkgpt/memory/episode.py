@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.bounded import SAVED_FILE, parse_json, read_file
 from zorkgpt.errors import FileError, reason_of
 from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
@@ -135,13 +136,13 @@ def read_session(path: Path, episode: int | str) -> dict[str, Any] | None:
     """Return the state of this episode; None if the file is missing, damaged, or of another episode."""
     path = path / SESSION if path.is_dir() else path
     try:
-        session = json.loads(path.read_bytes())
+        session = parse_json(read_file(path, SAVED_FILE), SAVED_FILE)
         if same_episode(session["episode"], episode) and session["learner"] and session["writer"]:
             return dict(session)
         extra = {"path": str(path), "its": session["episode"], "ours": episode}
         log.warning("session of another episode not restored", extra=extra)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         log.warning("session not restored", extra={"path": str(path), "error": reason_of(error)})
     return None

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeGuard, overload
 
+from zorkgpt.bounded import ADDRESS, parse_json
 from zorkgpt.memory.models import GAME, PlaceKey, SubjectKey, Thing, WholeGame
 from zorkgpt.text import quoted
 
@@ -175,10 +176,7 @@ def parse_place(text: str) -> SubjectKey:
 
 
 def _loaded(text: str) -> str | list[object]:
-    try:
-        value = json.loads(text)
-    except RecursionError:
-        value = None
+    value = parse_json(text, ADDRESS)
     if not isinstance(value, (str, list)):
         raise ValueError(f"{quoted(text)} is neither a whole number nor a string or an array of JSON.")
     return value

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.encoding import json_object
+from zorkgpt.bounded import RECORD, json_object
 from zorkgpt.memory.models import (
     Memory,
     SubjectKey,
@@ -133,7 +133,7 @@ def _turns(log: Path, sign: bytes, location_id: SubjectKey, mark: str) -> set[in
     try:
         with log.open("rb") as file:
             for line in file:
-                row = json_object(line) if sign in line else None
+                row = json_object(line, RECORD) if sign in line else None
                 if row and _place(row) == location_id and mark in str(row.get("memory_shown")):
                     found.add(row.get("turn", 0))
     except OSError:
@@ -256,7 +256,11 @@ class AsOf:
         ended = None
         with suppress(OSError), (self._runs / _folder(episode) / EPISODE_LOG).open("rb") as log:
             for line in log:
-                if b'"episode_ended"' in line and (row := json_object(line)) and row.get("event") == "episode_ended":
+                if (
+                    b'"episode_ended"' in line
+                    and (row := json_object(line, RECORD))
+                    and row.get("event") == "episode_ended"
+                ):
                     ended = row.get("time")
         return ended if isinstance(ended, str) else None
 

@@ -1,9 +1,9 @@
 """The scope of a memory object: a path to which all of its places are relative."""
 
-import json
 from dataclasses import dataclass
 from typing import overload
 
+from zorkgpt.bounded import ADDRESS, parse_json
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.memory.models import GAME, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, has_prefix, is_place, path_of, place_in_words
@@ -66,9 +66,9 @@ def parse_scope(text: str) -> tuple[int | str, ...]:
         ConfigurationError: If it is no such path.
     """
     try:
-        path = json.loads(text)
+        path = parse_json(text, ADDRESS)
         return checked_scope(tuple(path) if isinstance(path, list) else path).path
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError):
         raise ConfigurationError(
             f"The scope is {quoted(text)}; it must be a JSON array of texts and whole numbers, such as "
             '\'["acme", "user-7"]\'.'

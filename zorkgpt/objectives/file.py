@@ -1,6 +1,5 @@
 """Objectives as JSON: in checkpoints, and in the file that every process playing in the same folder shares."""
 
-import json
 import logging
 from collections.abc import Iterable
 from dataclasses import fields, replace
@@ -8,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
+from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ObjectivesFileError, reason_of
 from zorkgpt.files import AtomicFile, Stamp, write_file
@@ -167,7 +167,7 @@ log = logging.getLogger("zorkgpt.objectives")
 
 VERSION = 1
 _MAX_KEPT = 300
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError)
 
 
 class ObjectivesFile:
@@ -248,7 +248,7 @@ def _joined(objectives: Iterable[Objective]) -> list[Objective]:
 
 
 def _parsed(data: bytes, path: Path) -> list[Objective]:
-    state = json.loads(data.decode("utf-8"))
+    state = parse_json(data, SAVED_FILE)
     version = state["metadata"]["version"]
     if float(version) > VERSION:
         raise ObjectivesFileError(

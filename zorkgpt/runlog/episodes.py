@@ -1,6 +1,5 @@
 """The episodes in a working directory: write their logs, read them, count failures, and see which is being played."""
 
-import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnHistory, TurnRecord
 from session.outcome import failed
+from zorkgpt.bounded import RECORD, lines_of, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import WorkdirError
 from zorkgpt.run_folder import EPISODE_LOG, run_directory
@@ -48,12 +48,12 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
     Args:
         after: The byte to begin at, which follows the end of a line.
     """
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open("rb") as file:
         file.seek(after)
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(lines_of(file, RECORD), 1):
             try:
-                event = from_record(json.loads(line))
-            except (ValueError, TypeError, AttributeError, RecursionError) as error:
+                event = from_record(parse_json(line.decode("utf-8", "replace"), RECORD))
+            except (ValueError, TypeError, AttributeError) as error:
                 log.warning(
                     "a line of the run log is unreadable", extra={"path": str(path), "line": number, "why": str(error)}
                 )

@@ -209,7 +209,7 @@ def _place_of(request: "Request") -> SubjectKey:
     """
     try:
         return parse_place(request.path_params["place"])
-    except (ValueError, RecursionError):
+    except ValueError:
         raise NotInRun("No such place in this run.") from None
 
 

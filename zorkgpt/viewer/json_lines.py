@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from zorkgpt.encoding import json_object
+from zorkgpt.bounded import RECORD, json_object
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import is_place, place_from_json, render_place
@@ -195,7 +195,7 @@ class JsonLines:
 
 def parsed(line: bytes) -> dict[str, Any] | None:
     """Parse a line; None if it is not a JSON object."""
-    return json_object(line.decode("utf-8", "replace"))
+    return json_object(line.decode("utf-8", "replace"), RECORD)
 
 
 class JournalRows:

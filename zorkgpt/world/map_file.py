@@ -1,6 +1,5 @@
 """The map on disk, across episodes and shared by every process that plays in the same folder."""
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -8,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.files import AtomicFile, write_file
@@ -142,7 +142,7 @@ log = logging.getLogger("zorkgpt.world")
 VERSION = 2
 _MAX_EPISODES = 100
 """The most episodes whose progress the file records: an older one that is resumed is learned again."""
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError)
 
 
 def save_map(graph: MapGraph, file: AtomicFile) -> None:
@@ -224,7 +224,7 @@ def _parsed_or_set_aside(file: AtomicFile, data: bytes, exit_failure_threshold: 
 
 
 def _parsed(data: bytes, path: Path, exit_failure_threshold: int | None) -> MapGraph:
-    state = json.loads(data.decode("utf-8"))
+    state = parse_json(data, SAVED_FILE)
     version = state["metadata"]["version"]
     if float(version) > VERSION:
         raise MapFileError(

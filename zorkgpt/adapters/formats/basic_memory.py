@@ -1,13 +1,13 @@
 """Basic Memory: a folder of Markdown notes with frontmatter, observations and relations."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.bounded import IMPORTED_FILE, parse_json
+from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.checks import check_text, title_of
 from zorkgpt.memory.metadata import checked_metadata
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
@@ -157,8 +157,8 @@ def _scalar(text: str) -> str:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == '"':
         try:
-            return str(json.loads(text))
-        except ValueError:
+            return str(parse_json(text, IMPORTED_FILE))
+        except OutOfBounds:
             return text[1:-1]
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")

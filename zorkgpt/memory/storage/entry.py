@@ -1,11 +1,11 @@
 """One memory in the file: a header, perhaps a note on what became of it, and its text."""
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.memory.claims import Claim, parse_claim
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import (
@@ -203,8 +203,8 @@ def _field_read(part: str) -> dict[str, Any] | None:
         if part.startswith(_VALID_FROM):
             return {"valid_from": checked_time(part.removeprefix(_VALID_FROM).strip())}
         if part.startswith(_METADATA):
-            return {"metadata": checked_metadata(json.loads(part.removeprefix(_METADATA)))}
-    except (TypeError, ValueError, RecursionError):
+            return {"metadata": checked_metadata(parse_json(part.removeprefix(_METADATA), RECORD))}
+    except (TypeError, ValueError):
         return None
     return None
 

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
+from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.files import AtomicFile
 from zorkgpt.log import get_logger
 
@@ -174,7 +175,7 @@ def _noted(notes: Path, number: int) -> list[str] | None:
     lines = notes.read_text(encoding="ascii").splitlines()
     for at in range(len(lines) - 1, -1, -1):
         if lines[at].startswith("{") and lines[at].endswith("}"):
-            return lines[at + 1 :] if json.loads(lines[at])["number"] == number else None
+            return lines[at + 1 :] if parse_json(lines[at], RECORD)["number"] == number else None
     return None
 
 

@@ -1,6 +1,5 @@
 """A part of a store: only what is at the places of a scope can be read or changed through it."""
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -8,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
+from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import has_prefix, place_from_json, place_in_words
@@ -223,8 +223,8 @@ class ScopedStore:
 
     def _is_inside(self, said: str) -> bool:
         try:
-            return self.scope.contains(place_from_json(json.loads(said)["location_id"]))
-        except (ValueError, TypeError, KeyError, RecursionError):
+            return self.scope.contains(place_from_json(parse_json(said, RECORD)["location_id"]))
+        except (ValueError, TypeError, KeyError):
             return False
 
     def _refuse(self, what: str) -> NoReturn:

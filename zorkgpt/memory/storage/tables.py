@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, Self
 
-from zorkgpt.errors import MemoryStoreError
+from zorkgpt.bounded import RECORD, parse_json
+from zorkgpt.errors import MemoryStoreError, OutOfBounds
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import parse_place, place_in_words, render_place
@@ -472,8 +473,8 @@ def _trials(rows: Iterable[tuple[str]]) -> Iterator[Trial]:
 
 def _loaded(said: str) -> Any:
     try:
-        return json.loads(said)
-    except (ValueError, RecursionError):
+        return parse_json(said, RECORD)
+    except OutOfBounds:
         return None
 
 

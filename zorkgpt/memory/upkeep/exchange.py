@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from zorkgpt.errors import FileError, MemoryStoreError, reason_of
+from zorkgpt.bounded import IMPORTED_FILE, parse_json, read_file
+from zorkgpt.errors import FileError, MemoryStoreError, OutOfBounds
 from zorkgpt.files import write_file
 from zorkgpt.memory.checks import check_name, check_text, check_types, title_of
 from zorkgpt.memory.ids import memory_id
@@ -23,7 +24,6 @@ from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.text import quoted
 
-_MOST_BYTES = 512 * 1024 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE, _NAME, _TEXT = "place", "place_name", "text"
 _DEFAULTS: dict[str, Any] = {
@@ -71,9 +71,9 @@ def read_bytes(path: Path) -> bytes:
         MemoryStoreError: If it can't be read, or is larger than 512 MB.
     """
     try:
-        if (size := path.stat().st_size) > _MOST_BYTES:
-            raise MemoryStoreError(f"{path} has {size} bytes; at most {_MOST_BYTES} are imported. Split the file.")
-        return path.read_bytes()
+        return read_file(path, IMPORTED_FILE)
+    except OutOfBounds as error:
+        raise MemoryStoreError(f"{path} {error.reason}. Split the file.") from None
     except OSError as error:
         raise MemoryStoreError(f"Can't read {path}: {error.strerror}") from error
 
@@ -88,9 +88,9 @@ def parsed_json(text: str | bytes, where: str) -> Any:
         MemoryStoreError: If it is not JSON, or has NaN or infinity, which JSON doesn't know.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise MemoryStoreError(f"{where} is not JSON: {reason_of(error)}") from error
+        return parse_json(text, IMPORTED_FILE, finite=True)
+    except OutOfBounds as error:
+        raise MemoryStoreError(f"{where} {error.reason}.") from None
 
 
 def read_json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -265,9 +265,5 @@ def _located(row: dict[str, Any], where: str) -> LocatedMemory:
         memory.metadata = checked_metadata(memory.metadata)
         memory.expires_at = checked_time(memory.expires_at)
         return LocatedMemory(place_from_json(row[_PLACE]), name, memory)
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError) as error:
         raise MemoryStoreError(f"{where} is not a memory: {error}") from error
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a value of JSON")

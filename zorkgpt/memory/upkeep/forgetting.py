@@ -7,6 +7,8 @@ from operator import is_
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.bounded import RECORD, SAVED_FILE, parse_json
+from zorkgpt.errors import OutOfBounds
 from zorkgpt.files import write_file
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, memory_of
@@ -232,8 +234,8 @@ def _clean_json(path: Path, traces: Traces) -> None:
     data = path.read_bytes()
     lines = data.splitlines(keepends=True)
     try:
-        whole = json.loads(data) if len(lines) != 1 else None
-    except (ValueError, RecursionError):
+        whole = parse_json(data, SAVED_FILE) if len(lines) != 1 else None
+    except OutOfBounds:
         whole = None
     if whole is not None:
         cleaned = _value(whole, traces)
@@ -246,8 +248,8 @@ def _clean_json(path: Path, traces: Traces) -> None:
 
 def _line(line: bytes, traces: Traces, is_kept: Callable[[Any], bool]) -> bytes:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = parse_json(line, RECORD)
+    except OutOfBounds:
         # Half a line, or something else: as text.
         return encode(_cleaned_lines(decode(line), traces))
     if not is_kept(row):
