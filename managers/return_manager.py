@@ -1,6 +1,7 @@
 """Replays commands of earlier episodes: the way to a promising state, and the best line on the player's request."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 
 _WAY = TypeAdapter(ReplayRoute)
+RouteSearch = Callable[[], ReplayRoute | None]
+"""Searches, and returns the best commands so far; None if nothing was found."""
 _VERBATIM_SHARE = 0.25
 """A way that takes at most this part of an episode is taken word for word."""
 
@@ -38,6 +41,7 @@ class ReturnManager(BaseManager):
             is verified in it.
         graph: Leads back to a way that is lost, and says what is untried and what is deadly.
         keeps_line: Whether the best line is kept and offered.
+        search: Searches for commands to begin an episode with; None if it begins without.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class ReturnManager(BaseManager):
         episode_log: EpisodeLog,
         graph: MapGraph,
         keeps_line: bool,
+        search: RouteSearch | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         self._max_turns = config.max_turns_per_episode
@@ -60,6 +65,7 @@ class ReturnManager(BaseManager):
         trails = TrailReader(workdir, config.episode_log_file, game.story.sha256)
         self._reader = ArchiveReader(trails, seed, verbatim)
         self._line_file = workdir / BEST_LINE_FILE if keeps_line else None
+        self._search = search
         self._line: BestLine | None = None
         self._reached = 0
         """How many steps of the best line this episode has taken."""
@@ -70,6 +76,7 @@ class ReturnManager(BaseManager):
         self._dumped: dict[str, tuple[Journey, dict[str, Any]]] = {}
         """The ways and their plain values, made once: a checkpoint asks for them after every turn."""
         self._counts = {"returns": 0, "arrived": 0, "diverged": 0, "repaired": 0, "turns_replayed": 0, "followed": 0}
+        self._counts["searches"] = 0
 
     def reset(self) -> None:
         """Verify the best line, and choose what this episode returns to, from all episodes that were played before."""
@@ -77,8 +84,20 @@ class ReturnManager(BaseManager):
         archive = self._reader.refresh(before=self._state.episode_id)
         if self._line_file is not None:
             self._improve_line(archive, self._line_file)
-        if self._config.explore == "return":
+        if self._search is not None:
+            self._play_found(self._search)
+        elif self._config.explore == "return":
             self._return(archive)
+
+    def _play_found(self, search: RouteSearch) -> None:
+        try:
+            route = search()
+        except ZorkGPTError as error:
+            self._log.warning("the search failed", extra={"reason": str(error)})
+            return
+        if route is not None:
+            self.journey = Journey(route)
+            self._counts["searches"] += 1
 
     def _begin(self) -> None:
         self.journey = self.followed = None
@@ -221,6 +240,8 @@ class ReturnManager(BaseManager):
         self._counts["repaired"] += journey.arrived and journey.repairs > 0
         if journey.difference:
             self._log.warning("the way back led elsewhere", extra={"turn": record.turn, "reason": journey.difference})
+        if way.is_found:
+            return
         event = Returned(
             episode=record.episode,
             turn=record.turn,

@@ -1,6 +1,7 @@
 """Create the parts of a run and connect them; no other module does."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from game_interface.core.jericho_interface import JerichoInterface
@@ -15,7 +16,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
-from managers.return_manager import ReturnManager
+from managers.return_manager import ReturnManager, RouteSearch
 from managers.state_manager import StateManager
 from orchestration.players import PLAYERS
 from orchestration.services import RunOptions, Services, build_services, claim_workdir, prepare_workdir
@@ -27,7 +28,8 @@ from zorkgpt import telemetry
 from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
-from zorkgpt.delegating_players import ReturningPlayer
+from zorkgpt.delegating_players import RULES, ReturningPlayer
+from zorkgpt.errors import ConfigurationError
 from zorkgpt.extractor import Extractor, ModelExtractor
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
@@ -36,6 +38,8 @@ from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.offline.extractor import RuleExtractor
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder
+from zorkgpt.offline.search import searched_route
+from zorkgpt.run_folder import SEARCH_FILE
 
 __all__ = ["RunOptions", "assemble", "claim_workdir", "prepare_workdir"]
 
@@ -65,7 +69,7 @@ def assemble(
     player = PLAYERS[options.choice.kind](services)
     returns = _returns(services) if services.player_decides else None
     if returns is not None:
-        player = ReturningPlayer(player, returns)
+        player = ReturningPlayer(player, returns, RULES if options.choice.uses_saves else None)
     knowledge = _knowledge(services)
     managers = _managers(services, knowledge, returns)
     episodes = EpisodeSynthesizer(
@@ -204,6 +208,27 @@ def _returns(services: Services) -> ReturnManager:
         graph=services.map.graph,
         # The rules repeat what scored by a plan of their own.
         keeps_line=services.memory is not None and services.options.choice.kind != "rules",
+        search=_search(services) if services.options.choice.uses_saves else None,
+    )
+
+
+def _search(services: Services) -> RouteSearch:
+    """Return the search over saved states, in a game of its own.
+
+    Raises:
+        ConfigurationError: If the game is not one of the Z-machine.
+    """
+    game, config, options = services.game, services.config, services.options
+    if not isinstance(game, JerichoInterface):
+        raise ConfigurationError("The search player needs a Z-machine story. Choose another player with --player.")
+    return partial(
+        searched_route,
+        Path(config.zork_game_workdir) / SEARCH_FILE,
+        partial(JerichoInterface, story=game.story, seed=options.seed),
+        options.seed,
+        config.search_steps,
+        config.max_turns_per_episode,
+        config.search_jobs,
     )
 
 

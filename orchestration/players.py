@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PLAIN = "plain"
 """The player that shows a model the transcript of the episode and nothing else: a baseline."""
+SEARCH = "search"
+"""The rules, after commands that were found by search over saved states."""
 
 _HOW_TO_NAME_ONE = "Name one with --model, or in pyproject.toml as agent_model under [tool.zorkgpt.llm]."
 
@@ -43,6 +45,11 @@ class PlayerChoice:
     """The models of all roles; None for the rules."""
     servers: tuple[ModelStatus, ...] = ()
     """The servers of the models, as checked at the start."""
+
+    @property
+    def uses_saves(self) -> bool:
+        """Whether it looks into the future by playing from saved states."""
+        return self.kind == SEARCH
 
     @property
     def agent_model(self) -> str | None:
@@ -68,7 +75,8 @@ def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
         return PlayerChoice("rules", key, None)
     if asked in ("model", PLAIN) and models is None:
         raise ConfigurationError(f"No model is configured. {_HOW_TO_NAME_ONE}")
-    return PlayerChoice(asked, f"--player {asked}", models if asked != "rules" else None)
+    why = f"--player {asked}" if asked != SEARCH else "--player search: it tries commands from saved states"
+    return PlayerChoice(asked, why, models if asked not in ("rules", SEARCH) else None)
 
 
 def _model_player(services: "Services", *, plain: bool = False) -> Player:
@@ -123,6 +131,7 @@ PLAYERS: dict[str, Callable[["Services"], Player]] = {
     "model": _model_player,
     PLAIN: partial(_model_player, plain=True),
     "rules": rules_player,
+    SEARCH: rules_player,
     "walkthrough": _walkthrough_player,
     "human": _person,
 }

@@ -210,6 +210,10 @@ class GameplaySection(SettingsSection):
     """Pause after each turn."""
     zork_game_workdir: str = Field(default=str(_MEMORY.runs.parent), min_length=1)
     """Working directory with a folder per story. In Python: the folder of the story."""
+    search_steps: int = Field(default=2000, ge=1)
+    """Commands that `--player search` tries from saved states before an episode."""
+    search_jobs: int = Field(default=1, ge=1)
+    """Processes for that."""
     explore: Literal["none", "return"] = "none"
     """`return`: begin later episodes by returning to a promising state of an earlier one."""
     room_description_age_window: int = Field(default=10, ge=0)

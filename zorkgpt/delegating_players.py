@@ -13,7 +13,7 @@ from zorkgpt.player import AgentDecision, Player, PlayerContext, follow_request
 log = get_logger(__name__)
 
 RULES = "rules"
-"""The name under which the rules play a turn in the model's place."""
+"""The label of turns that the rules play in another player's run."""
 _FEW_TURNS = 10
 _TOO_LARGE_A_SHARE = 0.5
 
@@ -79,6 +79,8 @@ class StandIn(Player):
 
 RETURN = "return"
 """The label of turns that repeat an earlier episode's commands."""
+SEARCHED = "search"
+"""The label of turns that play what a search over saved states has found."""
 FOLLOWED = "best line"
 """The label of turns that play the best line on the player's request."""
 
@@ -106,9 +108,11 @@ class ReturningPlayer(Player):
 
     Args:
         replays: Provides the commands, and the best line when the inner player answers `FOLLOW`.
+        label: The label of the inner player's turns; None if they are the run's player's.
     """
 
-    def __init__(self, inner: Player, replays: Replays) -> None:
+    def __init__(self, inner: Player, replays: Replays, label: str | None = None) -> None:
+        self._label = label
         self._inner = inner
         self._replays = replays
         self._told: Journey | None = None
@@ -118,14 +122,16 @@ class ReturningPlayer(Player):
         """Return the next command of a replay, or the inner player's action if there is none."""
         returning, followed = self._replays.journey, self._replays.followed
         if returning is not None and returning.next is not None:
-            return self._replayed(context, returning.next, _why(returning), RETURN)
+            return self._replayed(
+                context, returning.next, _why(returning), SEARCHED if returning.route.is_found else RETURN
+            )
         if followed is not None and followed.next is not None:
             return self._replayed(context, followed.next, _why_followed(followed), FOLLOWED)
         decision = self._inner.get_action_with_reasoning(self._informed(context, returning, followed))
         most = follow_request(decision.action)
         part = None if most is None else self._replays.follow(context.observation, most)
         if part is None or part.next is None:
-            return decision
+            return replace(decision, by=decision.by or self._label)
         return self._replayed(context, part.next, decision.reasoning, FOLLOWED)
 
     def _replayed(self, context: PlayerContext, action: str, why: str, label: str) -> AgentDecision:
@@ -159,6 +165,8 @@ class ReturningPlayer(Player):
 
 def _why(journey: Journey) -> str:
     way = journey.route
+    if way.is_found:
+        return f"Playing what the search has found (command {journey.done + 1} of {len(way.steps)})."
     if journey.detour:
         return f"Back to the way to {way.place_name}, which led elsewhere this time."
     return (
@@ -169,6 +177,9 @@ def _why(journey: Journey) -> str:
 
 def _notice(journey: Journey) -> str:
     way = journey.route
+    if way.is_found:
+        reason = f", but {journey.difference}" if journey.difference else ""
+        return f"The first {journey.done} turns of this episode were found by search{reason}. You have played since."
     began = f"The first {journey.done} turns of this episode repeated commands of episode {way.episode}"
     if journey.difference:
         return f"{began}, to go back to {way.place_name}, but {journey.difference}. You have played since."

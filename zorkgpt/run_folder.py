@@ -11,6 +11,8 @@ MARKER = "story.json"
 MAP_FILE = "map_state.json"
 BEST_LINE_FILE = "best_line.json"
 """The commands that led to the highest score so far, as verified by replay."""
+SEARCH_FILE = "search.json"
+"""What `--player search` has found so far."""
 STATE_FILE = "current_state.json"
 """The default names of the map and of the running episode's state."""
 

@@ -89,6 +89,8 @@ class _Interpreter:
         self._now: _FrotzState = ()
         self._settled: dict[tuple[str, ...], Any] = {}
         """Settling commands → the memory after the last step and these commands."""
+        self._loaded = b""
+        """The state that was loaded last."""
         self._known: Any = None
         """The memory as the parent knows it; None if it does not."""
 
@@ -115,8 +117,10 @@ class _Interpreter:
             self._env.set_state(self._now)
 
     def load(self, state: bytes) -> bytes:
+        """Go to a state; b"" for the one that was loaded last."""
         import numpy
 
+        state = self._loaded = state or self._loaded
         memory, stack, narrative, pc, sp, fp, frames, opcode, *rng = STATE.unpack_from(state)
         at = STATE.size
         ram = numpy.frombuffer(state, numpy.uint8, memory, at).copy()

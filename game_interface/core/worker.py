@@ -159,6 +159,8 @@ class Worker:
         self.time_limit_s = time_limit_s
         self._connection: _WorkerProcess | None = None
         self._folder: Path | None = None
+        self._loaded = b""
+        """The state that was loaded last, which the process keeps."""
         self._memory = b""
         """The story's memory after the last request, which the process answers with what changed in it."""
         self.supported = False
@@ -233,7 +235,8 @@ class Worker:
     def load(self, state: bytes) -> InterpreterState:
         """Go to a state of this story."""
         size = child.STATE.unpack_from(state)[0]
-        answer = self._ask(b"L" + state)
+        answer = self._ask(b"L" if state == self._loaded else b"L" + state)
+        self._loaded = state
         self._memory = state[child.STATE.size : child.STATE.size + size]
         return InterpreterState.unpack(answer, self._memory)
 
@@ -327,6 +330,7 @@ class Worker:
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._connection = self._folder = None
+        self._loaded = b""
 
 
 def _child_environment() -> dict[str, str]:

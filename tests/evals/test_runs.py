@@ -171,5 +171,6 @@ def test_rules_play_without_embeddings_and_the_run_says_so(tmp_path):
         "walkthrough": False,
         "object_tree": True,
         "counterfactuals": True,
+        "saved_states": False,
         "returns_to_earlier_states": False,
     }

@@ -21,7 +21,7 @@ from orchestration.players import PlayerChoice
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
-from zorkgpt.delegating_players import FOLLOWED, RETURN, RULES
+from zorkgpt.delegating_players import FOLLOWED, RETURN, RULES, SEARCHED
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import number_of, printable, visible
@@ -41,8 +41,9 @@ RESPONSE_LIMIT = 600
 _LEFT_OUT = " […] "
 _CHOOSERS = {
     RETURN: "returning",
+    SEARCHED: "found by search over saved states",
     FOLLOWED: "following the best line",
-    RULES: "chosen by the rules: the model gave no usable answer",
+    RULES: "chosen by the rules",
 }
 _NOTHING_NEW = ("seen again", "ignored")
 """Kinds of memory events that taught the player nothing."""
@@ -85,6 +86,7 @@ def display_for(
     console = line.console
     model = choice.agent_model
     heading = f"{title} — player: {f'{choice.kind} {model}' if model else choice.kind}"
+    heading += " (uses saved states)" if choice.uses_saves else ""
     if console.is_terminal and console.width >= _MIN_WIDTH and console.height >= _MIN_HEIGHT:
         return ScreenDisplay(line, heading, progress, choice.kind, linger_s=linger_s)
     return LineDisplay(console, heading, choice.kind)

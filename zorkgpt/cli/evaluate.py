@@ -105,6 +105,7 @@ def _planned(options: EvalOptions) -> list[EvaluationRun]:
     protocol = protocol_named(options.protocol)
     config = GameConfiguration.load(
         arguments={"agent_model": options.model, "client_base_url": options.base_url, "explore": options.explore}
+        | {"search_steps": options.search_steps}
     )
     if config.memory_address:
         raise ConfigurationError("An evaluation starts with empty memory files. Unset memory_address.")

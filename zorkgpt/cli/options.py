@@ -71,7 +71,8 @@ class PlayOptions:
         typer.Option(
             "--player",
             callback=_player_kind,
-            help="auto, model, plain (a model with the transcript alone), rules (no model), walkthrough or human. "
+            help="auto, model, plain (a model with the transcript alone), rules (no model), search (rules that use "
+            "saved states), walkthrough or human. "
             "[default: auto]",
         ),
     ] = None
@@ -81,6 +82,11 @@ class PlayOptions:
     ] = None
     walkthrough: _WalkthroughOption = None
     workdir: WorkdirOption = None
+    search_steps: Annotated[
+        int | None,
+        typer.Option("--search-steps", help="Commands that --player search tries before an episode. [default: 2000]"),
+    ] = None
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes for --player search. [default: 1]")] = None
     explore: Annotated[
         str | None, typer.Option("--explore", help="none, or return: start from a state reached in an earlier episode.")
     ] = None
@@ -142,13 +148,14 @@ class EvalOptions:
     ] = None
     player: Annotated[
         str | None,
-        typer.Option(
-            "--player", callback=_player_kind, help="auto, model, plain, rules or walkthrough. [default: auto]"
-        ),
+        typer.Option("--player", callback=_player_kind, help="auto, model, plain, rules, search or walkthrough."),
     ] = None
     model: _ModelOption = None
     base_url: Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible server.")] = None
     walkthrough: _WalkthroughOption = None
+    search_steps: Annotated[
+        int | None, typer.Option("--search-steps", help="Commands that --player search tries before an episode.")
+    ] = None
     explore: Annotated[str | None, typer.Option("--explore", help="none, or return.")] = None
     jobs: Annotated[
         int | None,

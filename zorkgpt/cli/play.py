@@ -17,7 +17,7 @@ from game_interface.core.coverage import CONSEQUENCES
 from game_interface.story import Story, find_story
 from managers.resumable import SavedEpisode, find_resumable
 from orchestration.assembly import RunOptions, assemble, claim_workdir
-from orchestration.players import PLAIN, PLAYERS, PlayerChoice, choose_player
+from orchestration.players import PLAIN, PLAYERS, SEARCH, PlayerChoice, choose_player
 from orchestration.zork_orchestrator_v2 import Watcher
 from session.checkpoint import Run
 from session.game_configuration import LOG_FILE, GameConfiguration
@@ -50,7 +50,7 @@ from zorkgpt.text import printable
 log = get_logger(__name__)
 
 _EPISODES = 2
-_USUAL_EPISODES = {"rules": 5, "human": 1}
+_USUAL_EPISODES = {"rules": 5, SEARCH: 5, "human": 1}
 """The player without a model is fast, and five show what it learns; a person says when to play again."""
 _MOST_DIGITS = 18
 """Digits of an episode's number."""
@@ -257,6 +257,8 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
             "zork_game_workdir": str(options.workdir) if options.workdir else None,
             "agent_model": options.model,
             "explore": options.explore,
+            "search_steps": options.search_steps,
+            "search_jobs": options.jobs,
             "client_base_url": options.base_url,
             "turn_delay_seconds": options.delay,
             "max_cost": options.max_cost,

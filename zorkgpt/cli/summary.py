@@ -59,6 +59,7 @@ def summary_of(
         "player": choice.kind,
         "why": choice.why,
         "language_model": choice.agent_model,
+        "uses_saves": choice.uses_saves,
         "memory": remembered and config.simple_memory.enabled,
         "episodes": [_episode(end, played.get(end.episode)) for end in ended],
         "memories_that_helped": [asdict(memory) for memory in learning.memories],
@@ -125,7 +126,7 @@ def write_summary(console: Console, summary: dict[str, Any]) -> None:
         if episode["message"] and episode["ending"] != "interrupted":
             console.print(printable(f"Episode {episode['episode']} ended early: {episode['message']}"))
     by_rules, turns = (sum(episode[what] for episode in episodes) for what in ("turns_by_rules", "turns"))
-    if by_rules:
+    if by_rules and summary["language_model"]:
         whole = number_of(turns, "turn", "turns")
         console.print(f"The rules chose {by_rules} of {whole}, for which the model gave no usable answer.")
     for line in (*usage_report(episodes), *(line for one in summary["damaged_files"] for line in damage_lines(one))):

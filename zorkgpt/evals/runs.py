@@ -147,6 +147,7 @@ class EvaluationRun:
                 "walkthrough": self.walkthrough is not None,
                 "object_tree": True,
                 "counterfactuals": True,
+                "saved_states": self.choice.uses_saves,
                 "returns_to_earlier_states": self.config.explore == "return",
             },
             "settings": self._changed_settings(),

@@ -58,13 +58,18 @@ class ReplayRoute:
     goal: ObservedState
     place_name: str
     episode: int
-    """The episode that it repeats."""
+    """The episode that it repeats; 0 if a search has found it."""
     turn: int
     """The number of that episode's commands that lead there."""
     steps: tuple[TrailStep, ...]
     turns: tuple[int, ...]
     """The turn of that episode for each step, from 1; 0 for an idle step put before."""
     shortened: bool
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a search over saved states has found it, so that no episode has played it yet."""
+        return self.episode == 0
 
 
 @dataclass

@@ -1,7 +1,8 @@
 """Commands by the story's own grammar: every verb that it knows, on what is at hand."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from typing import NamedTuple
 
 from game_interface.core.sanitize import is_meta
 from game_interface.models import GrammarLine, GrammarToken, Language, TokenKind
@@ -20,6 +21,15 @@ AttributeNumbers = Mapping[str, frozenset[int]]
 """Name of a thing → the numbers of its attributes that are set."""
 
 
+class GrammarTry(NamedTuple):
+    """A command made of a verb's syntax and names."""
+
+    command: str
+    pattern: str
+    """The command with `_` for each name."""
+    names: tuple[str, ...]
+
+
 def commands(
     language: Language,
     here: Sequence[str],
@@ -29,18 +39,32 @@ def commands(
     """Yield the commands that can be made of the verbs and these names.
 
     One command stands for all synonyms. With two objects, one is held. Left out are things that the verb is not meant
-    for, as far as the grammar tells.
+    for, as far as the grammar tells, and verbs that are tried anyway.
 
     Args:
         here: names of what is at hand and not held.
         traits: of those things of which they are known.
     """
-    for verb, line in _forms(language):
+    return (each.command for each in _tries(_unusual_forms(language), here, held, traits))
+
+
+def grammar_tries(
+    language: Language, here: Sequence[str], held: Sequence[str], traits: AttributeNumbers
+) -> Iterator[GrammarTry]:
+    """Yield all commands that can be made of the verbs and these names; see `commands`."""
+    return _tries(_all_forms(language), here, held, traits)
+
+
+def _tries(
+    forms: Iterable[tuple[str, GrammarLine]], here: Sequence[str], held: Sequence[str], traits: AttributeNumbers
+) -> Iterator[GrammarTry]:
+    for verb, line in forms:
         tokens = _object_tokens(line)
+        pattern = _command(verb, line, ["_"] * len(tokens))
         for names in _fillings([token.kind for token in tokens], here, held):
             pairs = zip(tokens, names, strict=True)
             if all(token.attribute in (None, *traits.get(name, (token.attribute,))) for token, name in pairs):
-                yield _command(verb, line, names)
+                yield GrammarTry(_command(verb, line, names), pattern, names)
 
 
 def _object_tokens(line: GrammarLine) -> list[GrammarToken]:
@@ -53,14 +77,30 @@ def _command(verb: str, line: GrammarLine, names: Sequence[str]) -> str:
 
 
 @cached_by_identity
-def _forms(language: Language) -> tuple[tuple[str, GrammarLine], ...]:
-    """Return a verb with a syntax for each action of the story and each number of objects that it takes."""
+def _unusual_forms(language: Language) -> tuple[tuple[str, GrammarLine], ...]:
+    usual = ((language.verbs.get(language.truncate(verb)) or (), objects) for verb, objects in _USUAL.items())
+    return _forms(language, language.verbs, {(line.action, objects) for lines, objects in usual for line in lines})
+
+
+@cached_by_identity
+def _all_forms(language: Language) -> tuple[tuple[str, GrammarLine], ...]:
+    usual = [verb for each in _USUAL if (verb := language.truncate(each)) in language.verbs]
+    return _forms(language, dict.fromkeys((*usual, *language.verbs)), set())
+
+
+def _forms(language: Language, verbs: Iterable[str], seen: set[tuple[int, int]]) -> tuple[tuple[str, GrammarLine], ...]:
+    """Return a verb with a syntax for each action of the story and each number of objects that it takes.
+
+    Args:
+        verbs: of several for one action, the first is taken.
+        seen: the actions and numbers of objects that are left out; those of the result are added.
+    """
     forms = []
     about_the_program = {line.action for verb, lines in language.verbs.items() if is_meta(verb) for line in lines or ()}
-    usual = ((language.verbs.get(language.truncate(verb)) or (), objects) for verb, objects in _USUAL.items())
-    seen = {(line.action, objects) for lines, objects in usual for line in lines}
-    for verb, lines in language.verbs.items():
-        for line in sorted(lines or (), key=lambda one: len(one.tokens)):
+    # A story may have a synonym for one of these that means something else to most programs: "undo the catch".
+    about_the_program -= {line.action for verb in _USUAL for line in language.verbs.get(language.truncate(verb)) or ()}
+    for verb in verbs:
+        for line in sorted(language.verbs[verb] or (), key=lambda one: len(one.tokens)):
             kinds = [token.kind for token in line.tokens]
             form = line.action, sum(kind in _OBJECTS for kind in kinds)
             unfinished = line.implied or not verb.isalpha()

@@ -23,7 +23,7 @@ class EpisodeStarted:
     time: str
     """ISO 8601, UTC."""
     player: str
-    """The run's player: "model", "rules" (no language model), "walkthrough" or "human"."""
+    """The run's player: "model", "rules" (no language model), "search", "walkthrough" or "human"."""
     story: dict[str, Any]
     """title, release, serial, sha256."""
     seed: int
@@ -35,6 +35,8 @@ class EpisodeStarted:
     """Whether questions were asked in the background while turns were played."""
     late_answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Earlier episode → its background questions whose answers were applied only before this episode."""
+    uses_saves: bool = False
+    """Commands were tried from saved states to choose some of those that are played."""
 
 
 @dataclass(frozen=True, slots=True)

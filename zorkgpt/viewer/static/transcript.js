@@ -146,7 +146,8 @@ function chooser(row) {
   const usual = run.episodes.get(view.episode)?.player;
   if (!row.player || !usual || row.player === usual) return [];
   if (row.player === "return") return [el("span", { class: "badge quiet" }, "returning")];
-  if (row.player === "rules") return [el("span", { class: "badge warn", title: "The model gave no usable answer" }, "chosen by the rules")];
+  if (row.player === "search") return [el("span", { class: "badge quiet" }, "found by search")];
+  if (row.player === "rules") return [el("span", { class: "badge warn" }, "chosen by the rules")];
   return [el("span", { class: "badge quiet" }, `chosen by ${shorten(row.player, 30)}`)];
 }
 
