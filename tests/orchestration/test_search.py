@@ -34,7 +34,7 @@ def highest(archive) -> int:
     return max(cell.standing.score or 0 for cell in archive.cells)
 
 
-def a_search_run(workdir, *, steps=300, **options):
+def a_search_run(workdir, *, steps=500, **options):
     settings = {"search_steps": steps}
     return a_run(workdir, choice=SEARCH, story=STORY, settings=settings, **options)
 
@@ -54,13 +54,13 @@ def searched(tmp_path_factory):
 
 
 def test_it_finds_points_that_need_a_command_with_two_objects():
-    route = an_archive(300).best_route(max_turns=100)
+    route = an_archive(500).best_route(max_turns=100)
     assert route.goal.score == 5
     assert "open steel box with bent nail" in [step.action for step in route.steps]
 
 
 def test_the_commands_lead_to_the_same_states_in_a_new_game():
-    route = an_archive(300).best_route(max_turns=100)
+    route = an_archive(500).best_route(max_turns=100)
     with JerichoInterface(story=STORY) as game:
         game.start()
         reached = [game.act(step.action).after for step in route.steps]
@@ -81,12 +81,12 @@ def test_it_plays_no_more_commands_than_it_may():
 
 def test_several_processes_share_one_archive(tmp_path):
     open_game = partial(JerichoInterface, story=STORY)
-    route = searched_route(tmp_path / SEARCH_FILE, open_game, seed=1, steps=300, max_turns=100, jobs=2)
+    route = searched_route(tmp_path / SEARCH_FILE, open_game, seed=1, steps=500, max_turns=100, jobs=2)
     assert route.goal.score == 5
 
 
 def test_no_line_is_longer_than_an_episode():
-    assert len(an_archive(300).best_route(max_turns=3).steps) <= 3
+    assert len(an_archive(500).best_route(max_turns=3).steps) <= 3
 
 
 def test_what_was_found_is_played_and_labeled_and_then_the_rules_play(searched):
@@ -104,8 +104,8 @@ def test_the_log_says_that_saves_are_used(searched):
 
 def test_the_next_episode_searches_on(searched):
     archive = load_archive(searched / SEARCH_FILE, STORY.sha256, seed=1)
-    assert 600 <= archive.steps <= 608
-    assert highest(archive) >= highest(an_archive(300))
+    assert 1000 <= archive.steps <= 1008
+    assert highest(archive) >= highest(an_archive(500))
 
 
 def test_the_best_line_is_verified_and_kept_for_other_players(searched):

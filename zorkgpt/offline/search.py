@@ -30,12 +30,13 @@ from zorkgpt.offline.search_archive import (
     WorldChanges,
     load_archive,
     merged,
+    progress_of,
     save_archive,
     variable,
 )
 from zorkgpt.world.directions import DIRECTIONS, directions_in
 
-_BURST = 8
+_BURST = 12
 """The most commands that are tried from a cell before the next one is chosen."""
 _REPEATS = 4
 """How often a command that names a creature is played, since chance may decide."""
@@ -49,12 +50,16 @@ _CHANCES = dict.fromkeys(_USUAL, 0.12) | {_DIRECTION: 0.3, "take _": 0.4, "open 
 _CHANCES_BY_OBJECTS = (0.03, 0.04, 0.02)
 """How often a command leads to something new, before any was tried. They count as much as `_PRIOR_TRIES` tries."""
 _PRIOR_TRIES = 4
+_TOUCHED = 5
+"""How much likelier a command does something new with what the last command has changed."""
 _WALK = 0.3
 """The worth of a walk to where the player was never with so much done."""
 _BOOKKEEPING_VERBS = 3
 """A variable that so many verbs have changed says nothing about the world."""
-_FIRST_STEPS = 60
-"""Commands that only show which variables are changed by any command."""
+_FLAG_BYTES = 4
+"""More changed bytes are no flag."""
+_FIRST_VERBS = 24
+"""The verbs that are tried first, to learn which variables any command changes."""
 _USUAL_TRIES = (*_USUAL, "light _", "give _ to _", "put _ in _", "unlock _ with _", "attack _ with _")
 """What is tried in stories whose grammar is unknown."""
 
@@ -175,8 +180,30 @@ class StateSearch:
             ZorkGPTError: If the game can't be played.
         """
         end = self._archive.steps + steps
+        if not self._archive.variables:
+            self._learn_bookkeeping(steps // 4)
         while self._archive.steps < end and (bursts := list(self._bursts(end))):
             self._play(bursts)
+
+    def _learn_bookkeeping(self, most: int) -> None:
+        """Try different verbs at the opening."""
+        language, scene = self._game.language, self._game.scene()
+        tries = {each.command.split()[0]: each for each in self._possible()}.values()
+        valid = (each for each in tries if check_action(each.command, language, scene).valid)
+        first = list(islice(valid, min(_FIRST_VERBS, most)))
+        for outcome in play_burst(self._game, self._states[0], first, frozenset()):
+            self._archive.steps += len(outcome.played)
+            self._note_variables(outcome)
+
+    def _note_variables(self, outcome: Outcome) -> WorldChanges:
+        """Note which verb has changed which variables, and return the changes that may say something."""
+        told: WorldChanges = {}
+        for what, values in outcome.variables.items():
+            verbs = self._archive.variables.setdefault(int(what.split()[1]), set())
+            verbs.add(outcome.tried.command.split()[0])
+            if len(verbs) < _BOOKKEEPING_VERBS:
+                told[what] = values
+        return told
 
     # Choosing
 
@@ -243,8 +270,16 @@ class StateSearch:
         in_hand = {item.num for item in now.inventory or ()}
         named = {name: item.num for item in now.at_hand if (name := nouns.name(item))}
         held = [name for name, thing in named.items() if thing in in_hand]
-        mentioned = self._archive.mentioned.get(now.location_id or 0, {})
-        here = [name for name in dict.fromkeys((*named, *mentioned)) if name not in held and name not in DIRECTIONS]
+        here = [name for name in named if name not in held]
+        covered = set(named.values())
+        for name in self._archive.mentioned.get(now.location_id or 0, {}):
+            if language is None or scene is None or name in DIRECTIONS:
+                continue
+            # One name for each thing.
+            meant = language.names.get(language.truncate(name), frozenset()) & scene.in_scope
+            if meant and not meant & covered:
+                covered |= meant
+                here.append(name)
         if language is None or not language.verbs:
             for pattern in _USUAL_TRIES:
                 for names in permutations((*here, *held), pattern.count("_")):
@@ -266,7 +301,10 @@ class StateSearch:
         prior = _CHANCES.get(tried.pattern) or _CHANCES_BY_OBJECTS[len(tried.names)]
         chance: float = (worked + _PRIOR_TRIES * prior) / (times + _PRIOR_TRIES)
         last = f" {cell.steps[-1].action} " if cell.steps else ""
-        if not any(f" {name} " in last for name in tried.names):
+        if any(f" {name} " in last for name in tried.names):
+            # What has just changed may do something else now.
+            chance *= _TOUCHED
+        else:
             chance *= 0.2 ** archive.in_vain.get(place, {}).get(tried.command, 0)
         if tried.pattern == _DIRECTION:
             return chance * (2 if tried.command in archive.mentioned.get(place, {}) else 1)
@@ -298,8 +336,9 @@ class StateSearch:
         place, there = cell.standing.place or 0, now.location_id
         archive.steps += len(outcome.played)
         cell.tried.add(tried.command)
-        delta, is_new_text = self._delta(outcome), self._is_new_text(step.response, tried)
-        news = self._news(cell, outcome, delta, is_new_text) if outcome.state is not None else 0.0
+        is_new_text = self._is_new_text(step.response, tried)
+        delta = self._delta(outcome, is_new_text)
+        news = self._news(cell, outcome, delta) if outcome.state is not None else 0.0
         archive.count(tried, news)
         if tried.pattern == _DIRECTION and there not in (None, cell.standing.place):
             archive.exits.setdefault(place, {})[tried.command] = there or 0
@@ -319,12 +358,17 @@ class StateSearch:
             for each in outcome.played
         )
         promise = 0.0 if step.finished else news or 0.05
-        reached = SearchCell(number, steps, observed_state(now), delta, cell.depth + len(steps), len(after), promise)
+        reached = SearchCell(
+            number, steps, observed_state(now), delta, cell.depth + len(steps), progress_of(after), promise
+        )
         if archive.add(reached, after):
             self._states[len(archive.cells) - 1] = outcome.state
 
-    def _delta(self, outcome: Outcome) -> WorldChanges:
-        """Return what a command has changed, except where creatures are."""
+    def _delta(self, outcome: Outcome, is_new_text: bool) -> WorldChanges:
+        """Return what a command has changed, except where creatures are.
+
+        A variable counts only if the text says something new, and nothing that can be seen has changed.
+        """
         delta: WorldChanges = {}
         for step in outcome.played:
             living = {item.num for now in (step.before, step.after) for item in now.creatures or ()}
@@ -335,18 +379,14 @@ class StateSearch:
                     )
             was, is_now = (now.vehicle.num if now.vehicle else 0 for now in (step.before, step.after))
             delta = merged(delta, {"in": (was, is_now)})
-            for change in step.changed:
+            # Stories mark what the player has seen on a walk.
+            for change in step.changed if step.before.location == step.after.location else ():
                 if not change.by_itself and change.number not in living:
                     delta = merged(delta, {f"is {change.number} {change.attribute}": (not change.value, change.value)})
-        verb = outcome.tried.command.split()[0]
-        for what, values in outcome.variables.items():
-            verbs = self._archive.variables.setdefault(int(what.split()[1]), set())
-            verbs.add(verb)
-            if len(verbs) < _BOOKKEEPING_VERBS and self._archive.steps > _FIRST_STEPS:
-                delta[what] = values
-        return delta
+        variables = self._note_variables(outcome)
+        return variables if is_new_text and not delta and len(variables) <= _FLAG_BYTES else delta
 
-    def _news(self, cell: SearchCell, outcome: Outcome, delta: WorldChanges, is_new_text: bool) -> float:
+    def _news(self, cell: SearchCell, outcome: Outcome, delta: WorldChanges) -> float:
         """Return how new a state is, from 0 to 1: a point or a place counts most, then what was never so before."""
         facts, there = self._archive.facts, outcome.played[-1].after.location_id
         news = 1.0 if any(step.points > 0 for step in outcome.played) or f"place {there}" not in facts else 0.0
@@ -355,8 +395,7 @@ class StateSearch:
         laid = {f"in {item.num}" for item in outcome.played[0].before.inventory or ()}
         for what, (_, value) in delta.items():
             if f"{what} {value}" not in facts:
-                # A variable counts if the text says something new too.
-                minor = 0.2 * is_new_text if what.startswith("at ") else 0.05 * (value != cell.standing.place)
+                minor = 0.2 if what.startswith("at ") else 0.05 * (value != cell.standing.place)
                 news = max(news, minor if what in laid or what.startswith("at ") else 0.8)
         facts.update((f"place {there}", *(f"{what} {value}" for what, (_, value) in delta.items())))
         return news

@@ -38,6 +38,11 @@ def merged(changes: WorldChanges, delta: WorldChanges) -> WorldChanges:
     return result
 
 
+def progress_of(changes: WorldChanges) -> int:
+    """Return how many things have changed; all bytes together count as one."""
+    return len({"at" if what.startswith("at ") else what for what in changes})
+
+
 @dataclass(slots=True)
 class SearchCell:
     """A state that the search has reached: a place, what is held, what has changed, and the score."""
