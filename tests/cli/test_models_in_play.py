@@ -188,7 +188,7 @@ def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
         assert "that of test-model is not known" in err
         table = "[tool.zorkgpt.llm.prices]\n'test-*' = { prompt = 100000, completion = 0 }\n"
         (tmp_path / "pyproject.toml").write_text(table)
-        code, out, _ = play(server, "--json", "--max-cost", "2")
+        code, out, _ = play(server, "--json", "--max-cost", "2", "--synchronous")
     (episode,) = json.loads(out)["episodes"]
     assert (code, episode["ending"], len(server.requests)) == (ExitCode.OK, "budget", 2)
     # The other half was spent on the request at the start.
