@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from game_interface.core.profile import Profile, with_inform_names
+from game_interface.core.profile import INFORM_ATTRIBUTES, Profile, with_inform_names
 from game_interface.core.zmachine import Header, View, changes
 from zorkgpt.text import SHORT_DIRECTIONS
 
@@ -17,7 +17,6 @@ _PLAYER_NAMES = frozenset(
     {"you", "yourself", "me", "myself", "self", "player", "adventurer", "cretin", "(self object)"}
 )
 _MAX_TRIALS = 72
-_INFORM_VISITED = 24
 _GLOBALS = 240
 
 
@@ -140,12 +139,13 @@ def _rooms_parent(walks: list[_DirectionTest], player: int) -> int:
 
 def _with_inform_library(profile: Profile, player: int, walks: list[_DirectionTest]) -> Profile:
     """Return the profile with the globals and attributes of Inform's library that the walks confirm."""
-    base = next((first for first in (0, 1) if _holds_the_room(first, walks, player)), None)
+    bases = (first for first in range(_GLOBALS - 2) if _holds_the_room(first, walks, player))
+    # Globals that a story declares before it includes the library come first. Many of them may hold the room by chance,
+    # so there the counter of moves has to confirm it.
+    base = next((first for first in bases if first < 2 or _counts_moves(first + 2, walks)), None)
     if base is not None and profile.location_global is None:
         profile = replace(profile, location_global=base)
-    if base is not None and all(
-        walk.after.global_value(base + 2) > walk.before.global_value(base + 2) for walk in walks
-    ):
+    if base is not None and _counts_moves(base + 2, walks):
         profile = replace(profile, score_global=base + 1, moves_global=base + 2)
     opening = walks[0].before
     flags = (
@@ -156,9 +156,13 @@ def _with_inform_library(profile: Profile, player: int, walks: list[_DirectionTe
     if base is not None and profile.deadflag_global is None and (flag := next(flags, None)) is not None:
         # It follows `player` directly.
         profile = replace(profile, deadflag_global=flag, player_global=flag - 1)
-    if not profile.attributes and all(_marks_rooms_as_visited(walk, player) for walk in walks):
-        profile = with_inform_names(profile)
+    if not profile.attributes and (first := _first_of_the_library(walks, player)) is not None:
+        profile = with_inform_names(profile, first)
     return profile
+
+
+def _counts_moves(index: int, walks: list[_DirectionTest]) -> bool:
+    return all(walk.after.global_value(index) > walk.before.global_value(index) for walk in walks)
 
 
 def _holds_the_room(index: int, walks: list[_DirectionTest], player: int) -> bool:
@@ -169,6 +173,24 @@ def _holds_the_room(index: int, walks: list[_DirectionTest], player: int) -> boo
     return sum(in_room) >= 0.6 * len(in_room) or (any(in_room) and len(elsewhere) == 1)
 
 
-def _marks_rooms_as_visited(walk: _DirectionTest, player: int) -> bool:
-    rooms = [(view, view.ancestors(player)[-1]) for view in (walk.before, walk.after) if view.ancestors(player)]
-    return any(view.attribute(room, _INFORM_VISITED) for view, room in rooms)
+def _first_of_the_library(walks: list[_DirectionTest], player: int) -> int | None:
+    """Return the number of the library's first attribute; None if no attribute marks rooms as visited.
+
+    Attributes that a story declares before it includes the library come first.
+    """
+    opening = walks[0].before
+    reached = {_room(walk.after, player) for walk in walks} - {_room(opening, player)}
+    for first in range(8 * opening.machine.attribute_bytes - max(INFORM_ATTRIBUTES.values())):
+        visited = INFORM_ATTRIBUTES["visited"] + first
+        marked = all(
+            any(view.attribute(room, visited) for view in (walk.before, walk.after) if (room := _room(view, player)))
+            for walk in walks
+        )
+        if marked and (not first or not any(opening.attribute(room, visited) for room in reached if room)):
+            return first
+    return None
+
+
+def _room(view: View, player: int) -> int | None:
+    above = view.ancestors(player)
+    return above[-1] if above else None

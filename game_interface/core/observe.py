@@ -174,12 +174,13 @@ class ViewReader:
         return tuple(self.item(view, number) for number in numbers)
 
     def _inside(self, view: View, number: int) -> tuple[int, ...]:
-        """Return everything that it holds at any depth, except in closed containers; holders come first."""
+        """Return everything that it holds at any depth, except in what hides it; holders come first."""
         found: list[int] = []
+        open_to_sight = self.profile.numbers_of(*_SEE_INTO)
         left = list(reversed(view.children(number)))
         while left and len(found) <= view.machine.object_count:
             found.append(left.pop())
-            if not self._is_shut(view, found[-1]):
+            if not open_to_sight or open_to_sight & view.attributes(found[-1]):
                 left += reversed(view.children(found[-1]))
         return tuple(found)
 

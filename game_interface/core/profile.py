@@ -74,15 +74,17 @@ INFORM_ATTRIBUTES: Mapping[str, int] = MappingProxyType(
     | {"lockable": 10, "locked": 11, "moved": 12, "on": 13, "open": 14, "openable": 15, "scenery": 17, "static": 19}
     | {"supporter": 20, "switchable": 21, "talkable": 22, "transparent": 23, "visited": 24, "worn": 26}
 )
-_INFORM_FIXED = frozenset({0, 17, 19})
-INFORM_DERIVED: Mapping[str, DerivedAttribute] = MappingProxyType(
-    {
-        "takeable": DerivedAttribute(none_of=_INFORM_FIXED),
-        "portable": DerivedAttribute(none_of=_INFORM_FIXED),
-        "fixed": DerivedAttribute(any_of=_INFORM_FIXED),
+
+
+def _inform_derived(attributes: Mapping[str, int]) -> Mapping[str, DerivedAttribute]:
+    """Return what can be taken. Portable: without special handling. Fixed: refused without. Others are neither."""
+    fixed = frozenset(attributes[name] for name in ("animate", "scenery", "static"))
+    return {
+        "takeable": DerivedAttribute(none_of=fixed),
+        "portable": DerivedAttribute(none_of=fixed),
+        "fixed": DerivedAttribute(any_of=fixed),
     }
-)
-"""Portable: taken without special handling. Fixed: refused without special handling. Other objects are neither."""
+
 
 _ZORK1_ATTRIBUTES = (
     {"visited": 3, "concealed": 7, "supporter": 10, "open": 11, "transparent": 12, "scenery": 14, "readable": 16}
@@ -145,7 +147,7 @@ def read_profile(path: Path, story_sha256: str) -> Profile | None:
             max_score=stored.get("max_score"),
             rooms_parent=0,
             attributes=attributes,
-            derived={} if "takeable" in attributes else INFORM_DERIVED,
+            derived={} if "takeable" in attributes else _inform_derived(INFORM_ATTRIBUTES),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoryError(
@@ -153,6 +155,11 @@ def read_profile(path: Path, story_sha256: str) -> Profile | None:
         ) from error
 
 
-def with_inform_names(profile: Profile) -> Profile:
-    """Return the profile with the attributes of Inform's library."""
-    return replace(profile, attributes=INFORM_ATTRIBUTES, derived=INFORM_DERIVED)
+def with_inform_names(profile: Profile, first: int = 0) -> Profile:
+    """Return the profile with the attributes of Inform's library.
+
+    Args:
+        first: The number of the library's first attribute.
+    """
+    attributes = {name: number + first for name, number in INFORM_ATTRIBUTES.items()}
+    return replace(profile, attributes=attributes, derived=_inform_derived(attributes))
