@@ -1,11 +1,10 @@
-"""What memory, map and returning are worth to a player without a language model: each on and off, same seeds.
+"""What memory and map are worth to a player without a language model: each on and off, same seeds.
 
     uv run python -m benchmarks.explore --game path/to/zork1.z5 [--seeds 5] [--episodes 10] [--turns 400] [--publish]
 
-"Off" takes away what earlier episodes left: their memories, their map, the ways to what they reached. The score is the
-one that an episode ends with, deaths subtracted; the best is the highest of a seed's episodes. The replayed commands
-count as turns. No state is ever saved or restored. The rules were written while looking at
-the seeds 1 to 26, 101 and 201.
+"Off" takes away what earlier episodes left: their memories, their map. The score is the one that an episode ends with,
+deaths subtracted; the best is the highest of a seed's episodes. No state is ever saved or restored. The
+rules were written while looking at the seeds 1 to 26, 101 and 201.
 """
 
 import argparse
@@ -26,7 +25,6 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.evals.results import interval
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import count_failures, read_episode
-from zorkgpt.runlog.events import Returned
 
 
 @dataclass(frozen=True)
@@ -35,11 +33,6 @@ class Setting:
 
     memory: bool
     map: bool
-    returns: bool
-
-
-ONE_BY_ONE = ((True, True, True), (True, True, False), (False, True, True), (True, False, True), (False, False, False))
-"""Everything, each of the three taken away by itself, and nothing."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +44,14 @@ class Course:
     deaths: list[int]
     repeated: list[float]
     """Repeated failed actions as a share of all actions."""
-    replayed: list[int]
-    """Turns that repeated an earlier episode's commands."""
-    arrived: list[bool]
-    """Of the episodes that began with a return: whether it led where it should."""
 
 
 def play(game: str | None, setting: Setting, seed: int, episodes: int, turns: int) -> Course:
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory() as folder:
-        explore = "return" if setting.returns else "none"
         config = GameConfiguration(
             zork_game_workdir=folder,
             max_turns_per_episode=turns,
-            explore=explore,
             embedding_provider="none",
             checkpoint_interval_turns=turns,
         )
@@ -73,27 +60,23 @@ def play(game: str | None, setting: Setting, seed: int, episodes: int, turns: in
         with assemble(config, run_options) as orchestrator:
             ends = [orchestrator.play_episode() for _ in range(episodes)]
         logs = [read_episode(Path(folder), number) for number in episodes_in(Path(folder))]
-    returns = [next((event for event in log if isinstance(event, Returned)), None) for log in logs]
     return Course(
         [end.score or 0 for end in ends],
         [end.places for end in ends],
         [end.deaths for end in ends],
         [count.repeated_share for count in count_failures(logs)],
-        [event.turn if event else 0 for event in returns],
-        [event.arrived for event in returns if event],
     )
 
 
 COLUMNS = [
-    *("memory", "map", "return", "best", "first", "all", "last 3"),
-    *("places", "deaths", "repeated", "replayed", "arrived"),
+    *("memory", "map", "best", "first", "all", "last 3"),
+    *("places", "deaths", "repeated"),
 ]
 
 
 def row(setting: Setting, courses: list[Course]) -> list[str]:
     scores = np.array([course.scores for course in courses], float)
-    arrived = [one for course in courses for one in course.arrived]
-    marks = ["on" if one else "off" for one in (setting.memory, setting.map, setting.returns)]
+    marks = ["on" if one else "off" for one in (setting.memory, setting.map)]
     last = scores[:, -3:].mean(axis=1)
     figures = [
         f"**{shown(scores.max(axis=1))}**",
@@ -103,8 +86,6 @@ def row(setting: Setting, courses: list[Course]) -> list[str]:
         f"{np.mean([course.places for course in courses]):.0f}",
         f"{np.mean([course.deaths for course in courses]):.1f}",
         f"{np.mean([course.repeated for course in courses]):.1%}",
-        f"{np.mean([course.replayed for course in courses]):.0f}" if arrived else "",
-        f"{np.mean(arrived):.0%}" if arrived else "",
     ]
     return [*marks, *figures]
 
@@ -123,13 +104,12 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=400)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--publish", action="store_true")
-    parser.add_argument("--all", action="store_true", help="every combination, not each one taken away by itself")
     given = parser.parse_args()
     story = find_story(given.game)
     seeds = range(given.first_seed, given.first_seed + given.seeds)
     print(f"{story.title or story.path.name}: rules player (no language model), seeds {seeds[0]}-{seeds[-1]}")
     print(f"{given.episodes} episodes of {given.turns} turns each; means over seeds, 95 % bootstrap intervals\n")
-    settings = [Setting(*kept) for kept in (product((True, False), repeat=3) if given.all else ONE_BY_ONE)]
+    settings = [Setting(*kept) for kept in product((True, False), repeat=2)]
     by_episode = {}
     table = Table(columns=COLUMNS, rows=[])
     with ProcessPoolExecutor(given.processes) as pool:
@@ -144,7 +124,7 @@ def main() -> None:
     print(markdown(table))
     print("\nMean score by episode:\n")
     for setting, scores in by_episode.items():
-        kept = [name for name in ("memory", "map", "returns") if getattr(setting, name)]
+        kept = [name for name in ("memory", "map") if getattr(setting, name)]
         print(f"{' + '.join(kept) or 'nothing kept'}: {', '.join(f'{score:.0f}' for score in scores.mean(axis=0))}")
     if given.publish:
         command = f"uv run python -m benchmarks.explore --game path/to/zork1.z5 --first-seed {given.first_seed}"

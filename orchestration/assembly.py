@@ -16,7 +16,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
-from managers.return_manager import ReturnManager, RouteSearch
+from managers.replay_manager import ReplayManager, RouteSearch
 from managers.state_manager import StateManager
 from orchestration.players import PLAYERS
 from orchestration.services import RunOptions, Services, build_services, claim_workdir, prepare_workdir
@@ -28,7 +28,7 @@ from zorkgpt import telemetry
 from zorkgpt.context.history import ModelSummarizer
 from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
-from zorkgpt.delegating_players import RULES, ReturningPlayer
+from zorkgpt.delegating_players import RULES, ReplayingPlayer
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.extractor import Extractor, ModelExtractor
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
@@ -69,7 +69,7 @@ def assemble(
     player = PLAYERS[options.choice.kind](services)
     returns = _returns(services) if services.player_decides else None
     if returns is not None:
-        player = ReturningPlayer(player, returns, RULES if options.choice.uses_saves else None)
+        player = ReplayingPlayer(player, returns, RULES if options.choice.uses_saves else None)
     knowledge = _knowledge(services)
     managers = _managers(services, knowledge, returns)
     episodes = EpisodeSynthesizer(
@@ -83,7 +83,7 @@ def assemble(
     return ZorkOrchestratorV2(services, managers, episodes, player, _critic(services), watchers)
 
 
-def _managers(services: Services, knowledge: KnowledgeManager | None, returns: ReturnManager | None) -> Managers:
+def _managers(services: Services, knowledge: KnowledgeManager | None, returns: ReplayManager | None) -> Managers:
     objectives = _objectives(services, knowledge)
     extraction = ExtractionManager(
         *services.for_manager("extraction"),
@@ -171,7 +171,7 @@ def _context(
     knowledge: KnowledgeManager | None,
     objectives: ObjectiveManager,
     progress: ProgressManager,
-    returns: ReturnManager | None,
+    returns: ReplayManager | None,
 ) -> ContextManager:
     return ContextManager(
         *services.for_manager("context"),
@@ -199,12 +199,11 @@ def _extractor(services: Services) -> Extractor:
     return ModelExtractor(llm, rules) if llm and asks else rules
 
 
-def _returns(services: Services) -> ReturnManager:
-    return ReturnManager(
+def _returns(services: Services) -> ReplayManager:
+    return ReplayManager(
         *services.for_manager("explore"),
         game=services.game,
         seed=services.options.seed,
-        episode_log=services.episode_log,
         graph=services.map.graph,
         # The rules repeat what scored by a plan of their own.
         keeps_line=services.memory is not None and services.options.choice.kind != "rules",
@@ -265,6 +264,5 @@ def _run(services: Services) -> Run:
         player=options.choice.kind,
         remember=services.memory is not None,
         max_turns=services.config.max_turns_per_episode,
-        explore=services.config.explore,
         walkthrough=str(options.walkthrough.resolve()) if options.walkthrough else None,
     )

@@ -48,7 +48,6 @@ class Run(BaseModel):
     player: str
     remember: bool
     max_turns: int = Field(ge=1)
-    explore: str = "none"
     walkthrough: str | None = None
 
 

@@ -140,7 +140,7 @@ class TurnRecord:
     reasoning: str
     player: str
     """Who chose the action: the run's player ("model", "rules", "walkthrough", "human"), "rules" if the model gave no
-    usable answer, "return" for a repeated command of an earlier episode, "best line" for one that `FOLLOW` asked for,
+    usable answer, "search" for one that a search has found, "best line" for one that `FOLLOW` asked for,
     or "given"."""
     memory_shown: str
     """The memories of the location, as the player saw them before choosing."""

@@ -1,7 +1,7 @@
 """The tables of `[tool.zorkgpt.*]`, each a typed section, and `Tables` with all of them."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
@@ -214,8 +214,6 @@ class GameplaySection(SettingsSection):
     """Commands that `--player search` tries from saved states before an episode."""
     search_jobs: int = Field(default=1, ge=1)
     """Processes for that."""
-    explore: Literal["none", "return"] = "none"
-    """`return`: begin later episodes by returning to a promising state of an earlier one."""
     room_description_age_window: int = Field(default=10, ge=0)
     """Turns during which the last room description is shown again."""
     loop_window_turns: int = Field(default=20, ge=0)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from game_interface.models import Observation
-from zorkgpt.delegating_players import ReturningPlayer
+from zorkgpt.delegating_players import ReplayingPlayer
 from zorkgpt.player import AgentDecision, Player, PlayerContext
 
 CONTEXT = PlayerContext(Observation(None, None, None, None, 0, 0), "A hall.")
@@ -44,9 +44,9 @@ def test_a_player_without_notes_implements_one_method():
     assert player.get_action_with_reasoning(CONTEXT).action == "wait"
 
 
-def test_a_player_that_returns_first_keeps_the_notes_of_the_inner_one():
+def test_a_player_of_replays_keeps_the_notes_of_the_inner_one():
     inner = Counting()
-    player = ReturningPlayer(inner, NoReplays())
+    player = ReplayingPlayer(inner, NoReplays())
     player.resume([{"resumed": 0}, {"resumed": 0}])
     assert inner.resumed == [{"resumed": 0}, {"resumed": 0}]
     assert player.changed_notes() == {"resumed": 2}

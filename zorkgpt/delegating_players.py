@@ -77,8 +77,6 @@ class StandIn(Player):
         self._rules.resume(notes)
 
 
-RETURN = "return"
-"""The label of turns that repeat an earlier episode's commands."""
 SEARCHED = "search"
 """The label of turns that play what a search over saved states has found."""
 FOLLOWED = "best line"
@@ -90,7 +88,7 @@ class Replays(Protocol):
 
     @property
     def journey(self) -> Journey | None:
-        """The return with which the running episode began; None if it began without one."""
+        """What a search has found for the beginning of the running episode; None if it began without it."""
         ...
 
     @property
@@ -103,8 +101,8 @@ class Replays(Protocol):
         ...
 
 
-class ReturningPlayer(Player):
-    """Plays the commands of a return or of the best line while there are any; otherwise the inner player plays.
+class ReplayingPlayer(Player):
+    """Plays what a search has found, or the best line, while there are commands left; otherwise the inner player plays.
 
     Args:
         replays: Provides the commands, and the best line when the inner player answers `FOLLOW`.
@@ -120,14 +118,12 @@ class ReturningPlayer(Player):
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         """Return the next command of a replay, or the inner player's action if there is none."""
-        returning, followed = self._replays.journey, self._replays.followed
-        if returning is not None and returning.next is not None:
-            return self._replayed(
-                context, returning.next, _why(returning), SEARCHED if returning.route.is_found else RETURN
-            )
+        found, followed = self._replays.journey, self._replays.followed
+        if found is not None and found.next is not None:
+            return self._replayed(context, found.next, _why(found), SEARCHED)
         if followed is not None and followed.next is not None:
             return self._replayed(context, followed.next, _why_followed(followed), FOLLOWED)
-        decision = self._inner.get_action_with_reasoning(self._informed(context, returning, followed))
+        decision = self._inner.get_action_with_reasoning(self._informed(context, found, followed))
         most = follow_request(decision.action)
         part = None if most is None else self._replays.follow(context.observation, most)
         if part is None or part.next is None:
@@ -138,9 +134,9 @@ class ReturningPlayer(Player):
         self._inner.look_on(context, action)
         return AgentDecision(action, why, by=label)
 
-    def _informed(self, context: PlayerContext, returning: Journey | None, followed: Journey | None) -> PlayerContext:
+    def _informed(self, context: PlayerContext, found: Journey | None, followed: Journey | None) -> PlayerContext:
         """Return the context with notices about the replays that are over."""
-        notices = [_notice(returning)] if returning else []
+        notices = [_notice(found)] if found else []
         if followed is not None and followed is not self._told:
             notices.append(_notice_followed(followed))
             self._told = followed if context.refused is None else self._told
@@ -164,26 +160,12 @@ class ReturningPlayer(Player):
 
 
 def _why(journey: Journey) -> str:
-    way = journey.route
-    if way.is_found:
-        return f"Playing what the search has found (command {journey.done + 1} of {len(way.steps)})."
-    if journey.detour:
-        return f"Back to the way to {way.place_name}, which led elsewhere this time."
-    return (
-        f"Going back to {way.place_name}, where episode {way.episode} was after {way.turn} turns "
-        f"(command {journey.done + 1} of {len(way.steps)})."
-    )
+    return f"Playing what the search has found (command {journey.done + 1} of {len(journey.route.steps)})."
 
 
 def _notice(journey: Journey) -> str:
-    way = journey.route
-    if way.is_found:
-        reason = f", but {journey.difference}" if journey.difference else ""
-        return f"The first {journey.done} turns of this episode were found by search{reason}. You have played since."
-    began = f"The first {journey.done} turns of this episode repeated commands of episode {way.episode}"
-    if journey.difference:
-        return f"{began}, to go back to {way.place_name}, but {journey.difference}. You have played since."
-    return f"{began}, to go on from {way.place_name} with a score of {way.goal.score}. You have played since."
+    reason = f", but {journey.difference}" if journey.difference else ""
+    return f"The first {journey.done} turns of this episode were found by search{reason}. You have played since."
 
 
 def _why_followed(followed: Journey) -> str:

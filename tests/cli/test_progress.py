@@ -167,24 +167,22 @@ def test_the_bar_leaves_nothing_behind(tmp_path):
     assert drawn.endswith("\x1b[1A\x1b[2K")
 
 
-def test_turns_that_repeat_an_earlier_episode_are_labelled_wherever_they_show(tmp_path):
+def test_turns_that_a_search_has_found_are_labelled_wherever_they_show(tmp_path):
     lines = Console(width=100, file=io.StringIO())
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
-    pace = RunProgress(2, 30)
-    shown = ScreenDisplay(line_on(panels), "A story", pace, "rules", linger_s=0)
+    pace = RunProgress(1, 30)
+    shown = ScreenDisplay(line_on(panels), "A story", pace, "model", linger_s=0)
     config = GameConfiguration(
-        zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", explore="return"
+        zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", search_steps=100
     )
-    watchers = (pace, LineDisplay(lines, "A story", "rules"))
-    with assemble(config, RunOptions(PlayerChoice("rules", "a test", None)), watchers) as run:
-        run.play_episode()
-        assert "(returning)" not in lines.file.getvalue()
+    watchers = (pace, LineDisplay(lines, "A story", "model"))
+    with assemble(config, RunOptions(PlayerChoice("search", "a test", None)), watchers) as run:
         run.reset_episode()
         shown.turn_played(run.process_turn())
         with panels.capture() as screen:
             panels.print(shown.frame())
-    assert "(returning)" in lines.file.getvalue()
-    assert "(returning)" in screen.get()
+    assert "(found by search over saved states)" in lines.file.getvalue()
+    assert "(found by search over saved states)" in screen.get()
 
 
 def test_an_episode_that_is_longer_than_usual_has_at_most_its_limit_left(tmp_path):

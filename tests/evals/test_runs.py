@@ -5,6 +5,7 @@ import json
 import pytest
 
 from managers.resumable import playing_lock
+from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run
 from zorkgpt.errors import ConfigurationError, EvaluationFailed
@@ -124,8 +125,8 @@ def test_a_run_that_another_process_plays_is_not_advised_to_be_deleted(tmp_path)
 
 def test_another_player_can_not_go_on_with_a_run(tmp_path):
     a_run(tmp_path, "learning-1x4").play()
-    other = a_run(tmp_path, "learning-1x4", config=GameConfiguration(explore="return"))
-    with pytest.raises(ConfigurationError, match="was begun with another value of handicaps: .* --out"):
+    other = a_run(tmp_path, "learning-1x4", choice=PlayerChoice("search", "a test", None))
+    with pytest.raises(ConfigurationError, match="was begun with another value of player: .* --out"):
         other.play()
 
 
@@ -172,5 +173,4 @@ def test_rules_play_without_embeddings_and_the_run_says_so(tmp_path):
         "object_tree": True,
         "counterfactuals": True,
         "saved_states": False,
-        "returns_to_earlier_states": False,
     }

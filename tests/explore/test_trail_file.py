@@ -7,17 +7,15 @@ import pytest
 from tests.fixtures.trails import a_step, a_trail
 from tests.fixtures.viewer import started, turn, write_log
 from zorkgpt.explore.archive import FILE_NAME, KeptTrail, kept_trail, load_trail, save_trail
-from zorkgpt.runlog.events import Returned
 
 FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)
-RETURNED = Returned(2, 2, 1, 4, 2, True, True, "", 0, 2, "Room 2", 5, ["ring"])
-KEPT = KeptTrail("ab" * 32, "rules", a_trail("east > 2", FOUND, episode=2, seed=7), RETURNED, 1234)
+KEPT = KeptTrail("ab" * 32, "rules", a_trail("east > 2", FOUND, episode=2, seed=7), 1234)
 
 
 def test_what_is_kept_comes_back(tmp_path):
     save_trail(tmp_path / FILE_NAME, KEPT)
     back = load_trail(tmp_path / FILE_NAME, 1234)
-    assert (back.story_sha256, back.trail.seed, back.player, back.returned) == ("ab" * 32, 7, "rules", RETURNED)
+    assert (back.story_sha256, back.trail.seed, back.player) == ("ab" * 32, 7, "rules")
     assert (back.trail.episode, back.trail.start, back.trail.steps) == (2, 1, KEPT.trail.steps)
     assert [entry.name for entry in tmp_path.iterdir()] == [FILE_NAME]
 

@@ -79,7 +79,7 @@ def test_everything_that_has_to_do_with_episodes_has_the_same_life(tmp_path):
 
 
 def test_every_manager_with_a_snapshot_is_in_the_checkpoint(tmp_path):
-    config = GameConfiguration(zork_game_workdir=str(tmp_path), embedding_provider="none", explore="return")
+    config = GameConfiguration(zork_game_workdir=str(tmp_path), embedding_provider="none")
     with assemble(config, RunOptions(PlayerChoice("rules", "a test", None))) as run:
         run.process_turn()
         run.managers.checkpoints.save()

@@ -7,7 +7,7 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
-from managers.return_manager import ReturnManager
+from managers.replay_manager import ReplayManager
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
@@ -117,7 +117,7 @@ def test_off_the_beaten_track_the_line_ends_before_what_is_known_to_kill(played,
     save_line(tmp_path / BEST_LINE_FILE, line)
     with a_models_run(tmp_path) as run:
         run.reset_episode()
-        replays = next(each for each in run.managers.in_order if isinstance(each, ReturnManager))
+        replays = next(each for each in run.managers.in_order if isinstance(each, ReplayManager))
         now = run.services.game.observe()
         assert len(replays.ahead(now).steps) == len(line.route.steps)
         run.process_turn("look")

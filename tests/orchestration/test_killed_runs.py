@@ -85,9 +85,7 @@ def test_killed_again_and_again_while_it_is_resumed(whole, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "value"), [("ORCHESTRATOR__CHECKPOINT_INTERVAL_TURNS", "1"), ("GAMEPLAY__EXPLORE", "return")]
-)
+@pytest.mark.parametrize(("name", "value"), [("ORCHESTRATOR__CHECKPOINT_INTERVAL_TURNS", "1")])
 def test_killed_with_a_checkpoint_every_turn_or_on_the_way_back(tmp_path, monkeypatch, name, value):
     monkeypatch.setenv(f"ZORKGPT_{name}", value)
     before, second = tmp_path / "before", tmp_path / "second"

@@ -213,12 +213,12 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it(address, open_page
 
 
 def test_a_turn_that_somebody_else_chose_says_so(tmp_path, open_page):
-    choosers = ["model", "rules", "return", "given"]
+    choosers = ["model", "rules", "search", "given"]
     write_log(tmp_path, started(player="model"), *(turn(at, player=player) for at, player in enumerate(choosers, 1)))
     with served(tmp_path) as url:
         page = open_page(url)
         turns = [page.locator(f"article.turn[data-at='{at}']") for at in range(1, 5)]
         expect(turns[1]).to_contain_text("chosen by the rules")
-        expect(turns[2]).to_contain_text("returning")
+        expect(turns[2]).to_contain_text("found by search")
         expect(turns[3]).to_contain_text("chosen by given")
         expect(turns[0].locator(".badge")).to_have_count(0)

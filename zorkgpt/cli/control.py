@@ -32,7 +32,7 @@ class ControlEpisode:
         self._folder = tempfile.TemporaryDirectory(prefix="zorkgpt-control-", ignore_cleanup_errors=True)
         command = [sys.executable, "-m", "zorkgpt", "play", "--player", "rules", "--no-memory", "--episodes", "1"]
         command += ["--game", str(story.resolve()), "--seed", str(seed), "--max-turns", str(max_turns)]
-        command += ["--delay", "0", "--explore", "none", "--workdir", self._folder.name, "--json"]
+        command += ["--delay", "0", "--workdir", self._folder.name, "--json"]
         paths = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
         self._process = subprocess.Popen(
             command,

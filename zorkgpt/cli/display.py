@@ -21,7 +21,7 @@ from orchestration.players import PlayerChoice
 from session.history import Rejection, TurnRecord
 from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
-from zorkgpt.delegating_players import FOLLOWED, RETURN, RULES, SEARCHED
+from zorkgpt.delegating_players import FOLLOWED, RULES, SEARCHED
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import number_of, printable, visible
@@ -40,7 +40,6 @@ RESPONSE_LIMIT = 600
 """Characters of the game's response that a display shows."""
 _LEFT_OUT = " […] "
 _CHOOSERS = {
-    RETURN: "returning",
     SEARCHED: "found by search over saved states",
     FOLLOWED: "following the best line",
     RULES: "chosen by the rules",

@@ -104,7 +104,7 @@ def _executor(options: EvalOptions) -> Executor:
 def _planned(options: EvalOptions) -> list[EvaluationRun]:
     protocol = protocol_named(options.protocol)
     config = GameConfiguration.load(
-        arguments={"agent_model": options.model, "client_base_url": options.base_url, "explore": options.explore}
+        arguments={"agent_model": options.model, "client_base_url": options.base_url}
         | {"search_steps": options.search_steps}
     )
     if config.memory_address:

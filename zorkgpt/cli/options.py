@@ -87,9 +87,6 @@ class PlayOptions:
         typer.Option("--search-steps", help="Commands that --player search tries before an episode. [default: 2000]"),
     ] = None
     jobs: Annotated[int | None, typer.Option("--jobs", help="Processes for --player search. [default: 1]")] = None
-    explore: Annotated[
-        str | None, typer.Option("--explore", help="none, or return: start from a state reached in an earlier episode.")
-    ] = None
     no_memory: Annotated[bool, typer.Option("--no-memory", help="Disable memory and knowledge.")] = False
     max_cost: Annotated[
         float | None, typer.Option("--max-cost", help="Maximum cost of all model calls in this run.")
@@ -156,7 +153,6 @@ class EvalOptions:
     search_steps: Annotated[
         int | None, typer.Option("--search-steps", help="Commands that --player search tries before an episode.")
     ] = None
-    explore: Annotated[str | None, typer.Option("--explore", help="none, or return.")] = None
     jobs: Annotated[
         int | None,
         typer.Option(

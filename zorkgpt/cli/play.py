@@ -244,7 +244,6 @@ def resumed_options(options: PlayOptions, run: Run) -> PlayOptions:
         game=options.game or run.story_path,
         seed=options.seed or run.seed,
         player=asked or run.player,
-        explore=options.explore or run.explore,
         no_memory=options.no_memory or not run.remember,
         walkthrough=options.walkthrough or (Path(run.walkthrough) if run.walkthrough else None),
     )
@@ -256,7 +255,6 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
             "max_turns_per_episode": options.max_turns,
             "zork_game_workdir": str(options.workdir) if options.workdir else None,
             "agent_model": options.model,
-            "explore": options.explore,
             "search_steps": options.search_steps,
             "search_jobs": options.jobs,
             "client_base_url": options.base_url,

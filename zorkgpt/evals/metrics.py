@@ -24,7 +24,7 @@ from zorkgpt.runlog.episodes import (
     turns_in,
     turns_to_scores,
 )
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled, Returned
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,6 @@ class EpisodeFigures:
     transcript: str = ""
     """SHA-256 of the action, location and score of each turn. Responses don't count: a story's random remarks would
     make identical games look different."""
-    returned: int = 0
-    """1 if it began with going back to what an earlier episode had reached."""
-    arrived: int = 0
-    """1 if that led where it should."""
     usage: dict[str, RoleUsage] = field(default_factory=dict)
     """By role."""
     parts_s: dict[str, float] = field(default_factory=dict)
@@ -246,7 +242,6 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
     shown = list(read_shown(files.directory))
     followed, worked = _trials(run, files)
     places = _places(begun, turns)
-    returns = [event for event in events if isinstance(event, Returned)]
     undone = [key for row in shown for key in row.undone_keys]
     return EpisodeFigures(
         episode=files.episode,
@@ -273,8 +268,6 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
         undone_shown=_still_shown(undone, shown, turns),
         followed=followed,
         worked=worked,
-        returned=len(returns),
-        arrived=sum(event.arrived for event in returns),
         truth=TruthCounts.of(shown),
         transcript=sha256(as_json(played)).hexdigest(),
         usage=_usage(files),
@@ -417,7 +410,6 @@ METRICS: tuple[Metric, ...] = (
     Metric("deaths", Group.PLAY, "deaths", lambda all_: sum(one.deaths for one in all_)),
     Metric("failed", Group.PLAY, "failed actions, share of all", _ratio("failed", "turns"), "%"),
     Metric("repeated", Group.PLAY, "repeated failures, share of all actions", _ratio("repeated_failed", "turns"), "%"),
-    Metric("arrived", Group.PLAY, "successful returns to an earlier state", _ratio("arrived", "returned"), "%"),
     Metric("shown", Group.SHOWN, "memories shown per turn", _ratio("shown", "turns")),
     Metric("earlier", Group.SHOWN, "shown memories from earlier episodes", _ratio("earlier", "shown"), "%"),
     Metric(

@@ -45,7 +45,7 @@ _OF_NO_EFFECT: Any = {
     "files": True,
     "telemetry": True,
     "simple_memory": {"memory_file", "memory_address"},
-    "gameplay": {"zork_game_workdir", "turn_delay_seconds", "explore"},
+    "gameplay": {"zork_game_workdir", "turn_delay_seconds"},
     "orchestrator": {
         "max_turns_per_episode",
         "enable_state_export",
@@ -148,7 +148,6 @@ class EvaluationRun:
                 "object_tree": True,
                 "counterfactuals": True,
                 "saved_states": self.choice.uses_saves,
-                "returns_to_earlier_states": self.config.explore == "return",
             },
             "settings": self._changed_settings(),
             "versions": _versions(),

@@ -66,11 +66,6 @@ class ReplayRoute:
     """The turn of that episode for each step, from 1; 0 for an idle step put before."""
     shortened: bool
 
-    @property
-    def is_found(self) -> bool:
-        """Whether a search over saved states has found it, so that no episode has played it yet."""
-        return self.episode == 0
-
 
 @dataclass
 class ReplayFailures:
@@ -114,10 +109,9 @@ def route_along(trail: Trail, end: int, failures: ReplayFailures, verbatim_turns
     return ReplayRoute(last.standing, last.place_name, trail.episode, end, steps, turns, shortened)
 
 
-def route_length(trail: Trail, end: int, failures: ReplayFailures, verbatim_turns: int = 0) -> int:
-    if end <= verbatim_turns:
-        return end
-    return len(_kept_indices(trail, end, failures)) + (0 if failures.verbatim_steps(end) else failures.before(end))
+def route_length(trail: Trail, end: int) -> int:
+    """Return the number of commands of the shortened route to the state after `end` steps of a trail."""
+    return len(_shortened_indices(trail)[end - 1])
 
 
 def _kept_indices(trail: Trail, end: int, failures: ReplayFailures, verbatim_turns: int = 0) -> tuple[int, ...]:

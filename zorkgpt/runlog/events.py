@@ -56,36 +56,6 @@ class KnowledgeUpdated:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
-    """The commands that repeat the way to an earlier state were played, or led elsewhere; the player goes on."""
-
-    kind: ClassVar[str] = "returned"
-    episode: int
-    turn: int
-    """The last turn that was repeated."""
-    from_episode: int
-    """The episode whose commands were repeated."""
-    from_turn: int
-    """The last of them in that episode."""
-    commands: int
-    """The number of commands to play."""
-    shortened: bool
-    """Whether commands without effect were left out."""
-    arrived: bool
-    difference: str
-    """What differed where the way led elsewhere; "" otherwise."""
-    at_turn: int
-    """The turn of that episode whose command led elsewhere; 0 otherwise, and for commands put before."""
-    place: int | None
-    """The place of the state that was to be reached; so `score` and `inventory`."""
-    place_name: str
-    score: int | None
-    inventory: list[str]
-    repairs: int = 0
-    """How often a step led elsewhere and the way was found again."""
-
-
-@dataclass(frozen=True, slots=True)
 class ObjectivesUpdated:
     """The objectives or their outcomes changed."""
 
@@ -161,7 +131,6 @@ class EpisodeEnded:
 Event = (
     EpisodeStarted
     | TurnRecord
-    | Returned
     | KnowledgeUpdated
     | ObjectivesUpdated
     | LeftToTry

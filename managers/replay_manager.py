@@ -1,4 +1,4 @@
-"""Replays commands of earlier episodes: the way to a promising state, and the best line on the player's request."""
+"""Replays commands: what a search has found, and the best line on the player's request."""
 
 import logging
 from collections.abc import Callable
@@ -11,29 +11,25 @@ from pydantic import TypeAdapter
 from game_interface.game import Game
 from game_interface.models import Observation
 from managers.base import BaseManager
-from managers.episode_log import EpisodeLog
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.delegating_players import FOLLOWED
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.explore.archive import Archive, ArchiveReader, TrailReader, most_promising
+from zorkgpt.explore.archive import Archive, ArchiveReader, TrailReader
 from zorkgpt.explore.best_line import BestLine, LineAhead, improved_line, load_line, save_line, state_digest
 from zorkgpt.explore.replay import Journey, ReplayRoute
 from zorkgpt.explore.trail import observed_state
 from zorkgpt.run_folder import BEST_LINE_FILE
-from zorkgpt.runlog.events import Returned
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 
 _WAY = TypeAdapter(ReplayRoute)
 RouteSearch = Callable[[], ReplayRoute | None]
 """Searches, and returns the best commands so far; None if nothing was found."""
-_VERBATIM_SHARE = 0.25
-"""A way that takes at most this part of an episode is taken word for word."""
 
 
-class ReturnManager(BaseManager):
+class ReplayManager(BaseManager):
     """Provides the commands of earlier episodes, as long as they lead where they did before.
 
     Args:
@@ -52,42 +48,36 @@ class ReturnManager(BaseManager):
         *,
         game: Game,
         seed: int,
-        episode_log: EpisodeLog,
         graph: MapGraph,
         keeps_line: bool,
         search: RouteSearch | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self._max_turns = config.max_turns_per_episode
-        self._episode_log = episode_log
         self._game, self._seed, self._graph = game, seed, graph
-        workdir, verbatim = Path(config.zork_game_workdir), int(_VERBATIM_SHARE * self._max_turns)
+        workdir = Path(config.zork_game_workdir)
         trails = TrailReader(workdir, config.episode_log_file, game.story.sha256)
-        self._reader = ArchiveReader(trails, seed, verbatim)
+        self._reader = ArchiveReader(trails, seed)
         self._line_file = workdir / BEST_LINE_FILE if keeps_line else None
         self._search = search
         self._line: BestLine | None = None
         self._reached = 0
         """How many steps of the best line this episode has taken."""
         self.journey: Journey | None = None
-        """The return with which this episode began; None if it began without one."""
+        """What a search has found for the beginning of this episode; None if it began without it."""
         self.followed: Journey | None = None
         """The part of the best line that the player asked for last; None if it asked for none in this episode."""
         self._dumped: dict[str, tuple[Journey, dict[str, Any]]] = {}
         """The ways and their plain values, made once: a checkpoint asks for them after every turn."""
-        self._counts = {"returns": 0, "arrived": 0, "diverged": 0, "repaired": 0, "turns_replayed": 0, "followed": 0}
-        self._counts["searches"] = 0
+        self._counts = {"searches": 0, "arrived": 0, "diverged": 0, "turns_replayed": 0, "followed": 0}
 
     def reset(self) -> None:
-        """Verify the best line, and choose what this episode returns to, from all episodes that were played before."""
+        """Verify the best line, and search for what this episode begins with."""
         self._begin()
         archive = self._reader.refresh(before=self._state.episode_id)
         if self._line_file is not None:
             self._improve_line(archive, self._line_file)
         if self._search is not None:
             self._play_found(self._search)
-        elif self._config.explore == "return":
-            self._return(archive)
 
     def _play_found(self, search: RouteSearch) -> None:
         try:
@@ -114,18 +104,6 @@ class ReturnManager(BaseManager):
         if line is not None and line is not self._line:
             save_line(path, line)
         self._line = line
-
-    def _return(self, archive: Archive) -> None:
-        if not archive.episodes and self._reader.other_seeds:
-            self._log.warning(
-                "no return: every earlier episode had another seed", extra={"episodes": self._reader.other_seeds}
-            )
-        if cell := most_promising(archive, lambda room: len(self._graph.untried(room)), self._max_turns):
-            way = archive.route_to(cell)
-            self.journey = Journey(way, self._graph.route)
-            self._counts["returns"] += 1
-            extra = {"place": way.place_name, "score": way.goal.score, "commands": len(way.steps)}
-            self._log.info("returning", extra=extra | {"from_episode": way.episode, "from_turn": way.turn})
 
     def resume(self) -> None:
         """Leave the journeys to `restore`: they were chosen before the interruption."""
@@ -205,7 +183,7 @@ class ReturnManager(BaseManager):
         return Journey(way, self._graph.route, state["done"], state["difference"], *mended)
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Compare the turn with the step that was planned, and log how the return ended when it is over."""
+        """Compare the turn with the step that was planned, and log if it led elsewhere."""
         now = record.transition.after
         if record.player == FOLLOWED and (self.followed is None or self.followed.next is None):
             # The turn is played again after an interruption, so the player was not asked.
@@ -235,30 +213,10 @@ class ReturnManager(BaseManager):
             self._reached += 1
 
     def _finish(self, journey: Journey, record: TurnRecord) -> None:
-        way = journey.route
         self._counts["arrived" if journey.arrived else "diverged"] += 1
-        self._counts["repaired"] += journey.arrived and journey.repairs > 0
         if journey.difference:
-            self._log.warning("the way back led elsewhere", extra={"turn": record.turn, "reason": journey.difference})
-        if way.is_found:
-            return
-        event = Returned(
-            episode=record.episode,
-            turn=record.turn,
-            from_episode=way.episode,
-            from_turn=way.turn,
-            commands=len(way.steps),
-            shortened=way.shortened,
-            arrived=journey.arrived,
-            difference=journey.difference,
-            at_turn=journey.turn_of_difference,
-            place=way.goal.place,
-            place_name=way.place_name,
-            score=way.goal.score,
-            inventory=list(way.goal.inventory),
-            repairs=journey.repairs,
-        )
-        self._episode_log.write(event)
+            extra = {"turn": record.turn, "reason": journey.difference}
+            self._log.warning("the commands that were found led elsewhere", extra=extra)
 
     def get_status(self) -> dict[str, Any]:
         """Return how many journeys there were and how they ended, and the best line."""
@@ -266,5 +224,5 @@ class ReturnManager(BaseManager):
         metrics = self._counts | {"cells": len(archive.cells), "episodes": archive.episodes}
         metrics |= {"best_line_score": line.score if line else 0, "best_line": len(line.route.steps) if line else 0}
         journeys = (self.journey, self.followed)
-        returning = any(journey is not None and journey.next is not None for journey in journeys)
-        return {"type": "return", "state": "returning" if returning else "exploring", "metrics": metrics}
+        replaying = any(journey is not None and journey.next is not None for journey in journeys)
+        return {"type": "replay", "state": "replaying" if replaying else "exploring", "metrics": metrics}
