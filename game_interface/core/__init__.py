@@ -1,7 +1,7 @@
 """The Z-machine as a `Game`; no other package knows of the interpreter.
 
-`jericho_interface.py` implements the protocol. `worker.py` runs the interpreter in a process of its own (`child.py`)
-and replaces it if it hangs or dies. `sanitize.py` checks every command.
+`jericho_interface.py` implements the protocol. `worker.py` runs the interpreter in a process of its own (`child.py`),
+restricted by `sandbox.py`, and replaces it if it hangs or dies. `sanitize.py` checks every command.
 
 - Reading a story: `zmachine.py` reads its memory, `grammar.py` its dictionary and grammar. `profile.py` says where it
   keeps player, location and score, which `discovery.py` finds by trying moves.

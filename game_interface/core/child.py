@@ -1,8 +1,8 @@
 """The interpreter process: loads one story and answers requests over a socket until its parent is gone.
 
 Started as a program with a socket's file descriptor, its parent's id, the story's path and the seed. It imports nothing
-of the project, so that it starts quickly and nothing can go wrong in it but Jericho. Standard output is no channel: the
-interpreter itself writes there.
+of the project but `sandbox`, so that it starts quickly and nothing can go wrong in it but Jericho. Standard output is
+no channel: the interpreter itself writes there.
 
 A message is a length (4 bytes, big-endian) and that many bytes; a request is a letter and an argument, see `_answer`.
 """
@@ -10,7 +10,6 @@ A message is a length (4 bytes, big-endian) and that many bytes; a request is a 
 import contextlib
 import json
 import os
-import resource
 import shutil
 import socket
 import struct
@@ -21,14 +20,18 @@ import warnings
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from game_interface.core import sandbox
+
 _FrotzState: TypeAlias = tuple[Any, ...]
 """As `FrotzEnv.get_state` returns it: memory and stack as numpy arrays, six numbers, the random generator, the text."""
 
 LENGTH = struct.Struct(">I")
-READY = b"ready"
-"""The first message, sent before the story is touched; the second one is `HELLO`."""
+MAX_MESSAGE = 16 << 20
+"""Bytes; a message is at most a few times as large as a story."""
 HELLO = struct.Struct(">?hh")
-"""Supported by Jericho's own table; player object (0 if unknown); maximum score (0 if unknown)."""
+"""The second message. The first one, sent before the story is touched, is what `sandbox.restrict` could not do.
+
+Supported by Jericho's own table; player object (0 if unknown); maximum score (0 if unknown)."""
 SNAPSHOT = struct.Struct(">IIII????hi8q")
 """Bytes of text, of memory, of the stack's used end and of the narrative; whether the whole memory follows, or what
 changed in it; game over, won, emulator halted; score, moves (of supported games); the registers, as in `STATE`.
@@ -45,7 +48,6 @@ _PARENT_CHECK_S = 0.5
 _MOST_DRAWS = 64
 _RNG_FACTOR, _RNG_RANGE = 0x015A4E35, 1 << 32
 """The interpreter's random generator is linear congruential, modulo 2**32."""
-_LARGEST_FILE = 16 << 20
 
 
 def receive(channel: socket.socket) -> bytes:
@@ -54,8 +56,12 @@ def receive(channel: socket.socket) -> bytes:
     Raises:
         EOFError: If the other side is gone.
         TimeoutError: If the socket's time limit passed.
+        ValueError: If it is too large.
     """
-    return _receive_exactly(channel, LENGTH.unpack(_receive_exactly(channel, LENGTH.size))[0])
+    size = LENGTH.unpack(_receive_exactly(channel, LENGTH.size))[0]
+    if size > MAX_MESSAGE:
+        raise ValueError(f"a message of {size} bytes")
+    return _receive_exactly(channel, size)
 
 
 def _receive_exactly(channel: socket.socket, size: int) -> bytes:
@@ -196,6 +202,8 @@ class _Interpreter:
     def _snapshot(self, text: str) -> bytes:
         self._before, self._now, self._settled = None, self._env.get_state(), {}
         ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._now
+        if not 0 <= 2 * sp <= len(stack):
+            raise RuntimeError("the story has left its stack")
         stack[: 2 * sp] = 0  # it grows downwards: leftovers of earlier calls are no part of the state
         whole = self._known is None
         memory = ram.tobytes() if whole else _changed(self._known, ram)
@@ -269,18 +277,15 @@ def _exit_with_parent(parent: int, folder: Path) -> None:
 def main(descriptor: str, parent: str, path: str, seed: str) -> None:
     """Serve requests until the parent closes the socket or ends."""
     folder = Path(path).parent
-    threading.Thread(target=_exit_with_parent, args=(int(parent), folder), daemon=True).start()
-    # What the story makes the interpreter write must not fill the disk, nor a crash leave a core.
-    largest = _LARGEST_FILE
-    if (allowed := resource.getrlimit(resource.RLIMIT_FSIZE)[1]) != resource.RLIM_INFINITY:
-        largest = min(largest, allowed)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = socket.socket(fileno=int(descriptor))
     with contextlib.suppress(EOFError, OSError):
-        import jericho  # noqa: F401 - the slow part, which is not to be counted as the story's time
+        # The slow part, which is not to be counted as the story's time.
+        import jericho
+        import numpy
 
-        send(channel, READY)
+        missing = sandbox.restrict(folder, [Path(module.__path__[0]).parent for module in (jericho, numpy)])
+        threading.Thread(target=_exit_with_parent, args=(int(parent), folder), daemon=True).start()
+        send(channel, ", ".join(missing).encode())
         interpreter = _Interpreter(path, int(seed))
         send(channel, interpreter.hello())
         while True:

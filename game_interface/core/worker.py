@@ -10,17 +10,28 @@ import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from game_interface.core import child
 from zorkgpt.errors import InterpreterError
+from zorkgpt.log import get_logger
+
+log = get_logger(__name__)
+
+Parsed = TypeVar("Parsed")
 
 START_LIMIT_S = 30.0
 """Time for Python and Jericho to load, on a slow disk; the story's own time comes after that."""
 _LAST_OUTPUT_BYTES = 300
 RNG_ADVANCES = (5, 11, 17, 23, 31, 41, 53, 67, 79, 97, 113, 131)
 """How far the random generator is advanced, to see other outcomes of chance."""
+_MOST_STACK = 1 << 15
+"""Words; the stacks of interpreters are smaller."""
+_WORKING_DIRECTORY = "work"
 _RNG = 8
 """Where `child.STATE` holds the random generator's first number."""
 _INHERITED = re.compile(
@@ -72,20 +83,28 @@ class InterpreterState:
         return b"".join((head, self.memory, bytes(unused), self.stack, self.narrative))
 
     @classmethod
-    def unpack(cls, answer: bytes, known: bytes) -> "InterpreterState":
+    def unpack(cls, answer: bytes, known: bytes, memory_size: int) -> "InterpreterState":
         """Read an answer of the interpreter process.
 
         Args:
             known: The memory before the request.
+            memory_size: The bytes of the story's dynamic memory.
+
+        Raises:
+            ValueError, IndexError, struct.error: If it is none.
         """
         *sizes, whole, over, won, halted, score, moves = (head := child.SNAPSHOT.unpack_from(answer))[:10]
         parts, at = [], child.SNAPSHOT.size
         for size in sizes:
             parts.append(answer[at : at + size])
             at += size
+        if len(answer) != at or not 0 <= head[11] < _MOST_STACK:
+            raise ValueError("the parts of the answer don't fit")
         text, memory, stack, narrative = parts
         if not whole:
             memory = _with_changes(known, memory)
+        if len(memory) != memory_size:
+            raise ValueError(f"a memory of {len(memory)} bytes")
         return cls(text.decode(), memory, stack, narrative, head[10:], over, won, score, moves, halted)
 
 
@@ -134,6 +153,22 @@ class BranchComparison:
     action: dict[int, int]
     """What the action changed in memory; empty if it is the last step."""
 
+    @classmethod
+    def unpack(cls, answer: bytes) -> "BranchComparison":
+        """Read an answer of the interpreter process.
+
+        Raises:
+            ValueError, struct.error: If it is none.
+        """
+        is_known, surplus, differing, control, action = child.COMPARISON.unpack_from(answer)
+        begins = child.COMPARISON.size, child.COMPARISON.size + 2 * differing
+        return cls(
+            _addresses(answer[begins[0] : begins[1]]),
+            surplus if is_known else None,
+            control=_changes(answer[begins[1] : begins[1] + control]),
+            action=_changes(answer[begins[1] + control : begins[1] + control + action]),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class _WorkerProcess:
@@ -146,8 +181,9 @@ class _WorkerProcess:
 class Worker:
     """One interpreter process with one story. Whatever happens to it, this process goes on.
 
-    The story is copied to a temporary folder, under a name that the interpreter accepts, and that folder is its working
-    directory: neither a removed story file nor a `chdir` nor a file that the story writes does any harm.
+    The story is copied to a temporary folder, under a name that the interpreter accepts, with an empty working
+    directory beside it: neither a removed story file nor a `chdir` nor a file that the story writes does any harm.
+    `sandbox` says what else the process can't do.
 
     Raises:
         WorkerFailure: If the process hung or died, in every method but `kill`.
@@ -192,15 +228,15 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                cwd=self._folder,
+                cwd=path.with_name(_WORKING_DIRECTORY),
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,  # Ctrl-C is for the parent
-                env=_child_environment(),
+                env=_child_environment(self._folder),
             )
         connection = self._connection = _WorkerProcess(process, ours)
-        self._receive(connection, START_LIMIT_S)
+        _log_missing(self._receive(connection, START_LIMIT_S))
         hello = self._receive(connection, self.time_limit_s)
-        self.supported, self.player_object, self.max_score = child.HELLO.unpack(hello)
+        self.supported, self.player_object, self.max_score = self._parsed(hello, child.HELLO.unpack)
         return connection
 
     def _copy_story(self) -> tuple[Path, Path]:
@@ -211,6 +247,7 @@ class Worker:
             # The header tells the version; the name only needs a dot and the letter z.
             path = folder / "story.z5"
             path.write_bytes(self._story)
+            path.with_name(_WORKING_DIRECTORY).mkdir()
         except OSError as error:
             if folder:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -222,7 +259,12 @@ class Worker:
 
     def reset(self) -> InterpreterState:
         """Restart the story."""
-        return self._state_after(b"R%d" % self.seed)
+        opening = self._state_after(b"R%d" % self.seed)
+        if opening.halted:
+            # A story can damage the interpreter beyond what a restart repairs.
+            self.kill()
+            opening = self._state_after(b"R%d" % self.seed)
+        return opening
 
     def step(self, command: bytes) -> InterpreterState:
         """Play one command. It is not checked here, see `clean_command`."""
@@ -230,20 +272,36 @@ class Worker:
 
     def peek(self, command: bytes) -> str:
         """Return what a command would print; the game does not move."""
-        return self._ask(b"P" + command).decode()
+        return self._parsed(self._ask(b"P" + command), bytes.decode)
 
     def load(self, state: bytes) -> InterpreterState:
         """Go to a state of this story."""
         size = child.STATE.unpack_from(state)[0]
-        answer = self._ask(b"L" if state == self._loaded else b"L" + state)
+        known = state[child.STATE.size : child.STATE.size + size]
+        loaded = self._state_after(b"L" if state == self._loaded else b"L" + state, known)
         self._loaded = state
-        self._memory = state[child.STATE.size : child.STATE.size + size]
-        return InterpreterState.unpack(answer, self._memory)
+        return loaded
 
-    def _state_after(self, request: bytes) -> InterpreterState:
-        after = InterpreterState.unpack(self._ask(request), self._memory)
+    def _state_after(self, request: bytes, known: bytes | None = None) -> InterpreterState:
+        """Return the state after a request.
+
+        Args:
+            known: The memory that the request sets; None if it sets none.
+        """
+        answer = self._ask(request)
+        memory = self._memory if known is None else known
+        # The header says where dynamic memory ends: Z-Machine Standard 1.1, section 11.
+        size = int.from_bytes(self._story[14:16], "big")
+        after = self._parsed(answer, lambda answer: InterpreterState.unpack(answer, memory, size))
         self._memory = after.memory
         return after
+
+    def _parsed(self, answer: bytes, parse: Callable[[bytes], Parsed]) -> Parsed:
+        """Return the parsed answer. A story may have taken over the process that sent it."""
+        try:
+            return parse(answer)
+        except (ValueError, IndexError, struct.error):
+            raise self._failure("sent an answer that can't be read and was killed") from None
 
     def compare(
         self,
@@ -276,14 +334,7 @@ class Worker:
         answer = self._ask(b"C" + json.dumps(asked).encode())
         if not answer:
             return None
-        is_known, surplus, differing, control, action = child.COMPARISON.unpack_from(answer)
-        begins = child.COMPARISON.size, child.COMPARISON.size + 2 * differing
-        return BranchComparison(
-            _addresses(answer[begins[0] : begins[1]]),
-            surplus if is_known else None,
-            control=_changes(answer[begins[1] : begins[1] + control]),
-            action=_changes(answer[begins[1] + control : begins[1] + control + action]),
-        )
+        return self._parsed(answer, BranchComparison.unpack)
 
     def _ask(self, request: bytes) -> bytes:
         connection = self._connection or self._start()
@@ -291,7 +342,7 @@ class Worker:
             connection.channel.settimeout(self.time_limit_s)
             child.send(connection.channel, request)
         except OSError as error:
-            raise self._failure(connection, f"can't be reached ({error})") from None
+            raise self._failure(f"can't be reached ({error})") from None
         return self._receive(connection, self.time_limit_s)
 
     def _receive(self, connection: _WorkerProcess, limit_s: float) -> bytes:
@@ -300,13 +351,13 @@ class Worker:
         try:
             return child.receive(connection.channel)
         except TimeoutError:
-            raise self._failure(connection, f"gave no answer within {limit_s:g} s and was killed") from None
+            raise self._failure(f"gave no answer within {limit_s:g} s and was killed") from None
+        except ValueError as error:
+            raise self._failure(f"sent {error} and was killed") from None
         except (EOFError, OSError):
-            raise self._failure(connection, "died") from None
+            raise self._failure(f"died ({_exit_reason(connection.process)})") from None
 
-    def _failure(self, connection: _WorkerProcess, what: str) -> WorkerFailure:
-        if what == "died":
-            what = f"died ({_exit_reason(connection.process)})"
+    def _failure(self, what: str) -> WorkerFailure:
         output = self._last_output()
         self.kill()
         return WorkerFailure(f"the interpreter {what}{f', saying: {output}' if output else ''}")
@@ -333,9 +384,22 @@ class Worker:
         self._loaded = b""
 
 
-def _child_environment() -> dict[str, str]:
+def _child_environment(folder: Path) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if _INHERITED.fullmatch(name)}
-    return inherited | {"PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path)}
+    own = {
+        "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path),
+        "TMPDIR": str(folder),
+        "OPENBLAS_NUM_THREADS": "1",  # Landlock does not restrict threads that run already
+    }
+    return inherited | own
+
+
+@cache
+def _log_missing(protections: bytes) -> None:
+    """Log, once, which protections of `sandbox` the system lacks."""
+    if protections:
+        names = protections.decode(errors="replace")
+        log.info("the interpreter runs without some protections", extra={"missing": names})
 
 
 def _exit_reason(process: subprocess.Popen[bytes]) -> str:
