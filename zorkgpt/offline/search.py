@@ -280,7 +280,7 @@ class StateSearch:
             if meant and not meant & covered:
                 covered |= meant
                 here.append(name)
-        if language is None or not language.verbs:
+        if language is None or not any(language.verbs.values()):
             for pattern in _USUAL_TRIES:
                 for names in permutations((*here, *held), pattern.count("_")):
                     yield GrammarTry(pattern.replace("_", "{}").format(*names), pattern, names)
