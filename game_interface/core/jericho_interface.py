@@ -178,7 +178,7 @@ class JerichoInterface:
         return replace(step, before=before.told, after=after.told, loss=loss)
 
     def try_action(self, action: str) -> Transition:
-        """Play a command and return its effects without their causes, which is many times as fast as `act`.
+        """Play a command and return its effects without their causes.
 
         The game goes to the same state. In the transition nothing happens `by_itself` but what a creature elsewhere
         does, `unnamed_change` and `fell_short` are False, and `loss` is None.
