@@ -52,3 +52,8 @@ def test_a_long_text_loses_its_middle_and_neither_end():
     assert shown.startswith("You open the chest.")
     assert shown.endswith("The thief takes the egg.")
     assert (len(shown) <= 60 + len(" [...] "), cut("Taken.", 60)) == (True, "Taken.")
+
+
+def test_a_text_is_cut_between_words_and_an_endless_word_anywhere():
+    assert cut("The henchman riddles you with bullets.", 20) == "The [...] bullets."
+    assert cut("A" * 50, 10) == "AAAAA [...] AAAAA"

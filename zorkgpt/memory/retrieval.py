@@ -20,7 +20,7 @@ from zorkgpt.prompts.render import cut, fence, one_line
 from zorkgpt.text import indented, quoted, visible
 
 _MOST_NAMED, _LONGEST_PLACE = 10, 200
-_SHOWN_OF_A_TEXT = 200
+_SHOWN_OF_A_TEXT = 400
 """Characters of a memory of the kind "text" in a prompt."""
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"

@@ -56,15 +56,21 @@ def fence(text: object) -> str:
     return f"{ticks}\n{text}\n{ticks}"
 
 
+_HALF_A_WORD_AT_THE_END, _HALF_A_WORD_AT_THE_START = re.compile(r"\S*\Z"), re.compile(r"\A\S*")
+
+
 def cut(text: str, most: int) -> str:
-    """Shorten a text to about `most` characters by leaving out its middle, with a mark in its place.
+    """Shorten a text to about `most` characters by leaving out its middle between words, with a mark in its place.
 
     What a game prints begins with what the action did and ends with what happened meanwhile: neither end may be lost.
     """
     if len(text) <= most:
         return text
     end = most // 2
-    return f"{text[: most - end].rstrip()} [...] {text[len(text) - end :].lstrip()}"
+    # A word that is longer than its half is cut anywhere.
+    first, last = _HALF_A_WORD_AT_THE_END.sub("", text[: most - end + 1]), text[len(text) - end - 1 :]
+    last = _HALF_A_WORD_AT_THE_START.sub("", last)
+    return f"{(first or text[: most - end]).rstrip()} [...] {(last or text[len(text) - end :]).lstrip()}"
 
 
 def one_line(text: object) -> str:
