@@ -137,6 +137,13 @@ def test_the_room_s_description_says_how_old_it_is(age, heading):
     assert f"{heading}\n\n```\nA long hall.\n```\n" in told(a_manager(state))
 
 
+def test_what_was_printed_before_the_name_of_the_room_is_no_part_of_its_description():
+    state = GameState()
+    state.describe_room("A long story begins.\n\nHall\nA long hall.", 1)
+    state.turn_count = 4
+    assert "(4 turns ago):\n\n```\nHall\nA long hall.\n```\n" in told(a_manager(state))
+
+
 def test_reasoning_is_kept_with_its_time_and_completed_with_the_response():
     state = GameState()
     manager = a_manager(state, now=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))

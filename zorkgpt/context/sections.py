@@ -166,16 +166,17 @@ def way_to_points(known: KnownPoints) -> str:
 
 
 def room_description(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the last description of this room and its age in turns, unless the end of the history holds it."""
+    """Return the last description of this room and its age in turns, unless the end of the history holds it.
+
+    What the game printed before the room's name, such as an introduction, is left out.
+    """
     room, age = context.room_description, context.room_description_age
     heading = f"## ROOM DESCRIPTION ({age} turn{'' if age == 1 else 's'} ago):" if age else "## ROOM DESCRIPTION:"
     if room is None or _was_just_described(context, budgets):
         return PromptSection(heading, "")
-    return text_section(
-        heading,
-        room,
-        budgets.room_description_tokens,
-    )
+    lines, name = room.splitlines(), context.observation.location_name.strip()
+    first = next((at for at in reversed(range(len(lines))) if name and lines[at].strip() == name), 0)
+    return text_section(heading, "\n".join(lines[first:]), budgets.room_description_tokens)
 
 
 # Goals and knowledge
