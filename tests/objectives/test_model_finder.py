@@ -110,6 +110,12 @@ def test_the_model_is_told_what_is_certain_and_what_is_in_words():
         assert line in prompt
 
 
+def test_the_opening_is_told_at_length_since_it_often_states_the_goal():
+    opening, later = "It begins. " * 100, "It goes on. " * 100
+    prompt = discovery_prompt(situation(turns=(turn(0, "", opening), turn(1, "wait", later))))[1].content
+    assert (opening.strip() in prompt, later.strip() in prompt) == (True, False)
+
+
 def test_the_model_is_told_which_turns_scored():
     scored = turn(15, "take lamp", "Taken.", before=at(score=3), after=at(score=6))
     prompt = discovery_prompt(situation(turns=(scored, turn(16, before=at(score=6)))))[1].content

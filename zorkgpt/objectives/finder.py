@@ -194,6 +194,8 @@ _MAX_PURSUED = 30
 _MAX_SETTLED = 12
 _MAX_WAYS = 12
 _MAX_RESPONSE_CHARS = 400
+_MAX_OPENING_CHARS = 2000
+"""The opening often states the goal."""
 _TOKENS = {"turns": 1800, "memories": 400, "knowledge": 300, "places": 400, "things": 400}
 
 KindName = Literal["score", "holds", "at", "visited", "thing_at", "opened", "way_tried", "text"]
@@ -316,7 +318,7 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         ways=ways[:_MAX_WAYS],
         memories=_that_fit(situation.memories, "memories"),
         knowledge=_that_fit(situation.knowledge, "knowledge"),
-        longest=_MAX_RESPONSE_CHARS,
+        longest_of=_longest_response,
         most=_MAX_NEW,
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
@@ -345,11 +347,15 @@ def _places_of(turns: Iterable[TurnRecord]) -> list[int]:
     return [turn.transition.after.location.num for turn in turns if turn.transition.after.location]
 
 
+def _longest_response(turn: TurnRecord) -> int:
+    return _MAX_RESPONSE_CHARS if turn.turn else _MAX_OPENING_CHARS
+
+
 def _newest_that_fit(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
     """Return the latest turns that fit into the budget, oldest first."""
     left, kept = _TOKENS["turns"], []
     for turn in reversed(turns):
-        left -= estimated_tokens(turn.transition.response[:_MAX_RESPONSE_CHARS]) + 30
+        left -= estimated_tokens(turn.transition.response[: _longest_response(turn)]) + 30
         if left < 0:
             break
         kept.append(turn)
