@@ -67,6 +67,11 @@ class SimpleMemorySection(SettingsSection):
     """Maximum FAILURE memories shown per location."""
     max_tokens_per_location: int = Field(default=_MEMORY.budget.tokens, ge=1)
     """Maximum tokens of all memories shown per location."""
+    max_unconfirmed_changes: int = Field(default=_MEMORY.change_limit.changes, ge=0)
+    """Lasting memories that the model may supersede or invalidate within the window. It has to confirm each further
+    one."""
+    unconfirmed_changes_window: int = Field(default=_MEMORY.change_limit.window_turns, ge=1)
+    """In turns."""
     audit: bool = True
     """Check core memories against the new world when an episode begins, and mark contradicted ones as wrong."""
     flush_on_death: bool = True

@@ -22,7 +22,7 @@ from zorkgpt.text import indented, number_of, visible
 if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.models import Memory, SubjectKey
-    from zorkgpt.memory.provenance import Provenance
+    from zorkgpt.memory.provenance import AsOf, Provenance
     from zorkgpt.memory.retrieval import LocatedMemory
     from zorkgpt.memory.storage.history import HistoryRecord
     from zorkgpt.memory.storage.trials import Trial
@@ -265,20 +265,27 @@ def skipped_lines(skipped: "Sequence[Skipped]") -> Iterator[str]:
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
-    from zorkgpt.memory.provenance import AsOf
     from zorkgpt.memory.retrieval import LocatedMemory
+
+    past, episode, turn = past_turn(manager, "--as-of", given)
+    memories = past.all_memories(episode, turn)
+    name = manager.store.lasting.name
+    return [LocatedMemory(place, name(place), memory) for place, kept in memories.items() for memory in kept]
+
+
+def past_turn(manager: "SimpleMemoryManager", option: str, given: str) -> "tuple[AsOf, int | str, int]":
+    """Return the past of the memories, and the episode and turn that an option names."""
+    from zorkgpt.memory.provenance import AsOf
     from zorkgpt.run_folder import RUNS
 
     episode, colon, turn = given.rpartition(":")
     if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_AS_OF:
-        fail(f"--as-of {given} is not EPISODE:TURN, such as 3:120.")
+        fail(f"{option} {given} is not EPISODE:TURN, such as 3:120.")
     which = int(episode) if episode.isdecimal() else episode
     past = AsOf(manager.store.journal, manager.store.path.parent / RUNS)
     if not past.knows(which):
-        fail(f"--as-of {given}: there is no episode {episode}.")
-    memories = past.all_memories(which, int(turn))
-    name = manager.store.lasting.name
-    return [LocatedMemory(place, name(place), memory) for place, kept in memories.items() for memory in kept]
+        fail(f"{option} {given}: there is no episode {episode}.")
+    return past, which, int(turn)
 
 
 def _provenance_lines(one: "Provenance") -> Iterator[str]:

@@ -17,6 +17,7 @@ from zorkgpt.cli.memories import (
     fail,
     memory_path,
     opened,
+    past_turn,
     place_given,
     place_key,
     say,
@@ -33,6 +34,7 @@ from zorkgpt.text import number_of
 if TYPE_CHECKING:
     from game_interface.story import Story
     from zorkgpt.memory.editing import Edit
+    from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.storage.protocol import Store
     from zorkgpt.memory.upkeep.classification import Classifier
 
@@ -115,12 +117,21 @@ def hide(
 def undo(
     list_: Annotated[bool, typer.Option("--list", help="List what can be undone, latest first.")] = False,
     title: Annotated[str | None, typer.Option("--title", help="The latest one with this in a title.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="EPISODE:TURN", help="All changes of lasting memories from this turn on."),
+    ] = None,
     workdir: WorkdirOption = None,
     file: File = None,
     game: SavedGameOption = None,
 ) -> None:
-    """Undo the last merge or replacement. The two memories are kept apart from then on."""
+    """Undo the last merge or replacement, and keep the two memories apart from then on; or undo all since a turn."""
     with opened(workdir, file, game) as manager:
+        if since is not None:
+            if title is not None:
+                fail("Give --since or --title, not both.")
+            _undo_since(manager, since, apply=not list_)
+            return
         from zorkgpt.memory.dedup.consolidation import undo, undoable
 
         found = undoable(manager.store.journal)
@@ -281,6 +292,23 @@ def audit(
         counts = tally(findings)
         told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
         say(told if apply or not counts.get("contradicted") else f"{told} Invalidate them with --apply.")
+
+
+def _undo_since(manager: "SimpleMemoryManager", since: str, *, apply: bool) -> None:
+    from zorkgpt.memory.turns_undone import undo_since
+
+    _, episode, turn = past_turn(manager, "--since", since)
+    found = undo_since(manager.store, episode, turn, apply=apply)
+    if not found:
+        fail(f"There is nothing to undo since turn {turn} of episode {episode}.")
+    for one in found:
+        done = f"kept, {one.kept_because}" if one.kept_because else "restored" if one.before else "removed"
+        memory = (one.now or one.before) if one.kept_because else (one.before or one.now)
+        assert memory is not None
+        say(f"{done}: {place_label(one.location_id, one.location_name)}: {described(one.location_id, memory)}")
+    kept = sum(bool(one.kept_because) for one in found)
+    undone = f"{number_of(len(found) - kept, 'memory', 'memories')} undone since turn {turn} of episode {episode}"
+    say(f"{undone}, {kept} kept." if apply else f"Only listed. Without --list: {undone}, {kept} kept.")
 
 
 def _apply_edit(

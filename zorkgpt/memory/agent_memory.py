@@ -169,6 +169,7 @@ class AgentMemory:
             history_window=settings.history_window,
             judgments=Judgments(self.store.judgments, self._log) if caches_answers else None,
             triggers=settings.triggers,
+            change_limit=settings.change_limit,
         )
         index = None if self._deduplicator is None else self._deduplicator.index
         self._searcher = Searcher(self._writer, index)

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -53,7 +53,7 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory, shown
-from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW
+from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW, ChangeLimit
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
@@ -69,7 +69,7 @@ from zorkgpt.memory.things import (
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter, NewMemory
-from zorkgpt.text import with_article
+from zorkgpt.text import quoted, with_article
 
 if TYPE_CHECKING:
     from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
@@ -97,6 +97,10 @@ class LearningCounts:
     synthesis_failures: int = 0
     asked_again: int = 0
     """Answers that looked like a slip and were asked for once more."""
+    changes_questioned: int = 0
+    """Lasting memories over the limit that the model was to confirm before they were superseded or invalidated."""
+    changes_not_confirmed: int = 0
+    """Those of them that stay as they were."""
     core_validation_downgrade: int = 0
     persistence_corrected: int = 0
     """Called lasting, and claiming what is so in this episode only."""
@@ -127,6 +131,7 @@ class Learner:
         history_window: how many turns before the present one the synthesizer sees.
         judgments: answers that need not be asked for again; None: everything is asked.
         triggers: the reasons to ask that count.
+        change_limit: how much the model may supersede or invalidate without confirmation.
     """
 
     def __init__(
@@ -141,6 +146,7 @@ class Learner:
         history_window: int = DEFAULT_HISTORY_WINDOW,
         judgments: Judgments | None = None,
         triggers: frozenset[Trigger] = ALL,
+        change_limit: ChangeLimit | None = None,
     ) -> None:
         self.synthesizer = synthesizer
         self.counts = LearningCounts()
@@ -152,6 +158,10 @@ class Learner:
         self._history_window = history_window
         self._judgments = judgments
         self._triggers = triggers
+        self._change_limit = change_limit or ChangeLimit()
+        self._changed_at: list[int] = []
+        """When each of the last lasting memories was superseded or invalidated by the model, as `LearningCounts.turns`:
+        not everyone numbers turns."""
         self._ledger = ThingsLedger()
         self._last_action = (-1, "")
         """Turn and action: what led to an arrival of the same turn."""
@@ -279,6 +289,7 @@ class Learner:
         self._ledger.reset()
         self._last_action = (-1, "")
         self._last_asked_turn = -1
+        self._changed_at = []
         self._attempts.reset()
         self._visits.reset()
 
@@ -290,6 +301,7 @@ class Learner:
             "counts": self.counts.snapshot(),
             "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
+            "changed_at": list(self._changed_at),
             "attempts": self._attempts.snapshot(),
         }
 
@@ -301,6 +313,7 @@ class Learner:
         turn, action = saved["last_action"]
         self._last_action = int(turn), str(action)
         self._last_asked_turn = int(saved["last_asked_turn"])
+        self._changed_at = list(map(int, saved["changed_at"]))
         self._attempts.restore(saved["attempts"])
 
     # Taking a turn in
@@ -574,6 +587,7 @@ class Learner:
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
         if answer is None:
             return False
+        stay = self._unconfirmed(synthesizer, request, answer) if self._asks_a_model else set()
         seen, request = request, self._updated(request)
         was_all_seen = {one.memory.title for one in request.of_places} <= {one.memory.title for one in seen.of_places}
         here, elsewhere = request.of_places, request.elsewhere
@@ -582,11 +596,13 @@ class Learner:
             if one := titled(title, unconfirmed):
                 self._writer.confirm(one.location_id, one.memory, request.context.turn, self._state.episode)
         for one in self._named(answer.invalidate_memory_titles, here, elsewhere):
-            self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
-        all_kept = True
+            if (one.location_id, one.memory.title) not in stay:
+                self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
+        # An answer that was taken back in part is not taken once more without asking.
+        all_kept = not stay
         for fact in answer.facts():
             subject = subject_of(request, fact, self._writer.name_of)
-            all_kept = self._keep(request, fact, subject, is_judged=was_all_seen) and all_kept
+            all_kept = self._keep(request, fact, subject, is_judged=was_all_seen, stay=stay) and all_kept
         if all_kept and reasons and judgments is not None:
             after = [memory for each in request.places for memory in self._writer.current(each.location_id)]
             judgments.keep(key, AnsweredQuestion.of(answer, seen.believed, after))
@@ -655,20 +671,64 @@ class Learner:
                     doubts.append(f"“{old.title}” is to be replaced by “{new.title}”, which seems to be about another.")
         return tuple(doubts)
 
+    def _unconfirmed(
+        self, synthesizer: MemorySynthesizer, request: SynthesisRequest, answer: "MemorySynthesisResponse"
+    ) -> set[tuple[SubjectKey, str]]:
+        """Ask the model to confirm each change over the limit; return the memories that stay, by subject and title."""
+        limit, counts = self._change_limit, self.counts
+        self._changed_at = [turn for turn in self._changed_at if turn > counts.turns - limit.window_turns]
+        stay = set()
+        for old, how in self._planned_changes(request, answer)[max(0, limit.changes - len(self._changed_at)) :]:
+            if not counts.changes_questioned:
+                self._log.warning(
+                    "the model changes many memories: it has to confirm each further change",
+                    extra={"turn": request.context.turn, "changes": limit.changes, "turns": limit.window_turns},
+                )
+            counts.changes_questioned += 1
+            text = quoted(old.memory.text)
+            doubt = f"You have changed many memories. “{old.memory.title}” says {text}. {how}. Is this right?"
+            again = self._answer(synthesizer, replace(request, doubts=(doubt,)))
+            if again is None or old not in [one for one, _ in self._planned_changes(request, again)]:
+                counts.changes_not_confirmed += 1
+                stay.add((old.location_id, old.memory.title))
+        return stay
+
+    def _planned_changes(
+        self, request: SynthesisRequest, answer: "MemorySynthesisResponse"
+    ) -> list[tuple[LocatedMemory, str]]:
+        """Return the lasting memories that the answer would supersede or invalidate, and how, in words."""
+        found: dict[str, list[LocatedMemory | None]] = {}
+        for fact in answer.facts():
+            how = f"It is to be replaced by “{fact.memory_title}”, which says {quoted(fact.memory_text)}"
+            replaceable = self._replaceable(request, subject_of(request, fact, self._writer.name_of))
+            found[how] = [titled(title, replaceable) for title in sorted(fact.supersedes_memory_titles)]
+        how = f"It is to be marked as wrong, because {quoted(answer.invalidation_reason)}"
+        places = request.of_places, request.elsewhere
+        found[how] = [titled(title, *places) for title in sorted(answer.invalidate_memory_titles)]
+        return [(one, how) for how, olds in found.items() for one in olds if one and _is_models(one.memory)]
+
     # Keeping
 
     def _keep(
-        self, request: SynthesisRequest, fact: "Fact", subject: tuple[SubjectKey, str], *, is_judged: bool = True
+        self,
+        request: SynthesisRequest,
+        fact: "Fact",
+        subject: tuple[SubjectKey, str],
+        *,
+        is_judged: bool = True,
+        stay: Collection[tuple[SubjectKey, str]] = (),
     ) -> bool:
         """Keep a fact about a subject as far as the ground truth allows it. False: it could not be written.
 
         Args:
             is_judged: See `MemoryWriter.keep`.
+            stay: Memories that it doesn't replace, by subject and title.
         """
         location_id, name = subject
         if location_id is GAME:
             location_id = self._writer.store.scope.whole
-        known = request.memories if location_id == request.location_id else self._writer.current(location_id)
+        replaceable = self._replaceable(request, subject)
+        known = [one.memory for one in replaceable]
         memory = memory_of_fact(request, fact, location_id, self._state.episode)
         if is_location(memory):
             refusal = self._location_refusal(location_id, memory)
@@ -679,8 +739,8 @@ class Learner:
         memory = self._checked(request, as_known(memory, known), location_id)
         if self._writer.is_forbidden(location_id, name, memory):
             return True
-        replaceable = [LocatedMemory(location_id, name, memory) for memory in known]
         replaced = [one.memory.title for one in self._named(fact.supersedes_memory_titles, replaceable)]
+        replaced = [title for title in replaced if (location_id, title) not in stay]
         replaced = self._writer.replaceable(location_id, replaced, memory)
         memory = named_apart(memory, [one for one in known if one.title not in replaced])
         settlement = self._against_what_is_believed(request, location_id, memory, replaced)
@@ -691,6 +751,8 @@ class Learner:
         if replaced:
             with telemetry.memory_operation("supersede", location_id, memory.text):
                 kept = self._writer.supersede(location_id, name, replaced, memory, request.context.turn)
+            lasting = [one for one in known if one.title in replaced and one.persistence.outlives_episode]
+            self._changed_at += [self.counts.turns] * (len(lasting) if kept else 0)
         if not kept:
             # Also where the old one may not be replaced: what was learned is then true beside it.
             with telemetry.memory_operation("remember", location_id, memory.text):
@@ -700,6 +762,14 @@ class Learner:
             for each in settle:
                 self.counts.contradictions_settled += each()
         return kept
+
+    def _replaceable(self, request: SynthesisRequest, subject: tuple[SubjectKey, str]) -> list[LocatedMemory]:
+        """Return the memories that a fact about a subject can replace."""
+        location_id, name = subject
+        if location_id is GAME:
+            location_id = self._writer.store.scope.whole
+        known = request.memories if location_id == request.location_id else self._writer.current(location_id)
+        return [LocatedMemory(location_id, name, memory) for memory in known]
 
     def _invalidate(self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, reason: str) -> None:
         """Mark a memory as wrong, unless by the object tree it was so before the agent changed it, or still is."""
@@ -714,7 +784,9 @@ class Learner:
             )
             return
         with telemetry.memory_operation("invalidate", location_id, memory.text):
-            self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
+            is_changed = self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
+        if is_changed and lasting:
+            self._changed_at.append(self.counts.turns)
 
     def _is_or_was_so(self, request: SynthesisRequest, location_id: SubjectKey, claim: Claim, *, lasting: bool) -> bool:
         if lasting and self._ledger.was_so_before(location_id, claim):
@@ -813,3 +885,8 @@ class Learner:
             elif not is_ledger_entry(match.memory) and match not in found:
                 found.append(match)
         return found
+
+
+def _is_models(memory: Memory) -> bool:
+    """Return whether it outlives the episode, and a model may change it."""
+    return memory.persistence.outlives_episode and not memory.is_settled_by_person and not is_ledger_entry(memory)

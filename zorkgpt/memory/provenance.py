@@ -210,6 +210,10 @@ class AsOf:
         }
         return {place: kept for place, kept in memories.items() if kept}
 
+    def records_since(self, episode: int | str, turn: int) -> list[HistoryRecord]:
+        """Return the records of lasting memories from the beginning of a turn on."""
+        return self._lasting[self._record_count_at(episode, turn - 1) :]
+
     def knows(self, episode: int | str) -> bool:
         """Return whether the episode was played: it changed something, or has a folder with its log."""
         log = None if self._runs is None else self._runs / _folder(episode) / EPISODE_LOG

@@ -38,6 +38,15 @@ class DeduplicationSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeLimit:
+    """How much a model may supersede or invalidate before it is asked to confirm each further change."""
+
+    changes: int = 10
+    """Lasting memories; 0: every change is confirmed."""
+    window_turns: int = 20
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySettings:
     """The values of `[tool.zorkgpt.memory]`, `simple_memory` and `memory_deduplication`."""
 
@@ -52,6 +61,7 @@ class MemorySettings:
     triggers: frozenset[Trigger]
     ask_only_once: bool
     """Whether what was judged before is not asked again."""
+    change_limit: ChangeLimit
     deduplication: DeduplicationSettings
 
 
@@ -82,6 +92,10 @@ def settings_of(config: object, *, provider: str = "", wait_for_embeddings: bool
         model=next(filter(None, models), DEFAULT_MODEL),
         triggers=frozenset(trigger for trigger in Trigger if setting(config, trigger.setting, True)),
         ask_only_once=setting(config, "ask_only_once", True),
+        change_limit=ChangeLimit(
+            setting(config, "max_unconfirmed_changes", ChangeLimit().changes),
+            setting(config, "unconfirmed_changes_window", ChangeLimit().window_turns),
+        ),
         deduplication=DeduplicationSettings(
             enable=setting(config, "enable_semantic_deduplication", True),
             provider=setting(config, "embedding_provider", "") or provider,

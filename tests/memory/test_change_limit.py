@@ -1,0 +1,215 @@
+"""A model that supersedes or invalidates many lasting memories has to confirm each, and all of it can be undone."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.fixtures.memory import NOTHING, Answers, memory, remember
+from zorkgpt.cli.memory_changes import app
+from zorkgpt.memory.answers import MemorySynthesisResponse
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.objects import PlacedObject
+from zorkgpt.memory.turns_undone import undo_since
+
+OLD = [f"Old {number}" for number in range(15)]
+
+
+class Destroyer:
+    """A model that supersedes one old memory each turn, whatever happened."""
+
+    def __init__(self, *, confirms=False):
+        self.confirms = confirms
+        self.doubts = []
+
+    def synthesize(self, request):
+        self.doubts += request.doubts
+        if request.doubts and not self.confirms:
+            return NOTHING
+        number = request.context.turn - 1
+        return remember(f"New {number}", text=f"Wrong, {number} times.", supersedes_memory_titles={f"Old {number}"})
+
+
+def opened(home, synthesizer, state=None, **config):
+    state = state or SimpleNamespace(episode_id=2, turn_count=0)
+    options = {"embedding_provider": ""} | config
+    manager = home.open(
+        logger=logging.getLogger("test"), config=SimpleNamespace(**options), game_state=state, synthesizer=synthesizer
+    )
+    manager.state = state
+    return manager
+
+
+def filled(manager, titles=OLD):
+    for title in titles:
+        manager.add_memory(5, "Hall", memory(title))
+    return manager
+
+
+def play(manager, *turns):
+    for turn in turns:
+        manager.state.turn_count = turn
+        manager.record_action_outcome(5, "Hall", f"read page {turn}", "You do.", {"score_delta": 1, "turn": turn})
+
+
+def active(manager, start="Old"):
+    return [one.title for one in manager.memory_cache[5] if one.status == "ACTIVE" and one.title.startswith(start)]
+
+
+def counted(manager):
+    metrics = manager.get_status()["metrics"]
+    return metrics["changes_questioned"], metrics["changes_not_confirmed"]
+
+
+def test_after_ten_changes_those_that_the_model_does_not_confirm_are_not_made(home, caplog):
+    model = Destroyer()
+    with filled(opened(home, model)) as manager:
+        play(manager, *range(1, 16))
+        assert active(manager) == OLD[10:]
+        assert active(manager, "New") == [f"New {number}" for number in range(15)]
+        assert counted(manager) == (5, 5)
+        manager.new_episode()
+        assert counted(manager) == (0, 0)
+    assert model.doubts[0] == (
+        "You have changed many memories. “Old 10” says 'The text of Old 10.'. It is to be replaced by “New 10”, which "
+        "says 'Wrong, 10 times.'. Is this right?"
+    )
+    assert [one.getMessage() for one in caplog.records if "confirm" in one.getMessage()] == [
+        "the model changes many memories: it has to confirm each further change"
+    ]
+
+
+def test_what_the_model_confirms_is_superseded(home):
+    with filled(opened(home, Destroyer(confirms=True))) as manager:
+        play(manager, *range(1, 16))
+        assert active(manager) == []
+        assert counted(manager) == (5, 0)
+
+
+def test_changes_of_one_answer_are_confirmed_one_by_one(home):
+    wrong = MemorySynthesisResponse(
+        should_remember=False, invalidate_memory_titles={"Old 0", "Old 1", "Old 2"}, invalidation_reason="It isn't so."
+    )
+    only = wrong.model_copy(update={"invalidate_memory_titles": {"Old 1"}})
+    model = Answers(wrong, only, NOTHING)
+    with filled(opened(home, model, max_unconfirmed_changes=1), OLD[:3]) as manager:
+        play(manager, 1)
+        assert active(manager) == ["Old 2"]
+        assert counted(manager) == (2, 1)
+    told = [doubt for request in model.requests for doubt in request.doubts]
+    assert [doubt.split("”")[0] for doubt in told] == [
+        "You have changed many memories. “Old 1",
+        "You have changed many memories. “Old 2",
+    ]
+    assert told[0].endswith('It is to be marked as wrong, because "It isn\'t so.". Is this right?')
+
+
+def test_changes_before_the_window_do_not_count(home):
+    with filled(opened(home, Destroyer(), unconfirmed_changes_window=3, max_unconfirmed_changes=2)) as manager:
+        # The turns 3 and 6 are the third change within three turns.
+        play(manager, *range(1, 7))
+        assert active(manager) == ["Old 2", "Old 5", *OLD[6:]]
+
+
+def test_an_interrupted_episode_goes_on_with_its_count(home, tmp_path):
+    state = SimpleNamespace(episode_id=2, turn_count=0)
+    with filled(opened(home, Destroyer(), state)) as manager:
+        play(manager, *range(1, 13))
+        assert counted(manager) == (2, 2)
+        assert manager.save_session(tmp_path / "session.json")
+    with opened(home, Destroyer(), state) as again:
+        assert again.restore_session(tmp_path / "session.json")
+        assert counted(again) == (2, 2)
+        play(again, 13)
+        assert counted(again) == (3, 3)
+        assert active(again) == OLD[10:]
+
+
+def test_changes_by_a_person_and_by_the_game_state_do_not_count(home):
+    with filled(opened(home, Destroyer(), max_unconfirmed_changes=1)) as manager:
+        for number in range(3):
+            manager.edit_memory(5, OLD[-number - 1], Edit(status="SUPERSEDED", reason="No."))
+            claim = Claim(Relation.HERE, number + 1)
+            manager.add_memory(5, "Hall", memory(f"Here {number}", "core", claims=(claim,)))
+        manager.audit([PlacedObject(number + 1, "pear", 6, "Attic", movable=True) for number in range(3)])
+        assert active(manager, "Here") == []
+        play(manager, 1)
+        assert counted(manager) == (0, 0)
+
+
+def test_changes_by_rules_do_not_count(home):
+    rules = Destroyer()
+    rules.asks_a_model = False
+    with filled(opened(home, rules, max_unconfirmed_changes=1)) as manager:
+        play(manager, 1, 2, 3)
+        assert active(manager) == OLD[3:]
+        assert counted(manager) == (0, 0)
+
+
+def destroyed(home):
+    """Return a memory in which a model has superseded five memories, one of which a person has corrected."""
+    manager = filled(opened(home, Destroyer()), OLD[:6])
+    play(manager, *range(1, 6))
+    manager.edit_memory(5, "New 4", Edit(text="Right, in fact."))
+    return manager
+
+
+def test_all_changes_since_a_turn_are_undone_but_what_a_person_changed(home):
+    with destroyed(home) as manager:
+        before = manager.memory_cache
+        listed = undo_since(manager.store, 2, 3, apply=False)
+        assert manager.memory_cache == before
+        assert undo_since(manager.store, 2, 3) == listed
+        assert {(one.title, one.status) for one in manager.memory_cache[5]} == {
+            ("Old 0", "SUPERSEDED"),
+            ("New 0", "ACTIVE"),
+            ("Old 1", "SUPERSEDED"),
+            ("New 1", "ACTIVE"),
+            ("Old 2", "ACTIVE"),
+            ("Old 3", "ACTIVE"),
+            ("Old 4", "SUPERSEDED"),
+            ("New 4", "ACTIVE"),
+            ("Old 5", "ACTIVE"),
+        }
+        assert [one.now.title for one in listed if one.kept_because] == ["New 4", "Old 4"]
+        # What was undone is not done again by going back further.
+        undo_since(manager.store, 2, 1)
+        assert active(manager) == ["Old 0", "Old 1", "Old 2", "Old 3", "Old 5"]
+        assert active(manager, "New") == ["New 4"]
+    with home.open() as again:
+        assert active(again) == ["Old 0", "Old 1", "Old 2", "Old 3", "Old 5"]
+
+
+def test_the_command_lists_and_undoes(home):
+    destroyed(home).close()
+
+    def run(*arguments):
+        done = CliRunner().invoke(app, ["undo", *arguments, "--file", str(home.address)])
+        return done.exit_code, [line.split(": ")[0] for line in (done.stdout or done.stderr).splitlines()]
+
+    what = ["removed", "restored", "removed", "restored"]
+    kept = ["kept, changed by a person since", "kept, replaced by “New 4”, which a person has changed since"]
+    code, lines = run("--since", "2:3", "--list")
+    assert (code, lines[-1]) == (0, "Only listed. Without --list")
+    assert lines[:-1] == [*what, *kept]
+    code, lines = run("--since", "2:3")
+    assert (code, lines[-1]) == (0, "4 memories undone since turn 3 of episode 2, 2 kept.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--since", "2"], "--since 2 is not EPISODE:TURN, such as 3:120."),
+        (["--since", "9:1"], "--since 9:1: there is no episode 9."),
+        (["--since", "2:9"], "There is nothing to undo since turn 9 of episode 2."),
+        (["--since", "2:3", "--title", "Old"], "Give --since or --title, not both."),
+    ],
+)
+@pytest.mark.parametrize("home", ["file"], indirect=True)
+def test_an_undo_of_nothing_says_so(home, arguments, error):
+    with filled(opened(home, Destroyer()), OLD[:1]) as manager:
+        play(manager, 1)
+    done = CliRunner().invoke(app, ["undo", *arguments, "--file", str(home.address)])
+    assert (done.exit_code, done.stderr) == (2, f"zorkgpt: {error}\n")
