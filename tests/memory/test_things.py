@@ -315,3 +315,11 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
 )
 def test_what_is_at_hand_refutes_wrong_claims(claim, instead):
     assert ledger_after(look(SWORD_HERE, BOX_HERE, in_full=True)).refutes(HALL, claim) == instead
+
+
+def test_where_a_creature_has_gone_out_of_sight_is_not_known_though_nothing_is_left_to_see():
+    judge = ThingState(4, "judge", None, "", alive=True)
+    leaves = ObjectMove(4, "judge", HALL, "", CELLAR, "Cellar")
+    seen = ZMachineContext(location_before=HALL, things=(judge,), all_in_sight=True)
+    things = ledger_after(seen, ZMachineContext(location_before=HALL, moved=(leaves,), all_in_sight=True))
+    assert things.now_here(lambda place: ()) == {}

@@ -69,7 +69,7 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
             ),
             "SUCCESS",
             "makes the wall appear",
-            f"Brings the oak door here. Moves the coin to The Yard. Moves the key to the oak door. {ANSWER}",
+            f"Brings the oak door here. Makes the coin disappear. Moves the key to the oak door. {ANSWER}",
         ),
     ],
 )

@@ -333,6 +333,11 @@ class ZMachineContext:
         """Whether the action itself moved or changed an object."""
         return any(not one.by_itself for one in self.moved) or any(not one.by_itself for one in self.changed)
 
+    def loses_sight_of(self, move: ObjectMove) -> bool:
+        """Return whether a thing moved to where the player does not see it. False if what is at hand is not known."""
+        at_hand = {thing.number for thing in self.things}
+        return (bool(at_hand) or self.all_in_sight) and at_hand.isdisjoint({move.number, move.destination_number})
+
     @property
     def effect(self) -> Effect | None:
         """What the action did. None if unknown."""

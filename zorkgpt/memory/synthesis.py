@@ -460,7 +460,7 @@ def _moved(move: ObjectMove, request: SynthesisRequest) -> str:
     taken = move.name in turn.inventory_after and move.name not in turn.inventory_before
     dropped = move.name in turn.inventory_before and move.name not in turn.inventory_after
     origin = "you" if dropped else _holder(move.origin, move.origin_number, request)
-    if move.destination_number is None and not taken:
+    if (move.destination_number is None or turn.loses_sight_of(move)) and not taken:
         return f"{sentence_case(with_article(_name(move.name)))} disappeared from {origin}."
     destination = "you" if taken else _holder(move.destination, move.destination_number, request)
     return f"{sentence_case(with_article(_name(move.name)))} moved from {origin} to {destination}."

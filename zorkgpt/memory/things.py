@@ -139,7 +139,7 @@ class ThingsLedger:
             self._note_move(move, turn)
         for change in turn.changed:
             self._note_change(change.number, change.name, change.attribute, change.value, by_itself=change.by_itself)
-        if not turn.things:
+        if not turn.things and not turn.all_in_sight:
             self._at_hand, self._in_sight, self._here, self._new = frozenset(), None, place, ()
             return
         self._here, self._in_sight = place, place if turn.all_in_sight else None
@@ -497,9 +497,7 @@ def _destination(move: ObjectMove, turn: ZMachineContext) -> Claim | None:
     """Return where a thing is that the player has moved; None if the player doesn't see where it went."""
     if move.name in turn.inventory_after and move.name not in turn.inventory_before:
         return Claim(Relation.CARRIED, move.number, move.name)
-    at_hand = {thing.number for thing in turn.things}
-    is_out_of_sight = bool(turn.things) and not {move.number, move.destination_number} & at_hand
-    if is_out_of_sight or move.destination_number is None:
+    if move.destination_number is None or turn.loses_sight_of(move):
         return None
     if move.destination_number in (turn.location_before, turn.location_after):
         return Claim(Relation.HERE, move.number, move.name)

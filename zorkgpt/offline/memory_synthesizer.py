@@ -223,7 +223,7 @@ def _moved(move: ObjectMove, request: SynthesisRequest) -> str:
     name = with_article(move.name)
     if move.origin_number is None:
         return f"makes {name} appear"
-    if move.destination_number is None:
+    if move.destination_number is None or request.context.loses_sight_of(move):
         return f"makes {name} disappear"
     if move.destination_number == request.location_id:
         return f"brings {name} here"
