@@ -1,4 +1,4 @@
-"""Ask models in the background: work gives way while its question is open, and goes on at the start of a turn.
+"""Ask models in the background: work gives way while its question is open, and goes on at the end of a turn.
 
 All of our own code still runs one piece at a time. Work runs in a thread of its own, but only while the caller of
 `start` or `applied` waits for it; between them, nothing but its question is in flight.
@@ -24,8 +24,8 @@ from zorkgpt.llm.roles import Role
 LATE = -1
 """In the place of a turn: before a later episode."""
 AppliedAnswers = Mapping[tuple[int, int], Sequence[str]]
-"""Episode and turn → the names of the questions whose answers were applied before it, in order. What was applied after
-the last turn of an episode has the next number."""
+"""Episode and turn → the names of the questions whose answers were applied after its action, in order. What was applied
+after the last turn of an episode has the next number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def asked_for() -> tuple[int, int] | None:
 
 
 class BackgroundQuestions(BaseManager):
-    """Starts work that asks models, and lets it go on at the start of a turn.
+    """Starts work that asks models, and lets it go on at the end of a turn.
 
     Work of one kind goes on in the order in which it was started, whichever answer comes first.
 
@@ -140,13 +140,13 @@ class BackgroundQuestions(BaseManager):
         return any(work.asked > 1 for work in self._open)
 
     def applied(self, names: Sequence[str] | None = None) -> Iterator[Applied]:
-        """Let work go on at the start of the next turn, each with one answer, and yield it.
+        """Let work go on at the end of a turn, each with one answer, and yield it.
 
         Args:
             names: The work to wait for and to let go on, in this order. None for that whose answers are here.
         """
         if self._recorded is not None:
-            names = self._recorded.get((self._state.episode_id, self._state.turn_count + 1), ())
+            names = self._recorded.get((self._state.episode_id, self._state.turn_count), ())
         if names is not None:
             yield from self._exactly(names)
             return
@@ -228,7 +228,7 @@ class BackgroundQuestions(BaseManager):
         work.await_answer()
         self._counts["applied"] += 1
         self._counts["longest_delay_turns"] = max(
-            self._counts["longest_delay_turns"], self._state.turn_count + 1 - work.turn
+            self._counts["longest_delay_turns"], self._state.turn_count - work.turn
         )
         self._run(work)
         return Applied(work.name, work.turn)

@@ -96,6 +96,8 @@ class TurnCycle:
         """Before each turn that can be taken back; kept only for a person."""
         self._decided: dict[int, TurnDecision] = {}
         """The decisions of the turns that are played again after an interruption, by turn."""
+        self._logged_answers: dict[int, tuple[str, ...]] = {}
+        """The background questions whose answers were applied in those of these turns that were logged, by turn."""
         self._played_before = 0
         """The last turn that was over before the interruption."""
 
@@ -135,6 +137,7 @@ class TurnCycle:
         self._now = self._game.observe()
         self._state.observe(self._now)
         self._decided = saved.decided
+        self._logged_answers = {turn: record.answers for turn, record in saved.turns.items()}
         self._played_before = max(saved.turns, default=0)
         self._player.resume([decision.notes for _, decision in sorted(saved.journal.decided.items())])
 
@@ -199,12 +202,11 @@ class TurnCycle:
         now = self._now or self._game.observe()
         started = perf_counter()
         self._watch.lap(Part.REST)
-        decided = self._decided.get(self._state.turn_count + 1) if action is None else None
-        answers = self.apply(self._background.applied(decided.answers if decided else None))
+        is_repeated = action is None and self._state.turn_count + 1 in self._decided
         memories = self._memories_at(now)
         self._watch.lap(Part.MEMORY)
         notices = self._managers.progress.notices()
-        decision = self._decide(action, now, memories, answers.names)
+        decision = self._decide(action, now, memories)
         if self._services.options.choice.kind == "human":
             self._keep_for_undo(now)
         before = self._game.things() if self._memory else ()
@@ -213,6 +215,9 @@ class TurnCycle:
         self._watch.lap(Part.INTERPRETER)
         extraction = self._managers.extraction.of_turn(step)
         self._watch.lap(Part.EXTRACTION)
+        # Before the turn is learned from, so that its question shows the memories of the turns before it.
+        names = self._logged_answers.get(self._state.turn_count) if is_repeated else None
+        answers = self.apply(self._background.applied(names))
         self._remember(step, before)
         # Those of the player's notes too.
         events = (*answers.memory_events, *(self._memory.drain_events() if self._memory else ()))
@@ -258,7 +263,7 @@ class TurnCycle:
             return ""
         return self._memory.get_location_memory(now.location.num)
 
-    def _decide(self, action: str | None, now: Observation, memories: str, answers: tuple[str, ...]) -> TurnDecision:
+    def _decide(self, action: str | None, now: Observation, memories: str) -> TurnDecision:
         """Return what is played, written down already; what was decided before an interruption stands."""
         turn = self._state.turn_count + 1
         if action is None and (decided := self._decided.pop(turn, None)) is not None:
@@ -281,7 +286,6 @@ class TurnCycle:
             score=self._managers.rejections.score_of(chosen.action),
             notes=self._player.changed_notes(),
             noted=written.facts,
-            answers=answers,
         )
         self._managers.checkpoints.record_decision(decision)
         self._watch.lap(Part.LOGGING)

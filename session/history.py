@@ -162,8 +162,8 @@ class TurnRecord:
     notices: tuple[str, ...] = ()
     """The notices about its own progress that the player got."""
     answers: tuple[str, ...] = ()
-    """The background questions whose answers were applied at the start of the turn, in order: kind of question, and the
-    turn that it is about."""
+    """The background questions whose answers were applied after the action, in order: kind of question, and the turn
+    that it is about."""
 
     @property
     def action(self) -> str:

@@ -45,8 +45,6 @@ class TurnDecision:
     """What the player has changed in its notes since the turn before, see `zorkgpt.player.Player.changed_notes`."""
     noted: tuple[dict[str, str], ...] = ()
     """The facts that the player noted by a tool, see `zorkgpt.context.tools.WrittenDown`."""
-    answers: tuple[str, ...] = ()
-    """The background questions whose answers were applied before, as in `TurnRecord`."""
 
 
 JournalEntry = Opening | TurnDecision
