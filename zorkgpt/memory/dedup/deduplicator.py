@@ -22,6 +22,7 @@ from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current, same_words
+from zorkgpt.memory.things import is_ledger_entry
 
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.judge import Judge, Verdict
@@ -237,6 +238,8 @@ class Deduplicator:
             for one in comparisons
             if one.relation == "unsure"
             and one.cosine is not None
+            # The ledger writes lists of things; a sentence about them is another fact.
+            and not is_ledger_entry(one.known)
             and max(len(one.known.text), len(new.text)) <= LONGEST_TEXT
             and any(is_worth_asking(text, new.text) for text in self._wordings_of(location_id, one.known))
             and not self.is_undone(one.known, new)
