@@ -57,7 +57,10 @@ def test_the_model_is_asked_only_of_repeats_dangers_and_verbs_that_destroyed_som
         CONTEXT,
         deadly_here=("jump",),
         exits=(Exit("down", deadly=True), Exit("north")),
-        dangers=(Danger("east", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core")),),
+        dangers=(
+            Danger("east", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core")),
+            Danger("north", "Cave", 15, Memory("DANGER", "Bear", 1, "3", 0, "It bites.", "core"), steps=2),
+        ),
         destructive_verbs=("eat",),
     )
     assert is_risky(action, context) is risky

@@ -109,7 +109,7 @@ def is_risky(action: str, context: PlayerContext) -> bool:
         return True
     if any(known.deadly and known.way == way for known in context.exits):
         return True
-    if any(danger.way == way for danger in context.dangers):
+    if any(danger.way == way and danger.steps == 1 for danger in context.dangers):
         return True
     return action.partition(" ")[0] in context.destructive_verbs
 
