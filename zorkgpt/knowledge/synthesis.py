@@ -87,7 +87,7 @@ class NewLesson(BaseModel):
     """A new line from turns, as the answer words it."""
 
     section: Topic
-    text: str = Field(max_length=400, description="one or two sentences that help on in a later episode")
+    text: str = Field(max_length=400, description="one or two sentences for later episodes, 400 letters at most")
     turns: list[int] = Field(default_factory=list, max_length=200, description="the turns that show it")
     replaces: int | None = Field(default=None, description="the number of an existing line that it improves on")
 
@@ -96,7 +96,7 @@ class NewInsight(BaseModel):
     """A new line from a whole episode or its last turns, as the answer words it."""
 
     section: Literal[Topic, Theme]
-    text: str = Field(max_length=400, description="one or two sentences that help on in a later episode")
+    text: str = Field(max_length=400, description="one or two sentences for later episodes, 400 letters at most")
     turns: list[int] = Field(default_factory=list, max_length=200, description="the turns that show it")
     replaces: int | None = Field(default=None, description="the number of an existing line that it improves on")
 
