@@ -227,7 +227,7 @@ def test_the_model_is_told_what_is_known():
         dangers=(Danger("down", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core"), on_route=True),),
         route=Route("Pit", 14, (RouteStep("down", 14, closed_door="hatch"),)),
         best_line=LineAhead(7, 1, (LineStep("ring bell", "Draughty Hall"), LineStep("down", "Pit", 5))),
-        failed_here=("climb bell", "eat bell"),
+        failed_here=("climb bell", "in", "eat bell"),
         deadly_here=("jump",),
         things=(ThingState(5, "bell", states=("open",)), ThingState(9, "hatch", states=("closed",))),
         refused="The bell can't be climbed.",
@@ -268,7 +268,6 @@ A hall with a bell.
 
 ## Exits from here
 
-- The way to "Pit": (open "hatch" first) "down"
 - No way to "Well" is known: you have not seen a place with this name.
 - "south" leads to "Porch"
 - "down" leads to "Pit" (60%) or "Ledge" (40%): chance decides; you have died this way

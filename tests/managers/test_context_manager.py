@@ -103,7 +103,7 @@ def test_dangers_further_on_are_told_while_the_player_is_on_its_way_there():
     assert [(each.place, each.on_route) for each in context.dangers] == [("Attic", False), ("Deep", True)]
     prompt = told(manager)
     assert '- The way to "Deep": "down", "down"\n' in prompt
-    assert '- 2 ways on, at "Deep", on your route: "Dog 3: It bites."\n' in prompt
+    assert '- 2 moves away, at "Deep", on your route: "Dog 3: It bites."\n' in prompt
 
 
 def test_where_the_player_has_said_nothing_an_objective_s_place_is_the_destination():

@@ -87,7 +87,7 @@ def test_a_whole_exchange_as_the_model_reads_it(known):
     )
     assert [message["content"] for message in model.asked[-1]["messages"] if message["role"] == "tool"] == [
         '- The way to "Salt Pans": "north", "west"\n'
-        '- 2 ways on, at "Salt Pans", on your route: "Deep mud: Sinking is deadly here."',
+        '- 2 moves away, at "Salt Pans", on your route: "Deep mud: Sinking is deadly here."',
         'Memories of "Salt Pans":\n```\n[DANGER] Deep mud: Sinking is deadly here.\n```',
         f'Memories that fit "what is deadly?":\n```\nSalt Pans: [DANGER] Deep mud: Sinking is deadly here.\n```{LAST}',
     ]

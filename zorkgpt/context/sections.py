@@ -23,6 +23,7 @@ from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
 from zorkgpt.text import normalized_action
+from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import RouteStep
 
 _HEADING_TOKENS = 20
@@ -79,8 +80,13 @@ def _facts(context: PlayerContext) -> list[str]:
 
 
 def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the route that the player is on, and the exits that the map knows or the text names."""
+    """Return the route that the player is on, and the exits that the map knows or the text names.
+
+    A route of a single listed exit is left out.
+    """
     heading, route = "## Exits from here", context.route
+    if route and len(route.steps) == 1 and any(way.way == route.steps[0].way for way in context.exits):
+        route = None
     remarked = [way for way in context.exits if not _is_plain(way)]
     plain = tuple(way for way in context.exits if _is_plain(way))
     shown: list[Route | NoRoute | Exit | tuple[Exit, ...]] = [
@@ -104,9 +110,16 @@ def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> Prompt
 
 
 def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return what changed nothing here in this episode as things stand, the latest first."""
-    heading = "## Tried here without effect"
-    failed = _names(context.failed_here[::-1], budgets.failed_here_tokens - _HEADING_TOKENS)
+    """Return what changed nothing here in this episode as things stand, the latest first.
+
+    The exits say themselves that they led nowhere.
+    """
+    heading, exits_in_vain = (
+        "## Tried here without effect",
+        {way.way for way in context.exits if way.failed is not None},
+    )
+    actions = [action for action in reversed(context.failed_here) if exit_name(action) not in exits_in_vain]
+    failed = _names(actions, budgets.failed_here_tokens - _HEADING_TOKENS)
     return PromptSection(heading, f"- {failed}" if failed else "")
 
 
@@ -338,12 +351,14 @@ def _untried(place: UntriedWays) -> str:
 
 
 def _route(steps: Sequence[RouteStep]) -> str:
-    return ", ".join(map(_step, steps))
+    if len(steps) > 1 and all(step.unproven for step in steps):
+        return f"{', '.join(map(_command, steps))} (none walked yet)"
+    return ", ".join(f"{_command(step)}{' (not walked yet)' if step.unproven else ''}" for step in steps)
 
 
-def _step(step: RouteStep) -> str:
+def _command(step: RouteStep) -> str:
     first = f"(open {one_line(step.closed_door)} first) " if step.closed_door else ""
-    return f"{first}{one_line(step.way)}{' (not walked yet)' if step.unproven else ''}"
+    return f"{first}{one_line(step.way)}"
 
 
 def _way(way: Route | NoRoute | Exit | tuple[Exit, ...]) -> str:
@@ -402,7 +417,7 @@ def _points(known: KnownPoints) -> str:
 def _danger(danger: Danger | str) -> str:
     if isinstance(danger, str):
         return f"- {one_line(danger)} has killed you here"
-    where = f"{one_line(danger.way)} leads to" if danger.steps == 1 else f"{danger.steps} ways on, at"
+    where = f"{one_line(danger.way)} leads to" if danger.steps == 1 else f"{danger.steps} moves away, at"
     route = ", on your route" if danger.on_route else ""
     return f"- {where} {one_line(danger.place)}{route}: {one_line(danger.text)}"
 
