@@ -366,7 +366,8 @@ def signals(request: SynthesisRequest) -> list[str]:
             acted and verb in _PLACING and not moved
         ),
         "The score rose: how that was done is permanent, whatever things it names.": acted and turn.score_delta > 0,
-        "The parser refused the command: that says nothing about the place.": acted and turn.effect is Effect.REFUSED,
+        "The parser refused the command: as a rule, that says nothing about the place.": acted
+        and turn.effect is Effect.REFUSED,
         "Nothing changed. The answer may be worth keeping; in another state the command may do something.": (
             acted and turn.effect is Effect.ANSWERED
         ),

@@ -212,7 +212,9 @@ class NewObjective(BaseModel):
     points: int | None = Field(None, description="for score")
     way: str = Field("", description="for way_tried")
     done_when: str = Field("", max_length=300, description="for text: what the game will say or show")
-    places: list[int | str] = Field(default_factory=list, description="numbers of the places involved")
+    places: list[int | str] = Field(
+        default_factory=list, description="numbers of the places to go to for it; empty if unknown"
+    )
     scope: Literal["world", "episode"] = "episode"
 
     @field_validator("kind", mode="before")
