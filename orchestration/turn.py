@@ -215,12 +215,12 @@ class TurnCycle:
         self._watch.lap(Part.INTERPRETER)
         extraction = self._managers.extraction.of_turn(step)
         self._watch.lap(Part.EXTRACTION)
+        noted = self._memory.drain_events() if self._memory else ()
         # Before the turn is learned from, so that its question shows the memories of the turns before it.
         names = self._logged_answers.get(self._state.turn_count) if is_repeated else None
         answers = self.apply(self._background.applied(names))
         self._remember(step, before)
-        # Those of the player's notes too.
-        events = (*answers.memory_events, *(self._memory.drain_events() if self._memory else ()))
+        events = (*noted, *answers.memory_events, *(self._memory.drain_events() if self._memory else ()))
         self._watch.lap(Part.MEMORY)
         record = TurnRecord(
             episode=self._state.episode_id,

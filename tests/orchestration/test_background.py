@@ -23,6 +23,7 @@ from tests.golden.roles import fenced, remembered
 from zorkgpt.cli.app import run as run_command
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.llm.recorded import RecordedLLM
+from zorkgpt.memory.answers import FurtherFact
 from zorkgpt.run_folder import MODEL_CALLS
 from zorkgpt.runlog.episodes import read_episode, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, ModelCalled
@@ -181,6 +182,27 @@ def test_a_question_shows_what_was_remembered_while_the_player_thought(tmp_path)
         asked = asked_about_memories(server)
     assert "memory 0" in turns_in(tmp_path)[0].answers
     assert "What is at" in asked[1]
+
+
+def test_a_note_is_of_its_own_turn_when_answers_about_earlier_turns_are_applied_with_it(server, gate, tmp_path):
+    def note() -> None:
+        fact = FurtherFact(
+            category="NOTE",
+            memory_title="Bell",
+            memory_text="The bell is cracked.",
+            persistence="permanent",
+            kind="insight",
+        )
+        place = run.services.game.observe().location
+        run.simple_memory.note(place.num, place.num, place.name, fact)
+        gate.open.set()
+        time.sleep(0.5)
+
+    with a_run(tmp_path, server.url, Watcher(5, note)) as run:
+        run.play_episode()
+    record = turns_in(tmp_path)[5]
+    assert record.answers
+    assert [event.turn for event in record.memory_events if event.title == "Bell"] == [None]
 
 
 def test_what_a_model_reads_later_reaches_the_map_and_the_log(server, gate, tmp_path):
