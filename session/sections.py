@@ -290,7 +290,7 @@ class OrchestratorSection(SettingsSection):
     enable_inter_episode_synthesis: bool = True
     """Update the knowledge across episodes when one ends."""
     ask_in_background: bool = True
-    """Ask models about memories, objectives, knowledge and summaries while the next turns are played."""
+    """Ask models about texts, memories, objectives, knowledge and summaries while the next turns are played."""
     background_wait_seconds: float = Field(default=60.0, ge=0)
     """Maximum wait for open background questions at the end of an episode."""
 
