@@ -160,7 +160,8 @@ def test_fields_of_any_kind_break_no_panel(tmp_path, open_page):
         page = open_page(f"{url}#1:1")
         for number in range(1, len(STRANGE) + 1):
             expect(page.locator("article[aria-current] .number")).to_have_text(str(number))
-            for panel in ("#turn-body", "#memories", "#objectives", "#knowledge"):
+            expect(page.locator("#turn-body")).to_have_attribute("data-key", re.compile(rf"^1\.0\.{number}\."))
+            for panel in ("#memories", "#objectives", "#knowledge"):
                 expect(page.locator(panel)).to_have_attribute("data-key", re.compile(rf"^1\.{number}\."))
             page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
             expect(page.locator("#turn-body .calls .speaker").first).to_be_attached()
