@@ -10,7 +10,7 @@ from managers.episode_log import LastAnswers
 from managers.resumable import lock_for_playing
 from orchestration.services import Services
 from orchestration.turn import MEMORY
-from zorkgpt.bounded import SAVED_FILE, parse_json, read_file
+from zorkgpt.bounded import saved_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import EpisodeInUse, FileError, WorkdirError
 from zorkgpt.files import write_file
@@ -78,7 +78,7 @@ class LateAnswers:
             except (EpisodeInUse, WorkdirError):
                 continue
             try:
-                applied[str(episode)] = self._ask(episode, parse_json(read_file(path, SAVED_FILE), SAVED_FILE), memory)
+                applied[str(episode)] = self._ask(episode, saved_json(path), memory)
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
                 log.warning("open questions can't be read and are dropped", extra={"error": repr(error)})
             finally:

@@ -154,6 +154,16 @@ def read_file(path: Path, limits: ReadLimits) -> bytes:
     return data
 
 
+def saved_json(path: Path) -> Any:
+    """Return the value in a JSON file that this program wrote.
+
+    Raises:
+        OutOfBounds: If it is damaged.
+        OSError: If it can't be read.
+    """
+    return parse_json(read_file(path, SAVED_FILE), SAVED_FILE)
+
+
 def lines_of(file: BinaryIO, limits: ReadLimits) -> Iterator[bytes]:
     """Yield the lines of a file, each with its line break; a line beyond the limit is cut."""
     while line := file.readline(limits.max_bytes):

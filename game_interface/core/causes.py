@@ -18,6 +18,7 @@ from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.transcript import common_end
 from game_interface.core.worker import RNG_ADVANCES, state_size, with_rng_advanced
 from game_interface.models import Item, Transition
+from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 
 _OTHER_IDLE = "look"
@@ -81,7 +82,7 @@ class RecentStates:
             return recent
         content = zlib.decompress(packed)
         at = 4 + int.from_bytes(content[:4], "big")
-        recent.turn, has_elsewhere, numbers = json.loads(content[4:at])
+        recent.turn, has_elsewhere, numbers = parse_json(content[4:at], SAVED_FILE)
         for room, moves, turn, size in numbers:
             recent.here.append(KeptState(_difference(content[at : at + size], present), room, moves, turn))
             at += size

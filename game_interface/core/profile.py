@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from game_interface.core.zmachine import Header, View
-from zorkgpt.bounded import SAVED_FILE, parse_json, read_file
+from zorkgpt.bounded import saved_json
 from zorkgpt.errors import StoryError, reason_of
 
 
@@ -132,7 +132,7 @@ def read_profile(path: Path, story_sha256: str) -> Profile | None:
         StoryError: If it is not a JSON object with these keys.
     """
     try:
-        stored = parse_json(read_file(path, SAVED_FILE), SAVED_FILE)
+        stored = saved_json(path)
         if stored["sha256"] != story_sha256:
             return None
         numbers = stored["globals"]

@@ -42,6 +42,16 @@ def test_a_foreign_host_is_refused(workdir, host, path):
     assert "Hall" not in answer.text
 
 
+@pytest.mark.parametrize("place", ["[" * 1200, "[" * 600 + "]" * 600, '"x', "1" * 3000])
+def test_a_place_that_no_one_can_read_is_not_found(workdir, place):
+    page = client(workdir, AccessRules(edit_token="secret"))
+    assert page.get(f"/api/places/{place}").status_code == 404
+    known = {"authorization": "Bearer secret"}
+    assert page.post(f"/api/places/{place}/memories", headers=known, content="[" * 1200).status_code == 404
+    answer = page.post("/api/places/10/memories", headers=known, content="[" * 1200)
+    assert (answer.status_code, answer.json()["error"][:16]) == (400, "Invalid request:")
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost:9000", "LOCALHOST", "[::1]:8765"])
 def test_every_name_of_this_machine_is_known(workdir, host):
     assert client(workdir).get("/api/run", headers={"host": host}).status_code == 200

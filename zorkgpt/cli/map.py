@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from zorkgpt.bounded import SAVED_FILE, parse_json, read_file
+from zorkgpt.bounded import saved_json
 from zorkgpt.cli.paths import RunPaths, SavedGameOption, WorkdirOption, run_paths
 from zorkgpt.errors import FileError, MapFileError
 from zorkgpt.files import write_file
@@ -77,7 +77,7 @@ def _graph(paths: RunPaths) -> "MapGraph":
 def _here(paths: RunPaths) -> int | None:
     """Return the location of the player at the end of the last episode, or None if unknown."""
     try:
-        here: int | None = parse_json(read_file(paths.workdir / paths.state, SAVED_FILE), SAVED_FILE)["location"]["id"]
+        here: int | None = saved_json(paths.workdir / paths.state)["location"]["id"]
         return here
     except (OSError, ValueError, KeyError, TypeError):
         return None

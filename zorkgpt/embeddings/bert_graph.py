@@ -3,10 +3,10 @@
 Inputs and output are named as in the `onnx/model.onnx` that the model hub carries, so that either file serves.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
+from zorkgpt.bounded import SETTING, parse_json, read_file
 from zorkgpt.embeddings.arrays import np
 
 # Gelu is an operator since opset 20, which goes with version 9 of the file format.
@@ -21,7 +21,7 @@ def bert_graph(folder: Path) -> bytes:
     """
     from safetensors.numpy import load_file
 
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = parse_json(read_file(folder / "config.json", SETTING), SETTING)
     if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
         raise ValueError(f"{folder} does not hold a BERT model with GELU")
     graph = _Graph(load_file(folder / "model.safetensors"), config)

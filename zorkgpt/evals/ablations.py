@@ -1,6 +1,5 @@
 """Ablations: what is taken from the memory, to see what it is worth, and what is done for that between two episodes."""
 
-import json
 import random
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any
 from orchestration.players import PLAIN, PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
+from zorkgpt.bounded import saved_json
 from zorkgpt.encoding import as_json
 from zorkgpt.files import write_file
 from zorkgpt.memory.models import Memory, Persistence, SubjectKey, fields_of, memory_of
@@ -126,7 +126,7 @@ def _shuffle(path: Path, dice: random.Random) -> None:
 
 
 def _read_origins(path: Path) -> list[tuple[SubjectKey, Memory, SubjectKey]]:
-    rows: list[tuple[str, Mapping[str, Any], str]] = json.loads(path.read_bytes()) if path.is_file() else []
+    rows: list[tuple[str, Mapping[str, Any], str]] = saved_json(path) if path.is_file() else []
     return [(parse_place(at), memory_of(dict(memory)), parse_place(origin)) for at, memory, origin in rows]
 
 

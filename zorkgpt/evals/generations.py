@@ -1,6 +1,5 @@
 """A run in generations: all episodes of one begin with the same snapshot, and what they have found is merged."""
 
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from game_interface.story import Story
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
+from zorkgpt.bounded import saved_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import ConfigurationError, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
@@ -235,7 +235,7 @@ def merge_snapshot(config: GameConfiguration, start: Path, over: Sequence[Episod
 def undone_before(snapshot: Path) -> frozenset[LocatedEphemeral]:
     """Return what was true of one of the episodes before a snapshot only."""
     path = snapshot / _UNDONE
-    rows = json.loads(path.read_bytes()) if path.is_file() else []
+    rows = saved_json(path) if path.is_file() else []
     return frozenset(located(place, memory_of(fields)) for place, fields in rows)
 
 

@@ -18,6 +18,7 @@ from orchestration.players import PlayerChoice
 from session.checkpoint import FILE_NAME as CHECKPOINT
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
+from zorkgpt.bounded import saved_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, ConfigurationError, EpisodeInUse, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
@@ -161,7 +162,7 @@ class EvaluationRun:
     def recorded(self) -> dict[str, Any]:
         """Return the description that was written when the run began, with the versions of that time."""
         path = self.folder / RUN_FILE
-        begun: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else self.described()
+        begun: dict[str, Any] = saved_json(path) if path.is_file() else self.described()
         return begun
 
     @property
@@ -243,7 +244,7 @@ class EvaluationRun:
             return
         wanted = json.loads(as_json(self.described()))
         try:
-            begun = json.loads(path.read_bytes())
+            begun = saved_json(path)
             differing = [key for key in _IDENTITY if begun.get(key) != wanted[key]]
             if not differing and not isinstance(begun.get("versions"), dict):
                 raise ValueError("no versions")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.bounded import SAVED_FILE, parse_json, read_file
+from zorkgpt.bounded import saved_json
 from zorkgpt.errors import FileError, reason_of
 from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
@@ -136,7 +136,7 @@ def read_session(path: Path, episode: int | str) -> dict[str, Any] | None:
     """Return the state of this episode; None if the file is missing, damaged, or of another episode."""
     path = path / SESSION if path.is_dir() else path
     try:
-        session = parse_json(read_file(path, SAVED_FILE), SAVED_FILE)
+        session = saved_json(path)
         if same_episode(session["episode"], episode) and session["learner"] and session["writer"]:
             return dict(session)
         extra = {"path": str(path), "its": session["episode"], "ours": episode}

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from zorkgpt.bounded import ReadLimits, parse_json
+from zorkgpt.errors import OutOfBounds
 from zorkgpt.text import quoted
 
-_LONGEST = 10_000
+_METADATA = ReadLimits("The metadata", "Make it smaller, or flatter.", 10_000, max_depth=50)
+"""Flatter than the records that contain it, which are refused below 100."""
 
 
 def checked_metadata(value: object) -> dict[str, Any]:
@@ -15,19 +18,20 @@ def checked_metadata(value: object) -> dict[str, Any]:
 
     Raises:
         TypeError: It is no mapping with texts as keys.
-        ValueError: A value is none of JSON, or the whole is longer than 10,000 characters as JSON.
+        ValueError: A value is none of JSON, or the whole is longer than 10,000 characters as JSON or nested more than
+            50 deep.
     """
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise TypeError(f"The metadata is {quoted(value)}; it must be a dict with texts as keys.")
     try:
         written = json.dumps(dict(value), allow_nan=False)
-        copied: dict[str, Any] = json.loads(written)
+        copied: dict[str, Any] = parse_json(written, _METADATA)
+    except OutOfBounds:
+        raise
     except RecursionError:
-        raise ValueError("The metadata is nested too deeply for JSON. Make it flatter.") from None
+        _METADATA.refuse(f"is nested more than {_METADATA.max_depth} deep")
     except (TypeError, ValueError) as error:
         raise ValueError(f"The metadata is {quoted(value)}; its values must be those of JSON: {error}.") from None
-    if len(written) > _LONGEST:
-        raise ValueError(f"The metadata has {len(written)} characters as JSON; the most are {_LONGEST}.")
     return copied
 
 
