@@ -1,16 +1,21 @@
-"""Limits of our HTTP servers: connections, time and size of a request, and repeated log messages."""
+"""The HTTP server of the viewer and of the memory: limits on connections, time, sizes and log messages."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from types import FrameType
+from typing import TYPE_CHECKING, ClassVar
 
 from zorkgpt.extras import importing
 
 with importing("viewer"):
     import h11
+    import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 REQUEST_TIME_S = 10.0
 """Time in which a request, with its body, must arrive."""
@@ -22,7 +27,6 @@ _SPARE_FILES = 5 * BACKLOG + 100
 """File descriptors for connections that are being accepted or closed, which takes asyncio some passes of its loop, and
 for the server itself."""
 _REPEAT_S = 60.0
-_FULL = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 class _LimitedProtocol(H11Protocol):
@@ -31,20 +35,20 @@ class _LimitedProtocol(H11Protocol):
     max_connections: ClassVar[int]
     waiting: "ClassVar[dict[_LimitedProtocol, asyncio.TimerHandle]]"
     """The connections that wait for a request, the longest waiting first, each with its timeout."""
+    answering: "ClassVar[dict[_LimitedProtocol, None]]"
+    """The connections that are sent an answer, the longest first: event streams come before short answers."""
     _received = 0
     """The bytes of the current request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self.max_connections and self.waiting:
-            oldest = next(iter(self.waiting))
-            # At once, so that the next connection in this pass of the loop closes another one.
-            oldest._stop_waiting()
-            oldest.transport.abort()
-        elif len(self.connections) > self.max_connections:
-            transport.write(_FULL)
-            transport.close()
-            return
+        if len(self.connections) > self.max_connections:
+            # None if all others are being closed already.
+            oldest = next(iter([*self.waiting, *self.answering]), None)
+            if oldest is not None:
+                # At once, so that the next connection in this pass of the loop closes another one.
+                oldest._forget()
+                oldest.transport.abort()
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -57,18 +61,26 @@ class _LimitedProtocol(H11Protocol):
         super().data_received(data)
         if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
             self._wait()
-        else:
-            self._stop_waiting()
+        elif not self.transport.is_closing() and self not in self.answering:
+            self._forget()
+            self.answering[self] = None
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            self._forget()
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
+        self._forget()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
         if self not in self.waiting:
             self.waiting[self] = self.loop.call_later(REQUEST_TIME_S, self._expire)
 
-    def _stop_waiting(self) -> None:
+    def _forget(self) -> None:
+        self.answering.pop(self, None)
         if timer := self.waiting.pop(self, None):
             timer.cancel()
 
@@ -77,16 +89,39 @@ class _LimitedProtocol(H11Protocol):
         self.transport.abort()
 
 
-def limited_protocol(max_connections: int) -> type[H11Protocol]:
-    """Return uvicorn's protocol with limits on connections and on the time and size of a request.
+class _QuietServer(uvicorn.Server):
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # Open event streams are cut off, which is no error.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        super().handle_exit(sig, frame)
 
-    Beyond the limit, the connection that has waited longest for its request is closed; if none is waiting, the new one
-    is.
+
+def limited_server(app: "ASGIApp", *, host: str = "127.0.0.1", port: int = 0) -> uvicorn.Server:
+    """Return a server with limits on connections and on the time and size of a request.
+
+    With too many connections, the one that has waited longest for its request is closed; if none is waiting, the one
+    that has been sent an answer for the longest time, such as an event stream.
     """
-    return type("LimitedProtocol", (_LimitedProtocol,), {"max_connections": max_connections, "waiting": {}})
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(Throttle())
+    limits = {"max_connections": _max_connections(), "waiting": {}, "answering": {}}
+    return _QuietServer(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            http=type("LimitedProtocol", (_LimitedProtocol,), limits),
+            backlog=BACKLOG,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
+    )
 
 
-def connection_bound() -> int:
+def _max_connections() -> int:
     """Return the maximum number of connections, which is lower if the system allows few open files."""
     try:
         import resource

@@ -1,6 +1,5 @@
 """Whoever keeps connections open takes the page from nobody else."""
 
-import logging
 import resource
 import socket
 from contextlib import ExitStack, contextmanager, suppress
@@ -11,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.fixtures.viewer import served, started, turn, write_log
-from zorkgpt.server_limits import MAX_CONNECTIONS, Throttle, connection_bound
+from zorkgpt.server_limits import MAX_CONNECTIONS
 
 pytestmark = pytest.mark.slow
 
@@ -68,39 +67,3 @@ def test_half_open_connections_leave_the_page_to_others_and_are_closed(workdir, 
         write_log(workdir, turn(3))
         expect(page.locator("#scrubber")).to_have_attribute("max", "3")
         assert all(is_closed(one) for one in (kept, slow_body, *others))
-
-
-def test_those_who_watch_are_bounded_too(workdir):
-    with ExitStack() as stack:
-        with files(400):
-            bound = connection_bound()
-        url = stack.enter_context(served(workdir, open_files=400))
-        request = b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-        watching = [connected(stack, url, request) for _ in range(bound)]
-        for one in watching:
-            assert one.recv(100).startswith(b"HTTP/1.1 200")
-        refused = connected(stack, url, b"")
-        assert refused.recv(100).startswith(b"HTTP/1.1 503")
-        for one in watching[:10]:
-            one.close()
-        for _ in range(100):
-            with suppress(httpx.HTTPError):
-                if httpx.get(f"{url}api/run", timeout=30).status_code == 200:
-                    return
-        raise AssertionError("nobody else is served once watchers have gone")
-
-
-def test_a_message_is_logged_once_a_minute():
-    now = [0.0]
-    throttle = Throttle(lambda: now[0])
-
-    def logged(message: str, *fields: object) -> str | None:
-        record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, message, fields, None)
-        return record.getMessage() if throttle.filter(record) else None
-
-    assert logged("Failed: %s", 1) == "Failed: 1"
-    assert [logged("Failed: %s", number) for number in range(2, 5)] == [None, None, None]
-    assert logged("Something else") == "Something else"
-    now[0] = 61.0
-    assert logged("Failed: %s", 5) == "Failed: 5 (3 more since the last one)"
-    assert logged("Failed: %s", 6) is None

@@ -20,14 +20,13 @@ from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import parse_place, place_from_json, place_to_json, render_place
 
 with importing("mcp"):
-    import uvicorn
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
     from mcp.server.transport_security import TransportSecuritySettings
     from mcp.types import ToolAnnotations
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from zorkgpt.server_limits import BACKLOG, connection_bound, limited_protocol
+    from zorkgpt.server_limits import limited_server
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -118,18 +117,11 @@ def serve(
         enable_dns_rebinding_protection=host in LOOPBACK,
         allowed_hosts=[f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")],
     )
-    app = server.streamable_http_app(host=host, transport_security=security)
+    # No tool needs a session, and nobody can leave sessions behind.
+    app = server.streamable_http_app(host=host, transport_security=security, stateless_http=True)
     ready(f"http://{shown}:{port}/mcp")
-    uvicorn.run(
-        with_token(app, token),
-        host=host,
-        port=port,
-        http=limited_protocol(connection_bound()),
-        backlog=BACKLOG,
-        log_level="error",
-        access_log=False,
-        ws="none",
-    )
+    with suppress(KeyboardInterrupt):
+        limited_server(with_token(app, token), host=host, port=port).run()
 
 
 def with_token(app: ASGIApp, token: str | None) -> ASGIApp:

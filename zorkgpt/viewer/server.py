@@ -1,7 +1,6 @@
 """Serve the page until it is stopped, in this process or in the background of a run."""
 
 import errno
-import logging
 import os
 import socket
 import subprocess
@@ -10,16 +9,10 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING
 
 from zorkgpt.errors import ViewerError
 from zorkgpt.extras import require
 from zorkgpt.viewer.run_files import RunFileNames, open_run
-
-if TYPE_CHECKING:
-    import uvicorn
-    from starlette.applications import Starlette
 
 PORT = 8765
 
@@ -44,44 +37,17 @@ def serve(
         ZorkGPTError: If there is no run to show, the port is taken, or a package is missing.
     """
     require("viewer")
-    from zorkgpt.server_limits import BACKLOG
+    from zorkgpt.server_limits import BACKLOG, limited_server
     from zorkgpt.viewer.app import make_app
     from zorkgpt.viewer.guard import AccessRules
 
     opened = [open_run(run, may_be_empty=may_be_empty, names=names) for run in runs]
     rules = AccessRules.of(host, edit=edit)
     listening = _listen(host or "127.0.0.1", port, BACKLOG)
-    server = _server(make_app(opened, rules))
+    server = limited_server(make_app(opened, rules))
     ready(_address(listening, rules.edit_token or rules.token))
     with listening, suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
-
-
-def _server(app: "Starlette") -> "uvicorn.Server":
-    import uvicorn
-
-    from zorkgpt.server_limits import BACKLOG, Throttle, connection_bound, limited_protocol
-
-    class Server(uvicorn.Server):
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            # Open event streams are cut off, which is no error.
-            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-            super().handle_exit(sig, frame)
-
-    for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(Throttle())
-    return Server(
-        uvicorn.Config(
-            app,
-            http=limited_protocol(connection_bound()),
-            backlog=BACKLOG,
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            timeout_graceful_shutdown=1,
-        )
-    )
 
 
 def _listen(host: str, port: int | None, backlog: int) -> socket.socket:

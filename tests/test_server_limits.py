@@ -1,0 +1,110 @@
+"""Clients that keep many connections open take the viewer and the memory's server from nobody else."""
+
+import asyncio
+import logging
+import socket
+from contextlib import ExitStack, contextmanager, suppress
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from mcp import Client
+
+from tests.adapters.test_mcp import serving
+from tests.fixtures.viewer import served, started, turn, write_log
+from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.server_limits import MAX_REQUEST_BYTES, Throttle
+
+CLIENTS = 1500
+OPEN_FILES = 400
+
+
+class ServedViewer:
+    stream = b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+    @contextmanager
+    def start(self, folder):
+        write_log(folder, started(), turn(1))
+        with served(folder, "--edit", open_files=OPEN_FILES) as address:
+            self.url, _, self.token = address.partition("#token=")
+            yield self.url
+
+    def answers(self) -> bool:
+        return httpx.get(f"{self.url}api/run", timeout=30).json()["episodes"][0]["count"] == 1
+
+
+class ServedMemory:
+    stream = (
+        b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAccept: text/event-stream\r\n"
+        b"Mcp-Protocol-Version: 2025-06-18\r\n\r\n"
+    )
+
+    @contextmanager
+    def start(self, folder):
+        with AgentMemory.open(folder) as memory:
+            memory.remember(5, "A rug lies here.")
+        with serving(folder, files=OPEN_FILES) as self.url:
+            self.stream = self.stream % urlsplit(self.url).port
+            yield self.url
+
+    def answers(self) -> bool:
+        async def recalled():
+            async with Client(self.url) as client:
+                return (await client.call_tool("recall", {"place": 5})).content[0].text
+
+        return "A rug lies here." in asyncio.run(recalled())
+
+
+@pytest.fixture(params=[ServedViewer, ServedMemory])
+def server(request, tmp_path):
+    server = request.param()
+    with server.start(tmp_path):
+        yield server
+
+
+def connected(stack: ExitStack, url: str, head: bytes) -> socket.socket:
+    parts = urlsplit(url)
+    one = stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60))
+    # The server may have closed it already, in favor of a newer one.
+    with suppress(ConnectionError):
+        one.sendall(head)
+    return one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["half-open", "streaming"])
+def test_many_clients_leave_the_server_to_others(server, kind):
+    with ExitStack() as stack:
+        for number in range(CLIENTS):
+            half = (b"", b"GET / HTTP/1.1\r\nX-Slow: ", b"POST /mcp HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")[number % 3]
+            one = connected(stack, server.url, server.stream if kind == "streaming" else half)
+            if kind == "streaming" and number in (0, CLIENTS - 1):
+                assert one.recv(100).startswith(b"HTTP/1.1 200")
+        for _ in range(5):
+            assert server.answers()
+
+
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_a_large_body_or_header_is_cut_off(server, method):
+    large = "x" * (MAX_REQUEST_BYTES + 100_000)
+    where = {"content": large} if method == "POST" else {"headers": {"x-large": large}}
+    # The viewer refuses a change without a token before it has read the body.
+    with suppress(httpx.TransportError):
+        assert httpx.request(method, server.url, timeout=30, **where).status_code in (401, 403, 405)
+    assert server.answers()
+
+
+def test_a_message_is_logged_once_a_minute():
+    now = [0.0]
+    throttle = Throttle(lambda: now[0])
+
+    def logged(message: str, *fields: object) -> str | None:
+        record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, message, fields, None)
+        return record.getMessage() if throttle.filter(record) else None
+
+    assert logged("Failed: %s", 1) == "Failed: 1"
+    assert [logged("Failed: %s", number) for number in range(2, 5)] == [None, None, None]
+    assert logged("Something else") == "Something else"
+    now[0] = 61.0
+    assert logged("Failed: %s", 5) == "Failed: 5 (3 more since the last one)"
+    assert logged("Failed: %s", 6) is None
