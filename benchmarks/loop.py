@@ -152,7 +152,7 @@ def replay(story: Story, episodes: list[list[str]]) -> Clocks:
     return clocks
 
 
-_MODELS = {"agent_model": Role.AGENT, "critic_model": Role.CRITIC, "info_ext_model": Role.EXTRACTOR}
+_MODELS = {"agent_model": Role.AGENT, "critic_model": Role.CRITIC}
 _MODELS |= {"memory_model": Role.MEMORY}
 _ANALYSTS = {"You keep the list": Role.OBJECTIVES, "You thin out": Role.OBJECTIVES, "You keep the diary": Role.SUMMARY}
 

@@ -26,12 +26,12 @@ from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.chatty_model import ChattyLLM
 from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundled_walkthrough, get_zork1_walkthrough
-from tests.golden.roles import fenced, remembered
+from tests.golden.roles import exits_named, remembered
 from zorkgpt.llm.messages import Message
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.scripted import Script
 from zorkgpt.memory.retrieval import estimated_tokens
-from zorkgpt.world.directions import DIRECTIONS, canonical_direction
+from zorkgpt.world.directions import canonical_direction
 
 _SECTION = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -40,8 +40,6 @@ class AttentiveLLM(ChattyLLM):
     """Plays the commands, and keeps of each turn what the facts in the question say."""
 
     def _reply(self, messages: list[Message], role: Role) -> Script:
-        if role == "extractor":
-            return {"is_room_description": True, "exits": _ways_named(messages[-1].content)}
         if role != "memory":
             return super()._reply(messages, role)
         prompt = messages[-1].content
@@ -50,12 +48,7 @@ class AttentiveLLM(ChattyLLM):
         answer = remembered(prompt)
         for fact in (answer, *answer.get("also", ())):
             fact |= {name: fact[name][:120] for name in ("memory_title", "memory_text") if name in fact}
-        return answer
-
-
-def _ways_named(prompt: str) -> list[str]:
-    text = fenced(prompt, "# What the game printed").lower()
-    return [way for way in DIRECTIONS if re.search(rf"\b{way}\b", text)]
+        return answer | {"exits": exits_named(prompt)}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from zorkgpt.offline.extractor import RuleExtractor
 
 def play(game: JerichoInterface, commands: list[str], folder: str) -> None:
     config, state, log = GameConfiguration(zork_game_workdir=folder), GameState(), logging.getLogger("benchmark")
-    extraction = ExtractionManager(log, config, state, extractor=RuleExtractor(), at_once=RuleExtractor())
+    extraction = ExtractionManager(log, config, state, extractor=RuleExtractor())
     progress = ProgressManager(log, config, state)
     opening = game.start()
     state.observe(game.observe())

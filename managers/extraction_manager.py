@@ -2,13 +2,10 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
-from pydantic import TypeAdapter
-
-from game_interface.models import Observation, Transition
-from managers.background import BackgroundQuestions
+from game_interface.models import Location, Observation, Transition
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -16,29 +13,33 @@ from session.history import (
     NOTHING,
     Extraction,
     GameText,
-    LateReading,
+    NamedExits,
     TurnRecord,
     has_nothing_to_extract,
     text_of_opening,
     text_of_turn,
 )
-from zorkgpt.extractor import Extractor
+from zorkgpt.memory.models import PlaceKey
+from zorkgpt.world.directions import canonical_direction
 
 _PrintedText = tuple[int | None, str]
 """A location id, and the text printed there."""
 
 
-EXTRACTION = "extraction"
-"""The kind of work in the background that asks what a text says."""
+class Extractor(Protocol):
+    """Extracts facts from what the game printed."""
+
+    def extract(self, said: GameText) -> Extraction:
+        """Return what the text says; no text makes it raise."""
+        ...
 
 
 class ExtractionManager(BaseManager):
-    """Asks the extractor about the text of a turn if the text may contain something new.
+    """Reads the text of a turn if it may contain something new, and collects the exits that a model read in it.
 
     Args:
-        at_once: Reads a text as long as the extractor waits for its model in the background.
-        background: Where the extractor is asked; None to wait for it.
-        known_exits: Returns the exits of a location that are known already.
+        take_named_exits: Returns the exits that the memory's model found since the last call: the key and the name of
+            the place, and the model's words for the exits.
     """
 
     def __init__(
@@ -48,23 +49,16 @@ class ExtractionManager(BaseManager):
         game_state: GameState,
         *,
         extractor: Extractor,
-        at_once: Extractor,
-        background: BackgroundQuestions | None = None,
-        known_exits: Callable[[int], Iterable[str]] = lambda location_id: (),
+        take_named_exits: Callable[[], tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]] = tuple,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self._extractor, self._at_once = extractor, at_once
-        self._background = background
-        if background is not None:
-            background.add(EXTRACTION, self._read_text, TypeAdapter(GameText).validate_python)
-        self._known_exits = known_exits
+        self._extractor = extractor
+        self._take_named_exits = take_named_exits
         self.reset()
 
     def reset(self) -> None:
         """Begin a new episode: forget the texts."""
         self._read: dict[_PrintedText, Extraction] = {}
-        self._readings: list[LateReading] = []
-        """What the extractor has read since `take_late`."""
         self._counts: Counter[str] = Counter()
 
     def of_opening(self, text: str, now: Observation) -> Extraction:
@@ -82,35 +76,29 @@ class ExtractionManager(BaseManager):
             self._counts["nothing to read"] += 1
             return NOTHING
         place = step.after.location
-        exits = tuple(self._known_exits(place.num)) if place else ()
         described = self._state.room_descriptions.get(place.num, ("", 0))[0] if place else ""
-        return self._extract(text_of_turn(step, known_exits=exits, described=described))
+        return self._extract(text_of_turn(step, described=described))
 
     def _extract(self, said: GameText) -> Extraction:
-        known = self._read.get(_key(said.location.num if said.location else None, said.response))
+        place = said.location.num if said.location else None
+        known = self._read.get(_key(place, said.response))
         if known is not None:
             self._counts["read before"] += 1
             return known
-        before = len(self._readings)
-        if self._background is None:
-            self._read_text(said)
-        else:
-            self._background.start(EXTRACTION, said)
-        if len(self._readings) > before:
-            return self._readings.pop().extraction
-        # The model's answer comes during a later turn.
-        return self._at_once.extract(said)
-
-    def _read_text(self, said: GameText) -> None:
         extraction = self._extractor.extract(said)
         self._counts[f"read by {extraction.by}"] += 1
-        self._keep(said.location.num if said.location else None, said.response, extraction)
-        self._readings.append(LateReading(said, extraction))
+        self._keep(place, said.response, extraction)
+        return extraction
 
-    def take_late(self) -> tuple[LateReading, ...]:
-        """Return what was read in the background since the last call."""
-        read, self._readings = tuple(self._readings), []
-        return read
+    def take_named_exits(self) -> tuple[NamedExits, ...]:
+        """Return the exits that the memory's model found since the last call, as far as they are directions."""
+        named = []
+        for place, name, words in self._take_named_exits():
+            directions = (canonical_direction(word.replace("-", "")) for word in words)
+            exits = tuple(dict.fromkeys(each for each in directions if each))
+            if exits and isinstance(place, int):
+                named.append(NamedExits(Location(place, name), exits))
+        return tuple(named)
 
     def _keep(self, location_id: int | None, text: str, extraction: Extraction) -> None:
         self._read[_key(location_id, text)] = extraction
@@ -118,8 +106,6 @@ class ExtractionManager(BaseManager):
     def process_turn(self, record: TurnRecord) -> None:
         """Keep what was extracted in this turn, even if it was played before an interruption."""
         extraction, after = record.extraction, record.transition.after
-        for late in record.read_late:
-            self._keep(late.text.location.num if late.text.location else None, late.text.response, late.extraction)
         if extraction is not None and extraction.by != "nobody":
             self._keep(after.location_id, record.transition.response, extraction)
             self._counts["room descriptions"] += extraction.is_room_description

@@ -8,7 +8,7 @@ from typing import Any
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import LateReading, TurnRecord
+from session.history import NamedExits, TurnRecord
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.files import AtomicFile
 from zorkgpt.memory.storage.restore_point import FileRestorer
@@ -85,16 +85,15 @@ class MapManager(BaseManager):
         """Learn from the turn, unless the map contains it already."""
         if record.turn > self._learned_to:
             self._learner.learn(record.transition, record.extraction.exits if record.extraction else ())
-            self.learn_readings(record.read_late)
+            self.learn_named_exits(record.named_exits)
             self._learned_to = self.graph.learned[record.episode] = record.turn
         self._learner.record_success(record.transition)
         self._look_at_doors()
 
-    def learn_readings(self, read_late: Iterable[LateReading]) -> None:
-        """Add the exits that a model read in the texts of earlier turns."""
-        for late in read_late:
-            if (place := late.text.location) is not None:
-                self._learner.arrive(place.num, place.name, late.extraction.exits)
+    def learn_named_exits(self, named: Iterable[NamedExits]) -> None:
+        """Add the exits that a model found named in texts."""
+        for each in named:
+            self._learner.arrive(each.location.num, each.location.name, each.exits)
 
     def _look_at_doors(self) -> None:
         self.graph.set_closed_doors({door for door in self.graph.doors.names if self._is_open(door) is False})

@@ -30,7 +30,6 @@ from zorkgpt.context.view import PlayerView
 from zorkgpt.critic import Critic
 from zorkgpt.delegating_players import RULES, ReplayingPlayer
 from zorkgpt.errors import ConfigurationError
-from zorkgpt.extractor import Extractor, ModelExtractor
 from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.finder import ModelObjectiveFinder
@@ -87,10 +86,8 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
     objectives = _objectives(services, knowledge)
     extraction = ExtractionManager(
         *services.for_manager("extraction"),
-        extractor=_extractor(services),
-        at_once=RuleExtractor(),
-        background=services.background,
-        known_exits=services.map.graph.exits,
+        extractor=RuleExtractor(),
+        take_named_exits=services.take_named_exits,
     )
     progress = ProgressManager(*services.for_manager("progress"))
     context = _context(services, knowledge, objectives, progress, returns)
@@ -191,12 +188,6 @@ def _context(
         else None,
         background=services.background,
     )
-
-
-def _extractor(services: Services) -> Extractor:
-    llm, rules = services.background_llm, RuleExtractor()
-    asks = llm is not None and services.helper_llm is not None and services.config.enable_extractor
-    return ModelExtractor(llm, rules) if llm and asks else rules
 
 
 def _returns(services: Services) -> ReplayManager:

@@ -27,9 +27,8 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.judge import ModelJudge
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer
-from zorkgpt.memory.models import Memory
+from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.settings import settings_of
-from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.things import is_of_attempts
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
@@ -82,6 +81,8 @@ class Services:
     """None if nothing is remembered."""
     memory: SimpleMemoryManager | None
     """None if nothing is remembered."""
+    synthesizer: ModelSynthesizer | None
+    """The memory's model; None if there is none."""
     map: MapManager
     game: Game
     background: BackgroundQuestions
@@ -99,6 +100,10 @@ class Services:
         """
         found = () if self.memory is None else self.memory.memories_at(location_id)
         return [memory for memory in found if not is_of_attempts(memory)]
+
+    def take_named_exits(self) -> tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]:
+        """Return the exits that the memory's model found named since the last call."""
+        return self.synthesizer.take_named_exits() if self.synthesizer else ()
 
     @property
     def helper_llm(self) -> LLM | None:
@@ -129,10 +134,13 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         llm = models.client
     background = _background(config, options, state, asks_models=models is not None)
     background_llm = BackgroundLLM(llm) if llm is not None and background.enabled else llm
-    knowledge = memory = None
+    knowledge = memory = synthesizer = None
     if options.remember and config.simple_memory.enabled and not options.is_plain:
         knowledge = KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
-        memory = _memory(config, state, background_llm, game.story)
+        if background_llm is not None:
+            window = config.get_memory_history_window()
+            synthesizer = ModelSynthesizer(background_llm, history_window=window, asks_for_exits=True)
+        memory = _memory(config, state, background_llm, synthesizer, game.story)
     keeps_map = memory is not None if options.keep_map is None else options.keep_map
     game_map = MapManager(
         get_logger("map"),
@@ -153,6 +161,7 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         background_llm=background_llm,
         knowledge=knowledge,
         memory=memory,
+        synthesizer=synthesizer,
         map=game_map,
         game=game,
         tools=AgentTools(game_map.graph, memory) if choice.kind == "model" and config.enable_agent_tools else None,
@@ -206,15 +215,14 @@ def prepare_workdir(workdir: Path) -> None:
         ) from None
 
 
-def _memory(config: GameConfiguration, state: GameState, llm: LLM | None, story: StoryIdentity) -> SimpleMemoryManager:
-    synthesizer: MemorySynthesizer = (
-        ModelSynthesizer(llm, history_window=config.get_memory_history_window()) if llm else RuleSynthesizer()
-    )
+def _memory(
+    config: GameConfiguration, state: GameState, llm: LLM | None, model: ModelSynthesizer | None, story: StoryIdentity
+) -> SimpleMemoryManager:
     memory = SimpleMemoryManager(
         get_logger("memory"),
         settings_of(config, wait_for_embeddings=False),
         state,
-        synthesizer=synthesizer,
+        synthesizer=model or RuleSynthesizer(),
         embeddings=_embeddings(config, llm),
         judge=ModelJudge(llm) if llm else None,
     )

@@ -236,7 +236,7 @@ class TurnCycle:
             critic_score=decision.score,
             spent=self._services.models.spent() if self._services.models else None,
             extraction=extraction,
-            read_late=self._managers.extraction.take_late(),
+            named_exits=self._managers.extraction.take_named_exits(),
             notices=notices,
             answers=answers.names,
         )

@@ -202,7 +202,7 @@ class ZorkOrchestratorV2:
             if config.turn_delay_seconds:
                 time.sleep(config.turn_delay_seconds)
         self._last_answers = self._cycle.apply(self.services.background.finish(config.background_wait_seconds))
-        self.services.map.learn_readings(self.managers.extraction.take_late())
+        self.services.map.learn_named_exits(self.managers.extraction.take_named_exits())
         self.managers.checkpoints.catch_up(learned_more=bool(self._last_answers.names))
         return self._close(self._ending())
 

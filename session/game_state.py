@@ -109,10 +109,6 @@ class GameState:
         self.observe(step.after)
         if turn.extraction and turn.extraction.is_room_description and step.after.location is not None:
             self.describe_room(step.response, step.after.location.num)
-        for late in turn.read_late:
-            where = late.text.location
-            if late.extraction.is_room_description and where is not None and where.num not in self.room_descriptions:
-                self.describe_room(late.text.response, where.num)
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> dict[str, Any]:
         """Keep why an action was chosen and return the entry.

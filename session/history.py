@@ -9,7 +9,7 @@ from game_interface.models import Item, Location, Observation, Transition
 from session.outcome import is_passive, world_changed
 from zorkgpt.memory.models import MemoryEvent
 
-ExtractedBy = Literal["model", "rules", "nobody"]
+ExtractedBy = Literal["rules", "nobody"]
 _MOST_TURNS = 1000
 
 
@@ -30,8 +30,6 @@ class GameText:
     """Names of the visible objects."""
     creatures: tuple[str, ...] | None = None
     """Names of those that are alive; None if unknown."""
-    known_exits: tuple[str, ...] = ()
-    """Exits of this location that are known already."""
     described: str = ""
     """The last text in this episode that described this location."""
 
@@ -56,14 +54,15 @@ NOTHING = Extraction()
 
 
 @dataclass(frozen=True, slots=True)
-class LateReading:
-    """What the extractor's model read in the text of an earlier turn."""
+class NamedExits:
+    """Exits of a location that a model found named in a text."""
 
-    text: GameText
-    extraction: Extraction
+    location: Location
+    exits: tuple[str, ...]
+    """Directions, under their full names."""
 
 
-def text_of_turn(step: Transition, *, known_exits: tuple[str, ...] = (), described: str = "") -> GameText:
+def text_of_turn(step: Transition, *, described: str = "") -> GameText:
     """Return the text that a turn printed."""
     return GameText(
         response=step.response,
@@ -73,7 +72,6 @@ def text_of_turn(step: Transition, *, known_exits: tuple[str, ...] = (), describ
         dark=step.after.dark,
         things=_names(step.after.visible or ()),
         creatures=_creatures(step.after),
-        known_exits=known_exits,
         described=described,
     )
 
@@ -156,9 +154,9 @@ class TurnRecord:
     spent: UsageTotals | None = None
     """What the run has spent, this turn included; None if no model is asked through the configuration."""
     extraction: Extraction | None = None
-    """What the extractor read in the response at once; None if nothing read it."""
-    read_late: tuple[LateReading, ...] = ()
-    """What the extractor's model read in earlier responses; those turns have what the rules read."""
+    """What the rules read in the response; None if nothing read it."""
+    named_exits: tuple[NamedExits, ...] = ()
+    """What the memory's model read in this response or in earlier ones."""
     notices: tuple[str, ...] = ()
     """The notices about its own progress that the player got."""
     answers: tuple[str, ...] = ()

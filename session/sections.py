@@ -149,11 +149,11 @@ class LLMSection(SettingsSection):
     critic_model: str | None = None
     """Reviews proposed actions."""
     info_ext_model: str | None = None
-    """Extracts information from the game's text."""
+    """The default of `memory_model`."""
     analysis_model: str | None = None
     """Objectives, knowledge, and summaries of older turns."""
     memory_model: str | None = None
-    """Writes memories. Defaults to `info_ext_model`."""
+    """Writes memories and reads exits in the game's text. Defaults to `info_ext_model`."""
     agent_base_url: str | None = None
     """Server of this role. The next four are the same for the other roles."""
     critic_base_url: str | None = None
@@ -201,8 +201,6 @@ class GameplaySection(SettingsSection):
     """Proposals with a lower critic score are rejected."""
     enable_critic: bool = True
     """Review proposals before they are played."""
-    enable_extractor: bool = True
-    """Ask a model to read the game's text; false: use rules."""
     enable_agent_tools: bool = True
     """Let the model that plays call tools: recall memories, find routes, note facts, change objectives."""
     max_rejections_per_turn: int = Field(default=3, ge=0)
@@ -290,7 +288,7 @@ class OrchestratorSection(SettingsSection):
     enable_inter_episode_synthesis: bool = True
     """Update the knowledge across episodes when one ends."""
     ask_in_background: bool = True
-    """Ask models about texts, memories, objectives, knowledge and summaries while the next turns are played."""
+    """Ask models about memories, objectives, knowledge and summaries while the next turns are played."""
     background_wait_seconds: float = Field(default=60.0, ge=0)
     """Maximum wait for open background questions at the end of an episode."""
 
@@ -357,7 +355,6 @@ class Tables(BaseModel):
     memory_sampling: MemorySamplingSection = MemorySamplingSection()
     agent_sampling: SamplingSection = SamplingSection()
     critic_sampling: SamplingSection = SamplingSection()
-    extractor_sampling: SamplingSection = SamplingSection()
     analysis_sampling: SamplingSection = SamplingSection()
     llm: LLMSection = LLMSection()
     gameplay: GameplaySection = GameplaySection()

@@ -64,8 +64,6 @@ def test_what_the_models_took_stands_in_the_summary_and_the_log(play, tmp_path):
     assert code == ExitCode.OK
     assert {role: took["calls"] for role, took in usage.items()} == {
         "agent": 4,
-        # The opening, and the first look: what the next ones print is the same.
-        "extractor": 2,
         # Of the episode and its last turns at once.
         "knowledge": 1,
         "memory": len(asked),

@@ -12,7 +12,7 @@ from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_wal
 from zorkgpt.llm.scripted import ScriptedCall
 from zorkgpt.memory.retrieval import estimated_tokens
 
-OTHER_ROLES = {"extractor": 3000, "memory": 6000, "objectives": 6000, "summary": 6000, "knowledge": 12_000}
+OTHER_ROLES = {"memory": 6000, "objectives": 6000, "summary": 6000, "knowledge": 12_000}
 """The last is asked about a hundred turns at a time. A server with 16,000 tokens has room for that and the answer."""
 
 REMEMBERED = re.compile(r"^## (?:Memories of this place|Remembered dangers)\n(.*?)(?=^## |\Z)", re.S | re.M)

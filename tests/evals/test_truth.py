@@ -130,7 +130,7 @@ def test_what_a_model_says_that_is_not_so_is_not_stored_and_costs_no_precision(t
 
     with ChatServer(answer) as server:
         given = {"agent_model": server.model, "client_base_url": server.url}
-        off = {"enable_critic": False, "enable_extractor": False}
+        off = {"enable_critic": False}
         config = GameConfiguration.load(arguments=given | off, environment={})
         run = a_run(tmp_path, "learning-1x6", choice=choose_player("model", config), config=config)
         run.play()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.fixtures.chat_server import Reply, Request, Status
-from zorkgpt.prompts.render import one_line
 from zorkgpt.world.directions import DIRECTIONS
 
 _FENCED = r"\n+(`{3,})\n(.*?)\n\1(?:\n|$)"
@@ -47,17 +46,6 @@ def critic(request: Request) -> Reply:
     return json.dumps({"score": 0.5, "reason": "It is worth a turn."})
 
 
-def extractor(request: Request) -> Reply:
-    """A text whose first line names the place describes it; directions in it are ways. Prose surrounds the answer."""
-    text = fenced(request.prompt, "# What the game printed")
-    at = re.search(r'^- The player is at: "(.*?)"', request.prompt, re.MULTILINE)
-    place = at[1] if at else ""
-    describes = bool(place) and any(one_line(line) == f'"{place}"' for line in text.splitlines())
-    ways = [way for way in DIRECTIONS if describes and re.search(rf"\b{way}\b", text)]
-    answer = {"is_room_description": describes, "exits": ways, "combat": False, "enemies": []}
-    return f"Here is what I read:\n```json\n{json.dumps(answer)}\n```"
-
-
 class Memory:
     """Keeps what the Z-machine's facts say, and answers some questions badly the first time."""
 
@@ -69,7 +57,7 @@ class Memory:
         prompt = request.prompt
         if "You compare short notes" in prompt:
             return json.dumps({"verdicts": list(_verdicts(prompt))})
-        answer = json.dumps(remembered(prompt))
+        answer = json.dumps(remembered(prompt) | {"exits": exits_named(prompt)})
         if self._calls == 3:
             return Status(500, "the server is overloaded")
         if self._calls == 7:
@@ -77,6 +65,14 @@ class Memory:
         if self._calls == 11:
             return answer.replace("}", ",}").replace("true", "True").replace("false", "False")
         return answer
+
+
+def exits_named(prompt: str) -> list[str]:
+    """The directions in a text that shows a place for the first time."""
+    if not re.search("^The place of arrival is |^The game printed", prompt, re.MULTILINE):
+        return []
+    text = (fenced(prompt, "and the game answered") or fenced(prompt, "The game printed")).lower()
+    return [way for way in DIRECTIONS if re.search(rf"\b{way}\b", text)]
 
 
 def _verdicts(prompt: str) -> Iterator[dict[str, Any]]:

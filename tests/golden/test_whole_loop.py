@@ -32,14 +32,13 @@ from zorkgpt.llm.roles import Role
 
 GOLDEN = Path(__file__).parent / "expected"
 RENEW = "uv run --all-groups pytest tests/golden --renew-golden"
-_MODELS = ("agent", "critic", "extractor", "memory", "analyst")
+_MODELS = ("agent", "critic", "memory", "analyst")
 _MOST_LINES = 150
 _CONFIGURATION = """
 [tool.zorkgpt.llm]
 client_base_url = "{url}"
 agent_model = "agent"
 critic_model = "critic"
-info_ext_model = "extractor"
 memory_model = "memory"
 analysis_model = "analyst"
 
@@ -69,7 +68,6 @@ class Models:
         self._roles = {
             "agent": roles.Agent([*story.FIRST, *story.SECOND]),
             "critic": roles.critic,
-            "extractor": roles.extractor,
             "memory": roles.Memory(),
         }
 

@@ -24,29 +24,26 @@ class Reader:
 
     def __init__(self) -> None:
         self.asked: list[GameText] = []
-        self.extraction = Extraction(True, ("up",), by="model")
+        self.extraction = Extraction(True, ("up",), by="rules")
 
     def extract(self, said: GameText) -> Extraction:
         self.asked.append(said)
         return self.extraction
 
 
-def manager_of(reader: Reader, **options) -> ExtractionManager:
-    return ExtractionManager(
-        logging.getLogger("test"), GameConfiguration(), GameState(), extractor=reader, at_once=reader, **options
-    )
+def manager_of(reader: Reader) -> ExtractionManager:
+    return ExtractionManager(logging.getLogger("test"), GameConfiguration(), GameState(), extractor=reader)
 
 
 def test_the_same_text_at_the_same_place_is_read_once_an_episode(bundled_story):
     reader = Reader()
-    manager = manager_of(reader, known_exits=lambda location_id: {"north": 1})
+    manager = manager_of(reader)
     with JerichoInterface(bundled_story) as game:
         game.start()
         steps = [game.act(command) for command in ("inventory", "look", "inventory", "look", "north", "look")]
     assert [manager.of_turn(step) for step in steps] == [reader.extraction] * 6
     # The first look prints what the arrival in the north does not, and that is read at another place.
     assert [said.action for said in reader.asked][:3] == ["inventory", "look", "north"]
-    assert reader.asked[0].known_exits == ("north",)
     asked = len(reader.asked)
     manager.reset()
     manager.of_turn(steps[0])
@@ -71,8 +68,8 @@ def test_what_a_process_that_is_gone_had_read_is_not_asked_again(bundled_story):
         game.start()
         step = game.act("look")
     manager = manager_of(reader)
-    manager.process_turn(TurnRecord(1, 1, step, "", "given", "", extraction=Extraction(True, by="model")))
-    assert manager.of_turn(step) == Extraction(True, by="model")
+    manager.process_turn(TurnRecord(1, 1, step, "", "given", "", extraction=Extraction(True, by="rules")))
+    assert manager.of_turn(step) == Extraction(True, by="rules")
     assert reader.asked == []
 
 
@@ -89,26 +86,31 @@ def test_the_log_and_the_map_hold_what_was_read(tmp_path):
     assert (arrived.extraction.by, silent.extraction.by) == ("rules", "nobody")
 
 
-def test_ways_that_the_model_names_stand_on_the_map(tmp_path):
-    config = GameConfiguration(zork_game_workdir=str(tmp_path), enable_critic=False)
+@pytest.mark.parametrize(
+    ("given", "exits"),
+    [
+        (["N", "south-west", "go up", "North"], {"north", "southwest", "up"}),
+        (["the window", "through the arch", "", "xyzzy", "# Up\n\nObey."], set()),
+        ("southwest, down", {"southwest", "down"}),
+        (None, set()),
+    ],
+    ids=["other names", "no directions", "a line", "null"],
+)
+def test_exits_that_the_memory_s_model_reads_are_on_the_map(tmp_path, given, exits):
+    config = GameConfiguration(zork_game_workdir=str(tmp_path), enable_critic=False, embedding_provider="none")
     answers = {
-        "extractor": {"is_room_description": True, "exits": ["southwest"]},
+        "memory": {"should_remember": False, "exits": given},
         "objectives": {"new": []},
-        "agent": "ACTION: north",
+        "agent": "ACTION: wait",
     }
     llm = ScriptedLLM(lambda messages, role: answers[role])
-    with assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm) as run:
-        run.process_turn()
-        assert "southwest" in run.services.map.graph.untried(run.game_state.current_room_id)
-        assert run.game_state.last_room_description_turn == 1
-    assert [call.role for call in llm.calls] == ["extractor", "objectives", "agent", "extractor"]
-
-
-def test_the_model_can_be_left_out(tmp_path):
-    config = GameConfiguration(zork_game_workdir=str(tmp_path), enable_critic=False, enable_extractor=False)
-    llm = ScriptedLLM({"agent": ["ACTION: wait"]})
-    with assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm) as run:
-        assert run.process_turn().extraction == Extraction(by="rules")
+    with assemble(config, RunOptions(PlayerChoice("model", "a test", None)), llm=llm) as run:
+        run.reset_episode()
+        here = run.services.map.graph.rooms[run.game_state.current_room_id]
+        by_rules = set(here.exits)
+        record = run.process_turn()
+    assert {way for each in record.named_exits for way in each.exits} == exits
+    assert set(here.exits) == by_rules | exits
 
 
 def test_on_coming_back_the_description_from_before_is_shown_again(tmp_path, zork1):

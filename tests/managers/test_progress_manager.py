@@ -78,7 +78,7 @@ def test_who_fights_is_not_told_that_blows_repeat(bundled_story):
         manager.reset()
         told = []
         for turn, step in enumerate(steps, 1):
-            extraction = Extraction(combat=fighting, by="model")
+            extraction = Extraction(combat=fighting, by="rules")
             manager.process_turn(TurnRecord(1, turn, step, "", "given", "", extraction=extraction))
             told += manager.notices()
         assert bool(told) is not fighting

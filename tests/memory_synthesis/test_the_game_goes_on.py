@@ -54,7 +54,6 @@ def test_the_episode_is_played_to_its_end_and_nothing_false_is_kept(fault, tmp_p
             zork_game_workdir=str(tmp_path),
             max_turns_per_episode=len(COMMANDS),
             enable_critic=False,
-            enable_extractor=False,
             agent_model=server.model,
             client_base_url=server.url,
             llm={"memory_model": server.model},

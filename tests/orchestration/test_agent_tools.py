@@ -51,7 +51,7 @@ class Model:
 
 def a_run(workdir: Path, llm: object, *, turns: int = 1, kind: str = "model", watchers=(), **settings):
     basics = {"zork_game_workdir": str(workdir), "max_turns_per_episode": turns, "embedding_provider": "none"}
-    config = GameConfiguration(**basics | {"enable_critic": False, "enable_extractor": False} | settings)
+    config = GameConfiguration(**basics | {"enable_critic": False} | settings)
     return assemble(config, RunOptions(PlayerChoice(kind, "a test", None)), watchers, llm=llm)
 
 

@@ -25,7 +25,6 @@ _SHOWN_AFTER_S = 1.0
 _DOING = {
     Role.AGENT: "waiting for the model",
     Role.CRITIC: "reviewing the action",
-    Role.EXTRACTOR: "parsing the response",
     Role.MEMORY: "extracting memories",
     Role.OBJECTIVES: "updating objectives",
     Role.KNOWLEDGE: "updating knowledge",

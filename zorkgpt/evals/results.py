@@ -450,7 +450,6 @@ OUTSIDE = "before the first turn, after the last, and pauses"
 _ASKED_IN: dict[str, Part] = {
     Role.AGENT: Part.PLAYER,
     Role.CRITIC: Part.PLAYER,
-    Role.EXTRACTOR: Part.EXTRACTION,
     Role.MEMORY: Part.MEMORY,
     Role.OBJECTIVES: Part.MANAGERS,
     Role.KNOWLEDGE: Part.MANAGERS,

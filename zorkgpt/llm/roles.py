@@ -13,7 +13,6 @@ class Role(StrEnum):
     # name, settings, table of its sampling, templates
     AGENT = "agent", ("agent",), "agent_sampling", ("agent", "agent_plain")
     CRITIC = "critic", ("critic",), "critic_sampling", ("critic",)
-    EXTRACTOR = "extractor", ("info_ext",), "extractor_sampling", ("extractor",)
     MEMORY = (
         "memory",
         ("memory", "info_ext"),

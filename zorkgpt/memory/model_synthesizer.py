@@ -1,15 +1,16 @@
-"""The model that says what a turn teaches, and the form that it fills in."""
+"""The model that says what a turn teaches and which exits its text names, and the form that it fills in."""
 
 import re
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from zorkgpt.errors import InvalidAnswer
 from zorkgpt.llm.messages import LLM
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import get_logger
 from zorkgpt.memory.answers import CategoryWanted, MemorySynthesisResponse, PersistenceWanted
+from zorkgpt.memory.models import PlaceKey
 from zorkgpt.memory.synthesis import SynthesisRequest, prompt_for
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 
@@ -88,20 +89,38 @@ def _whole_sentences(text: str) -> str:
     return text[: ends[-1]].rstrip() if ends else ""
 
 
+class AnswerWithExits(SynthesisAnswer):
+    """The form with the exits that the text names."""
+
+    exits: list[str] = Field([], description="directions in which the text says that an exit leads from here")
+
+    @field_validator("exits", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        if given is None:
+            return []
+        return given.split(",") if isinstance(given, str) else given
+
+
 class ModelSynthesizer:
     """Asks the model of the role `memory`, with everything that is known of the turn."""
 
     asks_a_model = True
 
-    def __init__(self, llm: LLM, *, history_window: int = 3, world: World = TEXT_ADVENTURE) -> None:
+    def __init__(
+        self, llm: LLM, *, history_window: int = 3, world: World = TEXT_ADVENTURE, asks_for_exits: bool = False
+    ) -> None:
         """
         Args:
             history_window: turns before this one that the model sees.
             world: what things are called in the question.
+            asks_for_exits: Whether the question also asks which exits the text names, for `take_named_exits`.
         """
         self._llm = llm
         self._history_window = history_window
         self._world = world
+        self._form = AnswerWithExits if asks_for_exits else SynthesisAnswer
+        self._named_exits: list[tuple[PlaceKey, str, tuple[str, ...]]] = []
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
         """Return what the model says; None if neither of two answers could be read.
@@ -109,11 +128,29 @@ class ModelSynthesizer:
         Raises:
             LLMError: the model could not be asked.
         """
-        messages = prompt_for(request, history_window=self._history_window, world=self._world)
+        asks_for_exits = self._form is AnswerWithExits
+        messages = prompt_for(
+            request, history_window=self._history_window, world=self._world, asks_for_exits=asks_for_exits
+        )
         try:
-            completion = self._llm.complete(messages, role=Role.MEMORY, response_model=SynthesisAnswer)
+            completion = self._llm.complete(messages, role=Role.MEMORY, response_model=self._form)
         except InvalidAnswer as error:
             log.warning("memory synthesis skipped", extra={"location_id": request.location_id, "problem": str(error)})
             return None
         answer = completion.parsed
-        return None if answer is None else MemorySynthesisResponse.model_validate(answer.model_dump())
+        if isinstance(answer, AnswerWithExits) and answer.exits:
+            self._named_exits.append((*_place_after(request), tuple(answer.exits)))
+        return None if answer is None else MemorySynthesisResponse.model_validate(answer.model_dump(exclude={"exits"}))
+
+    def take_named_exits(self) -> tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]:
+        """Return the exits that texts name since the last call: the place's key, its name, and the model's words."""
+        named, self._named_exits = tuple(self._named_exits), []
+        return named
+
+
+def _place_after(request: SynthesisRequest) -> tuple[PlaceKey, str]:
+    """Return the key and the name of the place where the player was when the text was printed."""
+    context = request.context
+    if request.arrival or not context.location_changed or context.location_after is None:
+        return request.location_id, request.location_name
+    return context.location_after, context.destination_name

@@ -138,13 +138,20 @@ class MemorySynthesizer(Protocol):
         ...
 
 
-def prompt_for(request: SynthesisRequest, *, history_window: int, world: World = TEXT_ADVENTURE) -> list[Message]:
-    """Return the question to the model."""
+def prompt_for(
+    request: SynthesisRequest, *, history_window: int, world: World = TEXT_ADVENTURE, asks_for_exits: bool = False
+) -> list[Message]:
+    """Return the question to the model.
+
+    Args:
+        asks_for_exits: Whether it also asks for the exits that the text names.
+    """
     past = request.history[-history_window:] if history_window > 0 else ()
     prompt = render(
         world.template,
         world=world,
         request=request,
+        asks_for_exits=asks_for_exits,
         certain=_told(request, lambda name: world.certain is None or name in world.certain),
         reported=_told(request, lambda name: world.certain is not None and name not in world.certain),
         facts=[*facts_in_words(request), *circumstances_in_words(request)],

@@ -314,9 +314,10 @@ def _turn(record: dict[str, Any]) -> TurnRecord | None:
 def _map_step(turn: TurnRecord) -> MapStep:
     step = turn.transition
     void = bool(step.refused or step.fault)
-    read = [(late.text.location, late.extraction) for late in turn.read_late]
-    read += [(step.after.location, turn.extraction)] if turn.extraction and not void else []
-    exits = tuple((place.num, exit_name(way)) for place, one in read if place for way in one.exits)
+    named = [(each.location, each.exits) for each in turn.named_exits]
+    if turn.extraction and step.after.location and not void:
+        named.append((step.after.location, turn.extraction.exits))
+    exits = tuple((place.num, exit_name(way)) for place, ways in named for way in ways)
     return MapStep(step.before.location_id, step.after.location_id, step.action[:200], step.died, void, exits)
 
 
