@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from tests.fixtures.memory import memory
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.errors import MemoryEditError
+from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.models import MemoryKind
 from zorkgpt.memory.storage.document import parse, render
@@ -88,3 +89,8 @@ def test_the_commands_know_kinds(tmp_path):
     assert "[NOTE rule permanent] Lever" in run("show", "--file", tmp_path / "new.sqlite")
     run("edit", "Lever", "--kind", "", "--file", path)
     assert "kind:" not in path.read_text()
+
+
+@pytest.mark.parametrize("said", ["riddle", [], {"rule": 1}])
+def test_an_answer_whose_kind_does_not_exist_names_none(said):
+    assert MemorySynthesisResponse.model_validate({"should_remember": False, "kind": said}).kind is None

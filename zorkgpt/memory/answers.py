@@ -27,7 +27,7 @@ def _inline(kind: type[StrEnum]) -> WithJsonSchema:
 
 
 def _known_kind(given: Any) -> Any:
-    return given if given in {kind.value for kind in MemoryKind} else None
+    return given if given in tuple(MemoryKind) else None
 
 
 CategorySaid = Annotated[Category, _inline(Category)]

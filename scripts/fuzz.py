@@ -1,0 +1,414 @@
+"""Feed invented and damaged input to what reads bytes from outside, until time is up or a property fails.
+
+    uv run --all-groups python -m scripts.fuzz {bounded,memory-file,answers,commands,checkpoint} --minutes 10
+
+A failure prints the smallest input that shows it. Such an input becomes a test beside the others of its reader.
+"""
+
+import argparse
+import json
+import logging
+import random
+import signal
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.sanitize import MAX_LENGTH, clean_command, clean_key
+from game_interface.models import Language, Scene
+from game_interface.story import INFRASTRUCTURE
+from managers.resumable import read_saved
+from session.checkpoint import read_checkpoint
+from session.journal import read_journal
+from tests.fixtures.memory import FORGERIES, in_one_line, memories, texts
+from tests.fixtures.runs import a_run
+from zorkgpt.action_check import check_action
+from zorkgpt.agent import AgentAnswer, parse_action
+from zorkgpt.bounded import ReadLimits, json_object, nests_deeply, parse_json, parse_json_at
+from zorkgpt.context.history import SummaryAnswer
+from zorkgpt.critic import CriticAnswer
+from zorkgpt.errors import CheckpointError, CommandRefused, InvalidAnswer, LLMError, OutOfBounds, ZorkGPTError
+from zorkgpt.extractor import ExtractionAnswer
+from zorkgpt.knowledge.synthesis import LessonsAnswer, WisdomAnswer
+from zorkgpt.llm import wire
+from zorkgpt.llm.structured import read_answer, valid_objects
+from zorkgpt.llm.tools import Tool, Toolbox, written_calls
+from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.answers import MemorySynthesisResponse
+from zorkgpt.memory.dedup.judge import Verdicts
+from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.upkeep.classification import ClassificationAnswer
+from zorkgpt.objectives.finder import ObjectivesAnswer, RefinementAnswer
+
+ROUND = 100
+LONGEST_S = 10
+"""No input within these sizes takes longer, on a slow machine too."""
+SMALL = ReadLimits("The letter", "It is sent back.", max_bytes=2000, max_depth=6)
+ANSWERS = (
+    AgentAnswer,
+    ClassificationAnswer,
+    CriticAnswer,
+    ExtractionAnswer,
+    LessonsAnswer,
+    MemorySynthesisResponse,
+    ObjectivesAnswer,
+    RefinementAnswer,
+    SummaryAnswer,
+    Verdicts,
+    WisdomAnswer,
+)
+ODD_JSON = (
+    "NaN",
+    "-Infinity",
+    "1e999",
+    "-0",
+    "1" * 4301,
+    '"\\ud800"',
+    "\ufeff",
+    '{"a":1,"a":2}',
+    "[" * 120,
+    '{"":' * 9,
+)
+
+
+def damaged(sound: st.SearchStrategy[bytes], pieces: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
+    """Return sound inputs with up to six places cut, repeated, overwritten or filled in."""
+
+    @st.composite
+    def damage(draw: Callable[..., Any]) -> bytes:
+        data = draw(sound)
+        for _ in range(draw(st.integers(0, 6))):
+            start = draw(st.integers(0, len(data)))
+            stop = min(len(data), start + draw(st.integers(0, 40)))
+            kind = draw(st.sampled_from(["cut", "repeat", "write", "insert"]))
+            middle = {"cut": b"", "repeat": data[start:stop] * 2}.get(kind)
+            if middle is None:
+                middle = draw(pieces)
+            data = data[:start] + middle + data[start if kind == "insert" else stop :]
+        return data
+
+    return damage()
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+json_pieces = st.sampled_from([*ODD_JSON, *'[]{}",:\\', "```json\n", "<think>", "</think>", "ACTION: "]) | texts
+json_bytes = damaged(
+    json_values.map(lambda value: json.dumps(value).encode()),
+    json_pieces.map(lambda text: text.encode("utf-8", "surrogatepass")) | st.binary(max_size=8),
+)
+
+
+def depth_of(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
+
+
+@given(json_bytes, st.booleans(), st.booleans())
+def bounded(data, lenient, finite):
+    """JSON within limits is read as Python reads it, everything else is one kind of error."""
+    try:
+        value = parse_json(data, SMALL, lenient=lenient, finite=finite and not lenient)
+    except OutOfBounds:
+        pass
+    else:
+        assert len(data) <= SMALL.max_bytes
+        assert depth_of(value) <= SMALL.max_depth
+        assert repr(value) == repr(json.loads(data, strict=not lenient))
+    found = json_object(data, SMALL)
+    assert found is None or isinstance(found, dict)
+    text = data.decode("utf-8", "replace")
+    nests_deeply(text, 5)
+    for start in range(0, len(text), 1 + len(text) // 5):
+        with suppress(OutOfBounds):
+            _, end = parse_json_at(text, start, SMALL)
+            assert start < end <= len(text)
+
+
+@st.composite
+def memory_files(draw) -> bytes:
+    document = Document()
+    places = st.integers(-3, 300) | st.text('ab/:"\\é #', min_size=1).filter(str.strip)
+    for place, name, memory in draw(st.lists(st.tuples(places, texts, memories()), max_size=4)):
+        draft = Draft(MemoryBook(document))
+        draft.add(place, name, memory)
+        document = draft.document
+    return render(document)
+
+
+MEMORY_PIECES = (
+    *FORGERIES,
+    "\n## Location 5: Hall\n",
+    '\n## Location "a/b": Hall\n',
+    "\n## Thing 181: door\n",
+    "\n## Game\n",
+    "\n### Memories\n",
+    "**Visits:** 99999999999999999999 | **Episodes:** 1\n",
+    "<<<<<<< HEAD\n",
+    "=======\n",
+    ">>>>>>> x\n",
+    "\r\n",
+    "\r",
+    "`id: x`",
+    "*(Ep1, T1, +0, seen 9x, worked 1/2, pinned, expires 2020-01-01)*",
+)
+
+
+memory_pieces = st.sampled_from(MEMORY_PIECES).map(lambda text: text.encode("utf-8", "surrogatepass"))
+
+
+@given(damaged(memory_files(), memory_pieces | st.binary(max_size=6)), memories())
+def memory_file(data, new):
+    """Every file is read without an error and kept byte for byte, and what is added to it is read back."""
+    document = parse(data)
+    problems = list(document.problems())
+    assert all(problem.line >= 1 for problem in problems)
+    assert render(document) == data
+    before = document.all_memories()
+    draft = Draft(MemoryBook(document))
+    draft.add(5, "Hall", new)
+    written = render(draft.document)
+    after = parse(written).all_memories()
+    assert after == draft.document.all_memories()
+    assert in_one_line(new) in after[5]
+    assert {place: kept for place, kept in after.items() if place != 5} == {
+        place: kept for place, kept in before.items() if place != 5
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "Memories.md"
+        path.write_bytes(data)
+        try:
+            with AgentMemory.open(path) as memory:
+                memory.recall(5)
+                memory.search("trap door")
+                memory.remember(7, "It is cold.", title="Cold")
+        except ZorkGPTError:
+            assert path.read_bytes() == data
+            return
+        with AgentMemory.open(path) as memory:
+            assert "It is cold." in memory.recall(7)
+        kept = path.read_bytes()
+        assert all(line in kept for section in parse(data).sections for line in section.data.splitlines()[1:2])
+
+
+def answer_values(form: type[BaseModel]) -> st.SearchStrategy[dict[str, Any]]:
+    keys = st.sampled_from(sorted(form.model_fields)) | texts
+    words = st.sampled_from(["SUCCESS", "core", "ephemeral", "ACTIVE", "here", 0.5, True, None, [], {}, ["Sword"]])
+    return st.dictionaries(keys, words | json_values, max_size=16)
+
+
+class Query(BaseModel):
+    """The arguments of a tool."""
+
+    query: str
+
+
+TOOLBOX = Toolbox((Tool("recall", "Search.", Query),), "", 0)
+
+
+@given(st.data())
+def answers(data):
+    """Every answer of a model is a typed value or `InvalidAnswer`."""
+    form = data.draw(st.sampled_from(ANSWERS))
+    values = answer_values(form).map(lambda value: json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    pieces = json_pieces.map(lambda text: text.encode("utf-8", "replace"))
+    text = data.draw(damaged(values, pieces)).decode("utf-8", "replace")
+    with suppress(InvalidAnswer):
+        assert isinstance(read_answer(text, form), form)
+    assert all(isinstance(value, dict) for value in valid_objects(text))
+    answer, thoughts = wire.split_reasoning(text)
+    assert len(answer) + len(thoughts) <= len(text)
+    action = parse_action(text)
+    assert action is None or (action.strip() and "\n" not in action)
+    for call in written_calls(text, TOOLBOX):
+        with suppress(ZorkGPTError):
+            TOOLBOX.arguments_of(call)
+    response = data.draw(
+        json_values | st.dictionaries(st.sampled_from(["choices", "usage", "error", "message"]), json_values)
+    )
+    shape = {
+        "choices": [{"message": {"content": text, "tool_calls": response}, "finish_reason": response}],
+        "usage": response,
+    }
+    for each in (as_namespace(response), as_namespace(shape), text):
+        with suppress(LLMError):
+            wire.check_completion(each)
+            wire.read(each, takes_calls=True)
+
+
+def as_namespace(value: Any) -> Any:
+    """Return plain values in the shape of the SDK's objects."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{str(key): as_namespace(each) for key, each in value.items()})
+    return [as_namespace(each) for each in value] if isinstance(value, list) else value
+
+
+@cache
+def story() -> tuple[Language, Scene | None]:
+    path = next(iter(sorted((INFRASTRUCTURE / "games").glob("*.z[1-8]"))))
+    with JerichoInterface(path, seed=1) as game:
+        game.start()
+        return game.language, game.scene()
+
+
+def commands_of(language: Language) -> st.SearchStrategy[str]:
+    words = st.sampled_from(sorted({*language.words, *language.verbs, *language.names, "the", "all", "then", ",", "."}))
+    letters = st.text(st.characters(), max_size=8)
+    return st.lists(words | letters, max_size=45).map(" ".join) | st.text(max_size=120)
+
+
+def assert_printable(message: str) -> None:
+    assert message.isprintable()
+
+
+@given(st.data())
+def commands(data):
+    """Every command is refused with a reason, or is one line of ASCII that is not changed by being cleaned again."""
+    language, scene = story()
+    text = data.draw(commands_of(language))
+    grammar, several = data.draw(st.sampled_from([language, None])), data.draw(st.sampled_from(["refuse", "first"]))
+    try:
+        command = clean_command(text, several=several, language=grammar)
+    except CommandRefused as refusal:
+        assert_printable(str(refusal))
+    else:
+        assert command.isascii()
+        assert command.isprintable()
+        assert 0 < len(command) <= MAX_LENGTH
+        assert clean_command(command, several=several, language=grammar) == command
+    with suppress(CommandRefused):
+        key = clean_key(text)
+        assert key.isascii()
+        assert key.isprintable()
+    for known in (scene, None):
+        told = check_action(text, language, known, answering=data.draw(st.booleans()))
+        assert (told.reason == "") == told.valid
+        assert told.reason.isprintable()
+
+
+@cache
+def an_episode() -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        with a_run(Path(folder), turns=3) as run:
+            run.play_episode()
+        return {path.name: path.read_bytes() for path in (Path(folder) / "runs" / "1").iterdir() if path.is_file()}
+
+
+def changed(value: Any, draw: Callable[..., Any]) -> Any:
+    """Return the value with one part of it, at any depth, replaced or left out."""
+    if isinstance(value, dict | list) and value and draw(st.integers(0, 4)):
+        key = draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value))))
+        copy = value.copy()
+        if draw(st.integers(0, 6)):
+            copy[key] = changed(value[key], draw)
+        else:
+            del copy[key]
+        return copy
+    return draw(json_values | st.sampled_from([0, -1, 10**30, "", "!", [], {}]))
+
+
+def with_part(value: Any, path: list[str], draw: Callable[..., Any]) -> Any:
+    """Return the value with a change inside the part at this path."""
+    return value | {path[0]: with_part(value[path[0]], path[1:], draw)} if path else changed(value, draw)
+
+
+@given(st.data())
+def checkpoint(data):
+    """A checkpoint is read or refused with `CheckpointError`, and an episode from it is resumed or refused likewise."""
+    files = an_episode()
+    body = json.loads(files["checkpoint.json"])["checkpoint"]
+    if data.draw(st.booleans()):
+        # Most of the fields are in the snapshots.
+        part = data.draw(st.sampled_from(["", "run", *[f"snapshots.{name}" for name in sorted(body["snapshots"])]]))
+        text = json.dumps(with_part(body, part.split(".") if part else [], data.draw)).encode()
+    else:
+        text = data.draw(damaged(st.just(json.dumps(body).encode()), json_bytes))
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "runs" / "1"
+        run.mkdir(parents=True)
+        for name, content in files.items():
+            (run / name).write_bytes(content)
+        path = run / "checkpoint.json"
+        path.write_bytes(b'{"crc32": "%08x", "checkpoint": %s}\n' % (zlib.crc32(text), text))
+        journal = data.draw(damaged(st.just(files["turns.journal"]), st.binary(max_size=8)))
+        (run / "turns.journal").write_bytes(journal)
+        with suppress(CheckpointError):
+            read_journal(run / "turns.journal")
+        (run / "turns.journal").write_bytes(files["turns.journal"])
+        with suppress(CheckpointError):
+            read_checkpoint(path)
+            read_saved(run, "episode_log.jsonl")
+            with a_run(Path(folder), turns=4) as resumed:
+                resumed.play_episode(resume=1)
+
+
+TARGETS = {
+    "bounded": bounded,
+    "memory-file": memory_file,
+    "answers": answers,
+    "commands": commands,
+    "checkpoint": checkpoint,
+}
+
+
+def out_of_time(signal_number: int, frame: Any) -> None:
+    raise TimeoutError(f"An input took more than {LONGEST_S} s.")
+
+
+def with_alarm(test: Callable[..., None]) -> Callable[..., None]:
+    """Return the property with a limit of time for each input."""
+    inner = test.hypothesis.inner_test
+
+    def timed(*arguments: Any, **named: Any) -> None:
+        signal.alarm(LONGEST_S)
+        try:
+            inner(*arguments, **named)
+        finally:
+            signal.alarm(0)
+
+    test.hypothesis.inner_test = timed
+    return test
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**9))
+    given_options = parser.parse_args()
+    logging.disable()
+    signal.signal(signal.SIGALRM, out_of_time)
+    profile = settings(
+        max_examples=ROUND,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
+    test = profile(with_alarm(TARGETS[given_options.target]))
+    ends, rounds = time.monotonic() + 60 * given_options.minutes, 0
+    while time.monotonic() < ends:
+        seed(given_options.seed + rounds)(test)()
+        rounds += 1
+    print(f"{given_options.target}: no finding in {ROUND * rounds:,} inputs, seeds from {given_options.seed}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
