@@ -18,7 +18,7 @@ from tests.fixtures.command_line import command
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BESIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+BESIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 PAGES = sorted([*(ROOT / name for name in BESIDE), *(ROOT / "docs").rglob("*.md")])
 COMMANDS_TOO = ("CONTRIBUTING.md", "docs/games.md", "docs/runs.md", "docs/evaluation.md")
 SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x6") | dict.fromkeys(
@@ -151,7 +151,7 @@ def test_every_page_is_in_the_index():
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     linked = re.findall(r"\]\(([^)#]+\.md)", index)
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
-    assert set(linked) == {*pages, "../CONTRIBUTING.md", "../CHANGELOG.md"} - {"index.md"}
+    assert set(linked) == {*pages, "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md"} - {"index.md"}
 
 
 def test_the_contributing_page_lists_the_checks_that_run():

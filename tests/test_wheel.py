@@ -1,8 +1,10 @@
 """The package as others install it: what it carries, what of it imports, and that it plays."""
 
 import json
+import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -165,6 +167,16 @@ def test_the_wheel_holds_the_page_the_prompts_the_types_and_the_story(wheel):
     assert min(len(static), len(prompts)) > 5
     assert {*static, *prompts, "zorkgpt/py.typed", "zorkgpt/_app/infrastructure/games/slackwater.z5"} <= set(names)
     assert [name for name in names if not name.startswith(("zorkgpt/", "zorkgpt-"))] == []
+
+
+def test_the_source_distribution_holds_what_tests_and_documentation_need_and_no_run(wheel):
+    [archive] = wheel.parent.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    wanted = {"LICENSE", "CHANGELOG.md", "SECURITY.md", "hatch_build.py", "mkdocs.yml", "tests/test_wheel.py"}
+    assert wanted | {"infrastructure/games/slackwater.z5", "zorkgpt/memory/manager.py", "docs/memory.md"} <= names
+    assert {name for name in names if name.startswith("game_files/")} == {"game_files/README.md"}
+    assert [name for name in names if re.fullmatch(r"infrastructure/[^/]+\.z\d|.*\.(lock|sqlite|env)", name)] == []
 
 
 def _told_of_every_module(environment: Path, folder: Path) -> dict[str, str]:

