@@ -105,7 +105,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if data != b"%s%s}\n" % (_HEAD % zlib.crc32(body), body):
         raise CheckpointError(f"The checkpoint {path} is damaged or incomplete, and unchanged. Start a new episode.")
     try:
-        content = parse_json(body, SAVED_FILE)
+        content = parse_json(body, SAVED_FILE, finite=True)
         if content["version"] > VERSION:
             raise CheckpointError(
                 f"The checkpoint {path} was written by a later version of this program: its format is "

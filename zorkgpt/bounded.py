@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -62,7 +63,12 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a value of JSON")
 
 
-_FINITE = json.JSONDecoder(parse_constant=_refuse_constant)
+def _finite(number: str) -> float:
+    value = float(number)
+    return value if isfinite(value) else _refuse_constant(number)
+
+
+_FINITE = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def parse_json(text: str | bytes, limits: ReadLimits, *, lenient: bool = False, finite: bool = False) -> Any:
@@ -70,7 +76,7 @@ def parse_json(text: str | bytes, limits: ReadLimits, *, lenient: bool = False, 
 
     Args:
         lenient: Accept control characters in strings.
-        finite: Refuse NaN and infinity, which Python's parser accepts.
+        finite: Refuse NaN, infinity and numbers too large for a float, which Python's parser accepts.
 
     Raises:
         OutOfBounds: If it is not JSON, or larger or nested deeper than allowed. It is a `ValueError`.

@@ -32,7 +32,7 @@ _META_TRUNCATED = frozenset(word[:_SIGNIFICANT] for word in _META if len(word) >
 _TITLES = ("mr", "mrs", "ms", "dr", "st", "prof", "sgt", "lt", "capt", "rev", "jr", "sr")
 _QUOTED = re.compile(r'"[^"]*"?')
 _SEPARATOR = re.compile(
-    "".join(rf"(?<!\b{title})" for title in _TITLES) + r"[.;]+|,?\s+then\s+(?=\S)|^then\s+", re.IGNORECASE
+    "".join(rf"(?<!\b{title})" for title in _TITLES) + r"[.;]+|,?\s+then\s+(?=\S)|^(?:then\s+)+", re.IGNORECASE
 )
 
 

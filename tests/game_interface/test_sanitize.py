@@ -31,6 +31,7 @@ from zorkgpt.errors import CommandRefused
         ("score", "score"),
         ("again", "again"),
         ("wait, then", "wait, then"),
+        ("then then wait", "wait"),
         ("strengthen rope", "strengthen rope"),
         ("?", "?"),
         ("x" * MAX_LENGTH, "x" * MAX_LENGTH),
