@@ -25,7 +25,6 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from zorkgpt.extractor import ExtractionAnswer
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.sanitize import MAX_LENGTH, clean_command, clean_key
@@ -63,7 +62,6 @@ ANSWERS = (
     AgentAnswer,
     ClassificationAnswer,
     CriticAnswer,
-    ExtractionAnswer,
     LessonsAnswer,
     MemorySynthesisResponse,
     ObjectivesAnswer,

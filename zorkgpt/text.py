@@ -63,6 +63,9 @@ def quoted(value: object) -> str:
         text = repr(value)
     except RecursionError:
         text = f"a {type(value).__name__} that is nested too deeply"
+    except ValueError:
+        # Python writes no whole number of more than 4,300 digits.
+        text = f"a {type(value).__name__} with a number that is too long"
     if len(text) <= _LONGEST_QUOTE:
         return text
     half = _LONGEST_QUOTE // 2

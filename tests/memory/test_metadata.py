@@ -99,6 +99,7 @@ def test_what_a_person_has_edited_does_not_expire(memory):
         ({"metadata": {1: 2}}, TypeError, "it must be a dict"),
         ({"metadata": {"a": {1, 2}}}, ValueError, "must be those of JSON"),
         ({"metadata": {"a": float("nan")}}, ValueError, "must be those of JSON"),
+        ({"metadata": {"a": 10**5000}}, ValueError, "The metadata is a dict with a number that is too long; .* JSON"),
         ({"metadata": {"a": reduce(lambda inner, _: [inner], range(100_000), 0)}}, ValueError, "more than 50 deep"),
         ({"metadata": {"a": reduce(lambda inner, _: [inner], range(50), 0)}}, ValueError, "more than 50 deep"),
         ({"metadata": {"a": "b" * 10_000}}, ValueError, "more than 10,000 bytes"),
