@@ -1,10 +1,13 @@
 """The memory on PostgreSQL, beyond what it promises like a file: servers that go."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import psycopg
 import pytest
 
 from tests.fixtures.memory import memory
-from tests.memory.test_processes import ADDING, start
+from tests.fixtures.stores import PostgresHome, empty_schema
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.places import place_order
@@ -135,13 +138,20 @@ def test_a_file_is_taken_in_and_written_byte_for_byte(postgres, tmp_path):
         assert file.import_memories(copy) == 0
 
 
-@pytest.mark.slow
-def test_several_processes_may_be_the_first(postgres):
-    children = [start(ADDING, postgres.address, f"Process {number}", 2) for number in range(3)]
-    outputs = [child.communicate(timeout=60)[0] for child in children]
-    assert [output.count("True") for output in outputs] == [2, 2, 2], outputs
-    with postgres.open() as manager:
-        assert len(titles(manager)) == 6
+def test_several_may_be_the_first_to_open_and_write(postgres_server, postgres):
+    for _ in range(3):
+        home = PostgresHome(empty_schema(postgres_server))
+        start = Barrier(6)
+
+        def add(name, home=home, start=start):
+            start.wait()
+            with home.open() as manager:
+                return [manager.add_memory(5, "Hall", memory(f"{name} {number}")) for number in range(3)]
+
+        with ThreadPoolExecutor(6) as threads:
+            assert list(threads.map(add, "abcdef")) == [[True] * 3] * 6
+        with home.open() as manager:
+            assert len(titles(manager)) == 18
 
 
 def test_what_a_later_version_wrote_is_left_alone(postgres):

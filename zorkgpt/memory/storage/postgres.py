@@ -217,12 +217,14 @@ class PostgresDatabase:
         return connection
 
     def _set_up(self, connection: "_Connection") -> None:
-        """Make the tables where there are none."""
-        there = connection.execute("SELECT to_regclass(%s)", (_LAST_TABLE,)).fetchone()
-        if there == (None,):
+        """Create the tables if there are none."""
+        if not _has_tables(connection):
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
-                connection.execute(_SCHEMA)
+                # Another process may have created them since, and may be writing: CREATE INDEX IF NOT EXISTS would
+                # wait for its locks on one table while it holds those on another.
+                if not _has_tables(connection):
+                    connection.execute(_SCHEMA)
         found = connection.execute("SELECT format FROM zorkgpt_state").fetchone()
         if found is None or found[0] > FORMAT:
             raise MemoryStoreError(f"The memory at {self.address} was written by a later version. Update zorkgpt.")
@@ -253,6 +255,12 @@ class PostgresDatabase:
             if self._given.get(name):
                 said = said.replace(str(self._given[name]), "***")
         return said
+
+
+def _has_tables(connection: "_Connection") -> bool:
+    # Not to_regclass: its cache does not see what others have committed since the transaction began.
+    query = "SELECT 1 FROM pg_class WHERE relname = %s AND pg_table_is_visible(oid)"
+    return connection.execute(query, (_LAST_TABLE,)).fetchone() is not None
 
 
 def _interrupt_behind(error: BaseException, handled: BaseException | None) -> BaseException | None:

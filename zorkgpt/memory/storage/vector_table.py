@@ -58,7 +58,8 @@ class PostgresVectors:
         self._schema = _schema_of_extension(database)
         self._added = _LOOKED_AT_EVERY
         """Vectors that were added since it was looked at last how many there are."""
-        database.rows(self._composed(_SETUP))
+        if not _exists(database, "zorkgpt_vectors"):
+            database.rows(self._composed(_SETUP))
 
     def find(self, model: str, keys: Sequence[bytes]) -> "dict[bytes, Vectors]":
         """Return those of these vectors that are there."""
@@ -128,6 +129,8 @@ class PostgresVectors:
         if size > _MOST_DIMENSIONS or self._database.rows(many, (model, _INDEXED_FROM)) < [(_INDEXED_FROM,)]:
             return
         name = f"zorkgpt_vectors_{blake2b(f'{model} {size}'.encode(), digest_size=8).hexdigest()}"
+        if _exists(self._database, name):
+            return
         query = (
             "CREATE INDEX IF NOT EXISTS {name} ON zorkgpt_vectors "
             "USING hnsw ((vector::{schema}.vector({size})) {schema}.vector_ip_ops) "
@@ -159,8 +162,12 @@ class PostgresVectors:
 
 def delete_all_but(database: PostgresDatabase, keys: Collection[bytes]) -> None:
     """Delete all vectors but these, where there are any."""
-    if database.rows("SELECT to_regclass('zorkgpt_vectors')") != [(None,)]:
+    if _exists(database, "zorkgpt_vectors"):
         database.rows("DELETE FROM zorkgpt_vectors WHERE NOT key = ANY(%s)", (list(keys),))
+
+
+def _exists(database: PostgresDatabase, name: str) -> bool:
+    return database.rows("SELECT to_regclass(%s)", (name,)) != [(None,)]
 
 
 def _schema_of_extension(database: PostgresDatabase) -> str:
