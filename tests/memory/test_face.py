@@ -75,6 +75,7 @@ def test_what_is_recalled_is_fenced_labelled_and_visible(tmp_path):
 
 NEW = Memory("NOTE", "New", 1, "1", 0, "It opens nothing.", "permanent")
 CALLS = {
+    "find": lambda memory, **given: memory.find(**given),
     "remember": lambda memory, **given: memory.remember(1, AGAIN, **given),
     "search": lambda memory, **given: memory.search(**({"query": "lever"} | given)),
     "update": lambda memory, **given: memory.update("Lever", **given),
@@ -102,6 +103,8 @@ CALLS = {
         ("search", {"query": None}, TypeError, "The query is None, of the type NoneType; it must be a text"),
         ("search", {"k": "3"}, TypeError, "The number of results is '3'; it must be a whole number"),
         ("search", {"persistence": "forever"}, ValueError, "The persistence is 'forever'; it must be one of core, p"),
+        ("find", {"limit": -1}, ValueError, "The limit is -1; it must be a whole number from 0 on"),
+        ("find", {"offset": True}, ValueError, "The offset is True; it must be a whole number from 0 on"),
         ("search", {"status": 5}, ValueError, "The status is 5; it must be one of ACTIVE"),
         ("search", {"category": 5}, TypeError, "The category is 5; it must be a text"),
         ("search", {"episode": 1.5}, TypeError, "The episode is 1.5; it must be a whole number or a text"),

@@ -56,6 +56,7 @@ def test_a_refinement_supersedes_and_never_lowers_the_class(open_):
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact(more, turns="30", persistence="core"))
         assert lines(manager) == [(GATE, "SUPERSEDED", "25", 1), (more, "ACTIVE", "25→30", 2)]
+        assert metrics(manager)["supersessions_from_near_duplicates"] == 1
         assert [memory.persistence for memory in manager.memory_cache[1]] == ["permanent", "permanent"]
 
 
