@@ -22,6 +22,9 @@ from zorkgpt.objectives.models import (
     restarted,
 )
 from zorkgpt.objectives.own_lines import own_lines
+from zorkgpt.objectives.search import ObjectiveSearch
+from zorkgpt.offline.objectives import RuleObjectiveFinder
+from zorkgpt.world.graph import MapGraph
 
 TAKE = {"kind": "holds", "thing": 10, "scope": "world"}
 TAKEN = {"after": at(carried=[LAMP], score=5)}
@@ -131,6 +134,16 @@ def test_it_is_given_up_for_good_after_three_episodes_in_vain_unless_it_was_ever
     once = replace(vain, evidence=(ObjectiveEvidence(EpisodeTurn(1, 4), "game", "take lamp"),))
     assert restarted(once).status is ObjectiveStatus.OPEN
     assert restarted(replace(vain, given_up=(1, 2))).status is ObjectiveStatus.OPEN
+
+
+def test_what_the_player_drops_stays_dropped_and_what_it_sets_itself_outlives_the_episode():
+    tracker = a_book(replace(wanted("Take the lamp", **TAKE), scope=Scope.WORLD))
+    ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder()).add_own(tracker, ["Find the miller"], turn(1, "wait"))
+    tracker.accept_claims([], EpisodeTurn(1, 1), ["Take the lamp"])
+    saved = [objective_from_dict(objective_to_dict(one)) for one in tracker.lasting()]
+    tracker.end_episode()
+    tracker.start_episode(saved)
+    assert [one.text for one in tracker.pursued()] == ["Find the miller"]
 
 
 def test_a_reader_s_judgement_needs_the_words_of_a_turn_after_it_was_set():

@@ -228,6 +228,8 @@ class Objective:
     """The latest times that it was reached, in this and earlier episodes, oldest first."""
     given_up: tuple[int, ...] = ()
     """Episodes in which it was abandoned for lack of progress."""
+    dropped: bool = False
+    """The player has given it up: later episodes don't begin with it."""
     progressed: int = 0
     """The turn of this episode on which it was opened or last made progress; 0 for the beginning."""
     rank: int = 0
@@ -259,23 +261,22 @@ def restarted(objective: Objective) -> Objective:
     A finding stays reached. A state of the world that was reached is open again, since the restart undid it.
     """
     fresh = replace(objective, progressed=0, rank=0)
-    if objective.evidence:
-        return replace(
-            fresh, status=ObjectiveStatus.REACHED if objective.condition.kind in FINDINGS else ObjectiveStatus.OPEN
-        )
-    hopeless = len(objective.given_up) >= _GIVEN_UP_FOR_GOOD
-    return replace(fresh, status=ObjectiveStatus.ABANDONED if hopeless else ObjectiveStatus.OPEN)
+    if objective.evidence and objective.condition.kind in FINDINGS:
+        return replace(fresh, status=ObjectiveStatus.REACHED)
+    hopeless = not objective.evidence and len(objective.given_up) >= _GIVEN_UP_FOR_GOOD
+    return replace(fresh, status=ObjectiveStatus.ABANDONED if hopeless or objective.dropped else ObjectiveStatus.OPEN)
 
 
 def merged(one: Objective, other: Objective) -> Objective:
     """Merge two records of the same objective; the earlier one provides the wording."""
     first = min(one, other, key=_wording)
-    if (one.evidence, one.given_up) == (other.evidence, other.given_up):
+    if (one.evidence, one.given_up, one.dropped) == (other.evidence, other.given_up, other.dropped):
         return first
     evidence = _last((*one.evidence, *other.evidence))
     given_up = tuple(sorted({*one.given_up, *other.given_up}))
-    known = (first.evidence, first.given_up) == (evidence, given_up)
-    return first if known else replace(first, evidence=evidence, given_up=given_up)
+    dropped = one.dropped or other.dropped
+    known = (first.evidence, first.given_up, first.dropped) == (evidence, given_up, dropped)
+    return first if known else replace(first, evidence=evidence, given_up=given_up, dropped=dropped)
 
 
 def _wording(objective: Objective) -> tuple[EpisodeTurn, str, tuple[int, ...], str]:

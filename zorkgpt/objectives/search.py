@@ -14,7 +14,7 @@ from zorkgpt.objectives.finder import (
     Situation,
     objective_from_proposal,
 )
-from zorkgpt.objectives.models import EpisodeTurn
+from zorkgpt.objectives.models import EpisodeTurn, Scope
 from zorkgpt.objectives.tracker import ObjectiveTracker
 
 
@@ -82,11 +82,11 @@ class ObjectiveSearch:
         tracker.add(objective for objective in proposed if objective is not None)
 
     def add_own(self, tracker: ObjectiveTracker, texts: Iterable[str], record: TurnRecord) -> None:
-        """Add objectives that the player has set for itself, for this episode."""
+        """Add objectives that the player has set for itself. They outlive the episode."""
         now = record.transition.after
         known = SeenWorld(now, self.room_names(), tracker.things, tracker.visited)
         origin = EpisodeTurn(record.episode, record.turn)
-        found = (objective_from_proposal(ObjectiveProposal(text), known, origin) for text in texts)
+        found = (objective_from_proposal(ObjectiveProposal(text, scope=Scope.WORLD), known, origin) for text in texts)
         tracker.add(objective for objective in found if objective is not None)
 
     def refine(self, tracker: ObjectiveTracker, situation: Situation, most: int) -> None:

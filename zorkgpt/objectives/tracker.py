@@ -179,7 +179,14 @@ class ObjectiveTracker:
                 self.counts["taken_up_again"] += 1
                 scope = Scope.WORLD if Scope.WORLD in (known.scope, objective.scope) else Scope.EPISODE
                 self._put(
-                    replace(known, status=ObjectiveStatus.OPEN, progressed=objective.progressed, scope=scope, rank=0)
+                    replace(
+                        known,
+                        status=ObjectiveStatus.OPEN,
+                        progressed=objective.progressed,
+                        scope=scope,
+                        rank=0,
+                        dropped=False,
+                    )
                 )
 
     def accept_reports(self, judgements: Iterable[ReachedReport], turns: Mapping[int, TurnRecord]) -> None:
@@ -216,7 +223,7 @@ class ObjectiveTracker:
         for objective in abandon:
             if objective is not None and objective not in claimed:
                 self.counts["dropped_by_player"] += 1
-                self._put(abandoned(objective, turn.episode))
+                self._put(replace(abandoned(objective, turn.episode), dropped=True))
             else:
                 self.counts["unsupported"] += 1
 
