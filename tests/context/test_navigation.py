@@ -121,6 +121,7 @@ def test_untried_things_of_other_places_are_told_as_well(graph):
     graph.add_thing(1, 30, "lamp")
     graph.add_thing(2, 31, "rope")
     assert untried_elsewhere(graph, 1) == (UntriedWays((), "Cellar", 2, (RouteStep("down", 2),), ("rope",)),)
+    assert untried_elsewhere(graph, 1, {31}) == ()
 
 
 def test_routes_take_ways_back_and_say_that_they_are_unproven(graph):
@@ -191,6 +192,8 @@ def test_dangers_of_the_route_come_after_those_one_way_from_here(graph):
         Danger("down", "Deep Cellar", 3, kept[3][0], 2, True),
     ]
     assert {danger.location_id for danger in dangers_ahead(graph, 1, kept.__getitem__, None)} == {2, 4}
+    # The way back counts before it was walked.
+    assert list(dangers_ahead(graph, 3, kept.__getitem__, None)) == [Danger("up", "Cellar", 2, kept[2][0], 1, False)]
 
 
 def test_where_chance_decides_the_dangers_of_all_ends_are_told(graph):

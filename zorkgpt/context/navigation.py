@@ -99,19 +99,26 @@ def rooms_called(graph: MapGraph, text: str) -> tuple[str, dict[int, str]]:
     }
 
 
-def untried_elsewhere(graph: MapGraph, here: int | None) -> tuple[UntriedWays, ...]:
-    """Return what is untried at the other places that a route leads to, the nearest first."""
+def untried_elsewhere(graph: MapGraph, here: int | None, carried: Collection[int] = ()) -> tuple[UntriedWays, ...]:
+    """Return what is untried at the other places that a route leads to, the nearest first.
+
+    Args:
+        carried: The numbers of the things that the player carries, which are at none of them.
+    """
     if here is None:
         return ()
-    return tuple(
-        UntriedWays(exits, graph.label(room), room, graph.steps(here, ways), things)
+    found = (
+        UntriedWays(
+            graph.untried(room), graph.label(room), room, graph.steps(here, ways), graph.untried_things(room, carried)
+        )
         for room, ways in graph.routes(here).items()
-        if room != here and ((exits := graph.untried(room)), (things := graph.untried_things(room))) != ((), ())
+        if room != here
     )
+    return tuple(each for each in found if each.untried or each.things)
 
 
 def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Route | None) -> Iterator[Danger]:
-    """Yield the remembered dangers of the places one way from here, then of those further along the route."""
+    """Yield the remembered dangers of the places one way from here, ways back included, then of those on the route."""
     if here is None:
         return
     on_route = _along(route)
@@ -119,7 +126,8 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
     # Where chance decides, a way counts for all places that it has led to. If several ways lead to the same place, the
     # one of the route is named, or else the first.
     connections = [(way, known) for way in ways if (known := graph.connection(here, way))]
-    near = {to: (way, 1) for way, known in connections for to in known.shares if to != here}
+    near = {to: (way, 1) for way, to in graph.ways_back(here).items()}
+    near |= {to: (way, 1) for way, known in connections for to in known.shares if to != here}
     for room, (way, steps) in {**near, **on_route}.items():
         for memory in recall(room):
             if is_danger(memory):

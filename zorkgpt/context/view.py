@@ -119,7 +119,7 @@ class PlayerView:
             known_points=known_points(graph, here, self._recall, state.scored_actions),
             route=route,
             no_route=no_route,
-            untried_elsewhere=untried_elsewhere(graph, here),
+            untried_elsewhere=untried_elsewhere(graph, here, {item.num for item in now.carried or now.inventory or ()}),
             best_line=self._best_line(now),
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(graph, here, exits),

@@ -127,8 +127,10 @@ class RouteFinder:
 _TRANSPORT_COST = 3.0
 # What a way without any walk costs by the rule above.
 _UNPROVEN_COST = _PRIOR_TRIES / _PRIOR_WALKS
-# A detour of so many steps is preferred to a closed door or a known death.
-_AVOIDED_COST = 20.0
+# A detour of so many steps is preferred to a known death.
+_DEADLY_COST = 20.0
+# A closed door is as uncertain as a way without any walk: it may be locked by now.
+_CLOSED_DOOR_COST = _UNPROVEN_COST
 MapChange = tuple[str, tuple[Any, ...]]
 """A change of a map: the name of the method that makes it, and its arguments."""
 
@@ -466,9 +468,10 @@ class MapGraph:
         tried = {*self._ways(room_id), *self.exit_failure_counts.get(room_id, {}), *self.ways_back(room_id)}
         return tuple(sorted(offered - tried - self._other_ways(room_id, MoveKind.CARRIED), key=compass_order))
 
-    def untried_things(self, room_id: int) -> tuple[str, ...]:
-        """Return the names of the things that were seen last in a room and were never tried."""
-        return tuple(sorted({name for room, name in self.things.values() if room == room_id}))
+    def untried_things(self, room_id: int, carried: Collection[int] = ()) -> tuple[str, ...]:
+        """Return the names of the things that were seen last in a room, are not carried, and were never tried."""
+        things = self.things.items()
+        return tuple(sorted({name for number, (room, name) in things if room == room_id and number not in carried}))
 
     def frontiers(self) -> dict[int, tuple[str, ...]]:
         """Return room → its untried exits, for the rooms that have any."""
@@ -552,7 +555,9 @@ class MapGraph:
             (
                 name,
                 to,
-                cost + _AVOIDED_COST * (name in deadly or self._kills(to) or bool(self.closed_door(room_id, name))),
+                cost
+                + _DEADLY_COST * (name in deadly or self._kills(to))
+                + _CLOSED_DOOR_COST * bool(self.closed_door(room_id, name)),
             )
             for name, to, cost in ways
         ]
