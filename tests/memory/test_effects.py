@@ -329,7 +329,7 @@ def test_a_place_counts_each_command_that_changed_nothing_once_an_episode(play, 
     manager.flush()
     assert tried(manager) == [3]
     shown = manager.get_location_memory(5).splitlines()
-    assert shown[-1] == "[NOTE] Tried without effect: Commands that changed nothing here. (3 so far)"
+    assert shown[-1] == '[NOTE] Tried without effect: "pull wall", "push wall" changed nothing here. (3 so far)'
     assert not any(is_of_attempts(memory) for request in requests(manager) for memory in request.memories)
 
 

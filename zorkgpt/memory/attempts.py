@@ -17,8 +17,8 @@ class Attempts:
         """The attempts that changed nothing, see `attempt_key`, since something was changed last."""
         self._noted: set[tuple[PlaceKey, str]] = set()
         """Each place and action of the episode that was noted."""
-        self._waiting: dict[PlaceKey, list[int]] = {}
-        """The turns of these actions that no entry counts yet."""
+        self._waiting: dict[PlaceKey, dict[int, str]] = {}
+        """Turn → action, of those that no entry counts yet."""
 
     def is_repeated(self, turn: SynthesisRequest) -> bool:
         """Return whether the same was tried in the same state before and changed nothing either, and note the turn."""
@@ -37,11 +37,11 @@ class Attempts:
         tried = turn.context.nothing_changed and not turn.context.refused_by_parser
         if tried and not turn.arrival and attempt not in self._noted:
             self._noted.add(attempt)
-            self._waiting.setdefault(turn.location_id, []).append(turn.context.turn)
+            self._waiting.setdefault(turn.location_id, {})[turn.context.turn] = attempt[1]
 
-    def take(self, location_id: PlaceKey) -> tuple[int, ...]:
-        """Return the turns that are to be counted at a place, in their order, and drop them."""
-        return tuple(self._waiting.pop(location_id, ()))
+    def take(self, location_id: PlaceKey) -> dict[int, str]:
+        """Return turn → action of those that are to be counted at a place, in their order, and drop them."""
+        return self._waiting.pop(location_id, {})
 
     @property
     def places(self) -> tuple[PlaceKey, ...]:
@@ -59,11 +59,12 @@ class Attempts:
         return {
             "in_vain": sorted(self._in_vain),
             "noted": [list(attempt) for attempt in sorted(self._noted, key=str)],
-            "waiting": [[place, list(turns)] for place, turns in self._waiting.items()],
+            "waiting": [[place, list(actions.items())] for place, actions in self._waiting.items()],
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
         self._in_vain = set(map(str, saved["in_vain"]))
         self._noted = {(saved_place(place), str(action)) for place, action in saved["noted"]}
-        self._waiting = {saved_place(place): list(turns) for place, turns in saved["waiting"]}
+        waiting = ((saved_place(place), actions) for place, actions in saved["waiting"])
+        self._waiting = {place: {int(turn): str(action) for turn, action in actions} for place, actions in waiting}

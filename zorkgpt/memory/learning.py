@@ -2,7 +2,8 @@
 
 import logging
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -69,12 +70,16 @@ from zorkgpt.memory.things import (
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter, NewMemory
+from zorkgpt.prompts.render import one_line
 from zorkgpt.text import quoted, with_article
 
 if TYPE_CHECKING:
     from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
     from zorkgpt.memory.facts import Fact
 
+_QUOTED = re.compile(r'"[^"]+"')
+_MOST_TRIED = 10
+"""The actions that the entry of attempts names, the newest."""
 _MOST_UNCONFIRMED = 5
 _RECENT = 20
 """In turns: how long ago an unconfirmed memory of another place was observed that is listed."""
@@ -377,18 +382,19 @@ class Learner:
     def count_attempts(self) -> None:
         """Write how much was tried without effect at the places that the player has left."""
         for place in self._attempts.places:
-            turns = self._attempts.take(place)
+            actions = self._attempts.take(place)
+            turns = tuple(actions)
+            known = ledger_entry(self._writer.current(place), TRIED)
             entry = Memory(
                 Category.NOTE,
                 TRIED,
                 self._state.episode,
                 str(turns[0]),
                 0,
-                "Commands that changed nothing here.",
+                _tried(known.text if known else "", actions.values()),
                 Persistence.PERMANENT,
                 kind=MemoryKind.INSIGHT,
             )
-            known = ledger_entry(self._writer.current(place), TRIED)
             self._writer.keep_entry(place, self._writer.name_of(place), entry, known, seen=turns)
 
     def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
@@ -885,6 +891,13 @@ class Learner:
             elif not is_ledger_entry(match.memory) and match not in found:
                 found.append(match)
         return found
+
+
+def _tried(text: str, actions: Iterable[str]) -> str:
+    """Return the text of the entry of attempts, given what it was before, with these actions as the newest."""
+    new = [one_line(action) for action in actions]
+    tried = dict.fromkeys([*(old for old in _QUOTED.findall(text) if old not in new), *new])
+    return f"{', '.join(list(tried)[-_MOST_TRIED:])} changed nothing here."
 
 
 def _is_models(memory: Memory) -> bool:
