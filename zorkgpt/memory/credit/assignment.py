@@ -330,6 +330,9 @@ def results_in_words(memory: Memory, others: Sequence[Memory] = ()) -> str:
     verb = "failed" if memory.category == Category.FAILURE else "worked"
     died = max([memory.died, *(times_lost(danger) for danger in others if _kills_by_same_action(danger, memory))])
     if not died:
+        # A warning is not meant to work.
+        if memory.category == Category.DANGER:
+            return ""
         return f"{verb} {memory.worked}/{memory.tried}" if memory.tried >= _ENOUGH_TRIALS else ""
     otherwise = max(0, memory.tried - memory.worked - memory.died)
     worked = max(memory.worked, memory.observation_count)
