@@ -232,7 +232,7 @@ class ContextSection(SettingsSection):
     """Facts from the Z-machine: location, score, inventory, visible things."""
     exits_tokens: int = Field(default=300, ge=60)
     """Exits of this location."""
-    untried_elsewhere_tokens: int = Field(default=120, ge=60)
+    untried_elsewhere_tokens: int = Field(default=80, ge=60)
     """Untried exits of other locations, with routes."""
     failed_here_tokens: int = Field(default=200, ge=60)
     """Failed actions at this location."""

@@ -14,6 +14,7 @@ from zorkgpt.memory.models import GAME, Effect, Memory, MemoryStatus, PlaceKey, 
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.places import place_label, place_text
 from zorkgpt.memory.retrieval import LocatedMemory, estimated_tokens, shortened
+from zorkgpt.memory.things import is_ledger_entry
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import cut, one_line, render
 from zorkgpt.text import number_of, sentence_case, with_article
@@ -27,7 +28,7 @@ LONG_RESPONSE = 100
 _MOST_MEMORY_TOKENS = 1200
 """Of a place's memories: four times what the player is shown of it, since what is known must not be learned again."""
 _LONGEST_PAST_RESPONSE = 300
-_LONGEST_PAST_REASONING = 200
+_LONGEST_PAST_REASONING = 120
 
 _PLACING = {"drop", "give", "hang", "hide", "insert", "lay", "leave", "place", "pour", "put", "set", "throw"}
 _LONGEST_NAME = 60
@@ -176,7 +177,8 @@ def _told(request: SynthesisRequest, is_meant: Callable[[str], bool]) -> str:
 
 def _memories(request: SynthesisRequest) -> str:
     """Return a line for each of the newest memories that fit, oldest first, and how many are left out."""
-    memories = request.memories
+    # Where things start and are now stands among the things at hand.
+    memories = [memory for memory in request.memories if not is_ledger_entry(memory)]
     lines: list[str] = []
     spare = _MOST_MEMORY_TOKENS
     for memory in reversed(memories):
@@ -434,9 +436,12 @@ def _inventory(turn: ZMachineContext, moved: list[ObjectMove]) -> list[str]:
 
 
 def circumstances_in_words(request: SynthesisRequest) -> list[str]:
-    """Return what is carried after the turn, and which visit to the places this is."""
-    carried = f"You carry {_listed(list(request.context.inventory_after)) or 'nothing'}."
-    return [carried, *(_visit(each) for each in request.places)]
+    """Return what is carried after the turn, unless it is among the things at hand, and which visit this is."""
+    context = request.context
+    listed = {thing.name for thing in context.things if thing.carried}
+    carried = _listed([name for name in context.inventory_after if name not in listed])
+    told = [f"You carry {carried or 'nothing'}."] if carried or not listed else []
+    return [*told, *(_visit(each) for each in request.places)]
 
 
 def _visit(request: SynthesisRequest) -> str:
