@@ -70,6 +70,13 @@ def test_memories_of_one_title_in_an_old_file_have_ids_of_their_own(tmp_path):
     assert [one.id for one in SimpleMemoryManager.open(tmp_path / "Memories.md").all_memories()] == ids[1:]
 
 
+def test_a_file_with_very_many_memories_of_one_title_is_read_in_time_linear_in_its_length():
+    """It took minutes before."""
+    entries = "".join(f"**[NOTE - PERMANENT] Rug** *(Ep1, T1, +0)*\n{number}\n\n" for number in range(20_000))
+    document = parse(f"# Location Memories\n\n## Location 5: Hall\n\n{entries}".encode())
+    assert len({memory_id(5, one) for one in document.memories(5)}) == 20_000
+
+
 def test_an_id_stays_when_title_text_and_place_change(manager, home):
     found = manager.remember(5, "The rug hides a trap door.", title="Rug")
     assert manager.update(found, title="Carpet", text="The carpet hides a trap door.").id == found

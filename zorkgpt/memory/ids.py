@@ -36,11 +36,17 @@ def with_id(place: SubjectKey, memory: Memory, is_taken: Callable[[str], bool], 
         follows: whether it may be left empty where it follows from place and title.
     """
     own = id_of_title(place, memory.title)
-    found, number = memory.id or own, 1
-    while is_taken(found) or (found == own and not follows):
+    found, _ = _free_id(place, memory, 1, lambda id: is_taken(id) or (id == own and not follows))
+    return "" if found == own else found
+
+
+def _free_id(place: SubjectKey, memory: Memory, number: int, is_taken: Callable[[str], bool]) -> tuple[str, int]:
+    """Return the first free id of those of a memory's title after this number, and its number."""
+    found = memory_id(place, memory)
+    while is_taken(found):
         number += 1
         found = id_of_title(place, memory.title, number)
-    return "" if found == own else found
+    return found, number
 
 
 def give_ids(place: SubjectKey, memories: Iterable[Memory]) -> None:
@@ -49,7 +55,10 @@ def give_ids(place: SubjectKey, memories: Iterable[Memory]) -> None:
     if not any(one.id for one in memories) and len({one.title for one in memories}) == len(memories):
         return
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     # What is written in the file counts first.
     for memory in sorted(memories, key=lambda one: not one.id):
-        memory.id = with_id(place, memory, taken.__contains__)
-        taken.add(memory_id(place, memory))
+        own = id_of_title(place, memory.title)
+        found, numbers[own] = _free_id(place, memory, numbers.get(own, 1), taken.__contains__)
+        memory.id = "" if found == own else found
+        taken.add(found)

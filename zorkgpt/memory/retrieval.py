@@ -8,7 +8,7 @@ from itertools import islice
 from math import log
 
 from zorkgpt.errors import MemoryEditError
-from zorkgpt.memory.credit.assignment import is_danger, reliability, results_in_words
+from zorkgpt.memory.credit.assignment import is_danger, reliability, results_in_words, tells_of_loss
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, episode_key
 from zorkgpt.memory.places import place_text, render_place
@@ -182,7 +182,7 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
     Further lines of the text are indented.
 
     Args:
-        others: The memories of the same place, see `results_in_words`.
+        others: The losses that the place knows, see `results_in_words`.
     """
     marker = memory.persistence.prompt_marker if markers else ""
     result = results_in_words(memory, others)
@@ -224,8 +224,10 @@ def _scores(memory: Memory) -> bool:
 
 
 def _chosen(ranked: list[Memory], budget: Budget, now: Callable[[Memory], str]) -> Shown:
+    losses = [memory for memory in ranked if tells_of_loss(memory)]
+
     def write(memory: Memory) -> str:
-        return line(memory, markers=budget.markers, now=now(memory), others=ranked)
+        return line(memory, markers=budget.markers, now=now(memory), others=losses)
 
     left: dict[str, int] = {Category.SUCCESS: budget.successes, Category.FAILURE: budget.failures}
     allowed = []

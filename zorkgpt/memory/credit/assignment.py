@@ -322,7 +322,7 @@ def results_in_words(memory: Memory, others: Sequence[Memory] = ()) -> str:
     FAILURE it is `failed 5/9`. For a loss it is `survived 22, died 1`, or `safe 22, lost 1`.
 
     Args:
-        others: The memories of the same place. Deaths by the same action that a danger tells of are counted too.
+        others: Memories that tell of losses at the same place. Their deaths by the same action are counted too.
     """
     if tells_of_loss(memory):
         safe, lost = ("survived", "died") if _kills(memory) else ("safe", "lost")
