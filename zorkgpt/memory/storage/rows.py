@@ -116,6 +116,8 @@ class MemoryRows:
         self._words = words
         self._revision = -1
         """The revision of what is cached."""
+        self._first_expiry: str | None = None
+        """The earliest time at which a memory expires, as of `follow`; None if none does."""
         self._places: dict[SubjectKey, list[_Stored]] = {}
         self._sections: dict[SubjectKey, list[_Section]] = {}
         self._eol = ""
@@ -140,7 +142,9 @@ class MemoryRows:
 
     def follow(self) -> None:
         """Drop what is cached if someone has changed the memories since."""
-        [(revision,)] = self._database.rows("SELECT revision FROM zorkgpt_state")
+        first_expiry = "SELECT min(expires_at) FROM zorkgpt_memories WHERE expires_at IS NOT NULL"
+        query = f"SELECT revision, ({first_expiry}) FROM zorkgpt_state"
+        [(revision, self._first_expiry)] = self._database.rows(query)
         if revision != self._revision:
             self.forget()
             self._revision = revision
@@ -204,10 +208,8 @@ class MemoryRows:
 
     def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
         at, given = ("", ()) if place is None else (" AND place = %s", (column_of(place),))
-        query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE"
-        by_id = self._database.rows(f"{query} memory = %s{at}", (_text(wanted), *given))
-        by_title = self._database.rows(f"{query} title = %s{at}", (_text(folded(wanted)), *given))
-        return self._read(sorted({*by_id, *by_title}))
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE (memory = %s OR title = %s){at}"
+        return self._read(sorted(self._database.rows(query, (_text(wanted), _text(folded(wanted)), *given))))
 
     def titled(self, place: SubjectKey, title: str) -> Memory | None:
         query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE title = %s AND place = %s"
@@ -215,6 +217,8 @@ class MemoryRows:
         return titled([memory for _, memory in self._read(sorted(rows))], title)
 
     def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
+        if self._first_expiry is None or self._first_expiry > now:
+            return []
         query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE expires_at <= %s"
         return self._read(sorted(self._database.rows(query, (now,))))
 
