@@ -18,6 +18,7 @@ from zorkgpt.adapters.formats.transfer import export_as, import_as, write_new
 from zorkgpt.adapters.langgraph import MemoryBaseStore
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.metadata import checked_time
 from zorkgpt.memory.models import GAME, Thing
@@ -175,8 +176,8 @@ def langgraph_file(path, items, wal=False):
     if wal:
         connection.execute("PRAGMA journal_mode = WAL")
     connection.executescript(SQLITE)
-    query = "INSERT INTO store (prefix, key, value, expires_at) VALUES (?, ?, ?, ?)"
-    connection.executemany(query, [(".".join(n), key, json.dumps(v).encode(), end) for n, key, v, end in items])
+    query = "INSERT INTO store (prefix, key, value, expires_at, ttl_minutes) VALUES (?, ?, ?, ?, ?)"
+    connection.executemany(query, [(".".join(n), k, json.dumps(v).encode(), end, ttl) for n, k, v, end, ttl in items])
     connection.commit()
     return connection
 
@@ -195,7 +196,7 @@ ITEMS = [
 def test_items_of_langgraph_are_the_same_in_our_store(memory, tmp_path, source, wal):
     file = tmp_path / f"items.{source}"
     if source == "sqlite":
-        connection = langgraph_file(file, [(*item, None) for item in ITEMS], wal)
+        connection = langgraph_file(file, [(*item, None, None) for item in ITEMS], wal)
         before = file.read_bytes()
     else:
         file.write_text("\n".join(json.dumps(dict(zip(("namespace", "key", "value"), i, strict=True))) for i in ITEMS))
@@ -217,9 +218,9 @@ def test_a_key_with_another_value_is_kept_and_an_expired_item_is_skipped(memory,
     MemoryBaseStore(memory).put(("n",), "k", {"text": "Mine."})
     far = "2996-01-01 12:00:00"
     items = [
-        (("n",), "k", {"text": "Theirs."}, None),
-        (("n",), "old", {"a": 1}, "2020-01-01 12:00:00.5+00:00"),
-        (("n",), "new", {"a": 2}, far),
+        (("n",), "k", {"text": "Theirs."}, None, None),
+        (("n",), "old", {"a": 1}, "2020-01-01 12:00:00.5+00:00", 5),
+        (("n",), "new", {"a": 2}, far, 90.5),
     ]
     langgraph_file(tmp_path / "s.db", items).close()
     report = import_as(memory.store, tmp_path / "s.db", FileFormat.LANGGRAPH)
@@ -230,6 +231,16 @@ def test_a_key_with_another_value_is_kept_and_an_expired_item_is_skipped(memory,
     )
     assert MemoryBaseStore(memory).get(("n",), "k").value == {"text": "Mine."}
     assert memory.get("new").memory.expires_at == checked_time(f"{far}+00:00")
+    exported = tmp_path / "back.jsonl"
+    write_new(exported, export_as(memory, FileFormat.LANGGRAPH), FileFormat.LANGGRAPH)
+    rows = {row["key"]: row for row in map(json.loads, exported.read_text().splitlines())}
+    assert (rows["new"]["expires_at"], rows["new"]["ttl_minutes"]) == (checked_time(f"{far}+00:00"), 90.5)
+    assert rows["k"].keys() == {"namespace", "key", "value"}
+    with AgentMemory.open(tmp_path / "other.sqlite") as other:
+        import_as(other.store, exported, FileFormat.LANGGRAPH)
+        assert (found := other.get("new").memory).expires_at == checked_time(f"{far}+00:00")
+        MemoryBaseStore(other, ttl={"refresh_on_read": True}).get(("n",), "new")
+        assert other.get("new").memory.expires_at < found.expires_at
 
 
 def test_observations_and_relations_of_basic_memory_become_memories(memory, tmp_path):
@@ -347,6 +358,8 @@ BAD = [
     ("langgraph", '{"namespace": ["a.b"], "key": "k", "value": {}}', "the label 'a.b'"),
     ("langgraph", '{"namespace": [], "key": "k", "value": {}}', "its namespace is []"),
     ("langgraph", '{"namespace": ["a"], "key": "k", "value": "v"}', "its value is 'v'; it must be an object"),
+    ("langgraph", '{"namespace": ["a"], "key": "k", "value": {}, "expires_at": 5}', "its expires_at is 5"),
+    ("langgraph", '{"namespace": ["a"], "key": "k", "value": {}, "ttl_minutes": -1}', "The time to live is -1 minutes"),
     ("langgraph", "SQLite format 3\0 and no database", "is not a SQLite file of LangGraph's SqliteStore"),
 ]
 
@@ -433,7 +446,7 @@ def test_the_commands_and_the_line_of_the_page_work(tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     Path("mem0.json").write_text(MEM0)
-    langgraph_file("store.sqlite", [(*item, None) for item in ITEMS]).close()
+    langgraph_file("store.sqlite", [(*item, None, None) for item in ITEMS]).close()
     Path("notes").mkdir()
     Path("notes/coffee.md").write_text(NOTE)
     [line] = re.findall(r"```json\n(.*)\n```", page)

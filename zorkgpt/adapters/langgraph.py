@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.adapters.langgraph_encoding import (
+    TTL_FIELD,
     Namespace,
+    checked_ttl,
     key_of_title,
     namespace_of,
     place_of,
     text_of_value,
     title_of_key,
+    ttl_of,
     value_of_text,
 )
 from zorkgpt.adapters.langgraph_ttl import TtlSweeper
@@ -52,9 +55,6 @@ if TYPE_CHECKING:
 
 _INDEX = "index"
 """In the metadata of an item: the fields that are searched, if it was put with others than those of the store."""
-_TTL = "ttl_minutes"
-"""In the metadata of an item: its time to live, in minutes, which a read may start again."""
-_MAX_TTL_MINUTES = 1e9
 _SWEEP_INTERVAL_MINUTES = 5.0
 
 _PAGE = 1_000
@@ -198,7 +198,7 @@ class MemoryBaseStore(BaseStore):
         else:
             raise ValueError(f"{op!r} is not a supported operation.")
         if op.refresh_ttl and self.ttl_config and self.ttl_config.get("refresh_on_read"):
-            read += [(place, memory) for place, memory, _ in found if _ttl(memory) is not None]
+            read += [(place, memory) for place, memory, _ in found if ttl_of(memory) is not None]
         items = [item for _, _, item in found]
         return items[0] if isinstance(op, GetOp) else items
 
@@ -316,12 +316,12 @@ def _put(draft: Draft, op: PutOp) -> None:
             draft.remove(place, old)
         return
     text, expires_at = text_of_value(op.value), _expiry(op.ttl)
-    fields = {name: value for name, value in ((_INDEX, op.index), (_TTL, op.ttl)) if value is not None}
+    fields = {name: value for name, value in ((_INDEX, op.index), (TTL_FIELD, op.ttl)) if value is not None}
     if old is None:
         new = Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT, metadata=fields, expires_at=expires_at)
         draft.add(place, " / ".join(op.namespace), new)
         return
-    metadata = {name: value for name, value in old.metadata.items() if name not in (_INDEX, _TTL)} | fields
+    metadata = {name: value for name, value in old.metadata.items() if name not in (_INDEX, TTL_FIELD)} | fields
     new = replace(old, text=text, metadata=metadata, expires_at=expires_at)
     if old.text != text:
         # Facts noted about the old text may not be true of the new one.
@@ -332,22 +332,14 @@ def _put(draft: Draft, op: PutOp) -> None:
 
 def _restart_ttl(draft: Draft, place: PlaceKey, title: str) -> None:
     memory = draft.lasting.titled(place, title)
-    if memory is not None and not memory.is_settled_by_person and (ttl := _ttl(memory)) is not None:
+    if memory is not None and not memory.is_settled_by_person and (ttl := ttl_of(memory)) is not None:
         draft.replace(place, memory, replace(memory, expires_at=_expiry(ttl)), "edited")
-
-
-def _ttl(memory: Memory) -> float | None:
-    """Return the time to live in minutes; None if there is none, or if it was changed in the file to an invalid one."""
-    ttl = memory.metadata.get(_TTL)
-    return ttl if isinstance(ttl, (int, float)) and 0 <= ttl <= _MAX_TTL_MINUTES else None
 
 
 def _expiry(ttl: float | None) -> str | None:
     if ttl is None:
         return None
-    if not 0 <= ttl <= _MAX_TTL_MINUTES:
-        raise ValueError(f"The time to live is {ttl} minutes; it must be from 0 to {_MAX_TTL_MINUTES:.0f}.")
-    return checked_time(timedelta(minutes=ttl))
+    return checked_time(timedelta(minutes=checked_ttl(ttl)))
 
 
 def _place(namespace: Namespace) -> PlaceKey:

@@ -1,4 +1,4 @@
-"""How namespaces, keys and values of LangGraph's stores are kept as places, titles and texts. Needs no LangGraph."""
+"""How namespaces, keys, values and times to live of LangGraph's stores are kept in memories. Needs no LangGraph."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,8 +10,13 @@ from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.places import checked_place, is_text_of_place, path_of
 from zorkgpt.memory.storage.escaping import json_in_a_line, one_line
 from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.text import quoted
 
 Namespace = tuple[str, ...]
+
+TTL_FIELD = "ttl_minutes"
+"""In the metadata of an item: its time to live, in minutes, which a read may start again."""
+_MAX_TTL_MINUTES = 1e9
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _UNWRITABLE_IN_LABEL = re.compile("[.\x7f-\x9f\ud800-\udfff]")
@@ -59,6 +64,25 @@ def _depth_of_label(text: str) -> int:
     """
     is_label = text and "." not in text and not _NUMBER.fullmatch(text)
     return is_text_of_place(text) - bool(is_label)
+
+
+def checked_ttl(ttl: object) -> float:
+    """Return a time to live in minutes.
+
+    Raises:
+        ValueError: If it is not a number from 0 to 1,000,000,000.
+    """
+    if isinstance(ttl, bool) or not isinstance(ttl, (int, float)) or not 0 <= ttl <= _MAX_TTL_MINUTES:
+        raise ValueError(f"The time to live is {quoted(ttl)} minutes; it must be from 0 to {_MAX_TTL_MINUTES:.0f}.")
+    return ttl
+
+
+def ttl_of(memory: Memory) -> float | None:
+    """Return the time to live in minutes; None if there is none, or if it was changed in the file to an invalid one."""
+    try:
+        return checked_ttl(memory.metadata.get(TTL_FIELD))
+    except ValueError:
+        return None
 
 
 def title_of_key(key: str) -> str:

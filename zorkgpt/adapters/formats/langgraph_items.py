@@ -1,4 +1,4 @@
-"""LangGraph: the SQLite file of `SqliteStore`, or JSON lines of namespace, key and value."""
+"""LangGraph: the SQLite file of `SqliteStore`, or JSON lines of namespace, key, value and expiry."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.adapters.langgraph_encoding import (
+    TTL_FIELD,
     Namespace,
+    checked_ttl,
     items_of,
     key_of_title,
     namespace_of,
     place_of,
     text_of_value,
     title_of_key,
+    ttl_of,
     value_of_text,
 )
 from zorkgpt.errors import MemoryStoreError
@@ -28,32 +31,35 @@ from zorkgpt.text import quoted
 __all__ = ["items_of", "read", "written"]
 
 _SQLITE = b"SQLite format 3\0"
-_QUERY = "SELECT prefix, key, value, expires_at FROM store ORDER BY prefix, key"
-_FIELDS = {"namespace", "key", "value", "created_at", "updated_at", "score"}
+_QUERY = "SELECT prefix, key, value, expires_at, ttl_minutes FROM store ORDER BY prefix, key"
+_FIELDS = {"namespace", "key", "value", "expires_at", "ttl_minutes", "created_at", "updated_at", "score"}
 
-StoredRow = tuple[str, object, object, object, str | None]
-"""Where it is, its namespace, key and value, and when it expires."""
+StoredRow = tuple[str, object, object, object, object, object]
+"""Where it is, its namespace, key and value, when it expires, and its time to live in minutes; None if it has none."""
 
 
 def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
     """Return the items of a SQLite file of `SqliteStore`, or of JSON lines such as of `written`.
 
-    `MemoryBaseStore` finds them under the same namespaces and keys, with the same values.
+    `MemoryBaseStore` finds them under the same namespaces and keys, with the same values and times to live.
 
     Raises:
         MemoryStoreError: If the file can't be read, or an item in it is invalid.
     """
     memories = []
-    for where, namespace, key, value, expires_at in _items(path):
+    for where, *item in _items(path):
         try:
-            memories.append(_located(namespace, key, value, expires_at))
+            memories.append(_located(*item))
         except (TypeError, ValueError) as error:
             raise MemoryStoreError(f"{where} is not an item of LangGraph: {error}") from error
     return memories, []
 
 
 def written(memories: Iterable[LocatedMemory]) -> tuple[str, list[tuple[LocatedMemory, str]]]:
-    """Return JSON lines of namespace, key and value, and the memories that are no items, with the reason."""
+    """Return JSON lines of items, and the memories that are no items, with the reason.
+
+    `expires_at` and `ttl_minutes`, named as in `SqliteStore`, are only in the lines of items that expire.
+    """
     lines, others, places = list[str](), list[tuple[LocatedMemory, str]](), dict[Any, list[LocatedMemory]]()
     for located in memories:
         places.setdefault(located.location_id, []).append(located)
@@ -69,6 +75,7 @@ def written(memories: Iterable[LocatedMemory]) -> tuple[str, list[tuple[LocatedM
                     "namespace": namespace_of(place),
                     "key": key_of_title(located.memory.title),
                     "value": value_of_text(located.memory.text),
+                    **_expiry_fields(located.memory),
                 }
             )
             for located in group
@@ -89,23 +96,23 @@ def _items(path: Path) -> Iterator[StoredRow]:
     for where, row in read_json_objects(path):
         if row.keys() > _FIELDS or not row.keys() >= {"namespace", "key", "value"}:
             raise MemoryStoreError(f"{where} is {quoted(row)}; it must have the fields namespace, key and value.")
-        yield where, row["namespace"], row["key"], row["value"], None
+        yield where, row["namespace"], row["key"], row["value"], row.get("expires_at"), row.get("ttl_minutes")
 
 
 def _rows(path: Path) -> Iterator[StoredRow]:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            for prefix, key, value, expires_at in connection.execute(_QUERY):
+            for prefix, key, value, expires_at, ttl_minutes in connection.execute(_QUERY):
                 where = f"{path}, prefix {quoted(prefix)}, key {quoted(key)}"
                 namespace = prefix.split(".") if isinstance(prefix, str) else prefix
-                yield where, namespace, key, parsed_json(value, where), expires_at
+                yield where, namespace, key, parsed_json(value, where), expires_at, ttl_minutes
     except sqlite3.Error as error:
         raise MemoryStoreError(
             f"{path} is not a SQLite file of LangGraph's SqliteStore, or can't be read: {error}."
         ) from error
 
 
-def _located(namespace: object, key: object, value: object, expires_at: str | None) -> LocatedMemory:
+def _located(namespace: object, key: object, value: object, expires_at: object, ttl_minutes: object) -> LocatedMemory:
     labels = _labels(namespace)
     if not isinstance(key, str):
         raise TypeError(f"its key is {quoted(key)}; it must be a text.")
@@ -119,6 +126,7 @@ def _located(namespace: object, key: object, value: object, expires_at: str | No
         score_change=None,
         text=text_of_value(value),
         persistence=Persistence.PERMANENT,
+        metadata={} if ttl_minutes is None else {TTL_FIELD: checked_ttl(ttl_minutes)},
         expires_at=_moment(expires_at),
     )
     return LocatedMemory(place_of(labels), " / ".join(labels), memory)
@@ -133,9 +141,16 @@ def _labels(namespace: object) -> Namespace:
     return tuple(namespace)
 
 
-def _moment(value: str | None) -> str | None:
+def _moment(value: object) -> str | None:
     if value is None:
         return None
+    if not isinstance(value, str):
+        raise TypeError(f"its expires_at is {quoted(value)}; it must be a text.")
     moment = datetime.fromisoformat(value)
-    # Written without a time zone, in UTC, when a read has renewed it.
+    # SqliteStore writes UTC without a time zone when a read restarts the time to live.
     return checked_time(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def _expiry_fields(memory: Memory) -> dict[str, object]:
+    fields = {"expires_at": memory.expires_at, "ttl_minutes": ttl_of(memory)}
+    return {name: value for name, value in fields.items() if value is not None}
