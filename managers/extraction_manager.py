@@ -60,6 +60,8 @@ class ExtractionManager(BaseManager):
         """Begin a new episode: forget the texts."""
         self._read: dict[_PrintedText, Extraction] = {}
         self._counts: Counter[str] = Counter()
+        self._counted: set[_PrintedText] = set()
+        """The texts of earlier turns."""
 
     def of_opening(self, text: str, now: Observation) -> Extraction:
         """Return what is extracted from the opening text."""
@@ -73,7 +75,6 @@ class ExtractionManager(BaseManager):
     def of_turn(self, step: Transition) -> Extraction:
         """Return what is extracted from the text of the last turn."""
         if has_nothing_to_extract(step):
-            self._counts["nothing to read"] += 1
             return NOTHING
         place = step.after.location
         described = self._state.room_descriptions.get(place.num, ("", 0))[0] if place else ""
@@ -83,10 +84,8 @@ class ExtractionManager(BaseManager):
         place = said.location.num if said.location else None
         known = self._read.get(_key(place, said.response))
         if known is not None:
-            self._counts["read before"] += 1
             return known
         extraction = self._extractor.extract(said)
-        self._counts[f"read by {extraction.by}"] += 1
         self._keep(place, said.response, extraction)
         return extraction
 
@@ -106,7 +105,12 @@ class ExtractionManager(BaseManager):
     def process_turn(self, record: TurnRecord) -> None:
         """Keep what was extracted in this turn, even if it was played before an interruption."""
         extraction, after = record.extraction, record.transition.after
-        if extraction is not None and extraction.by != "nobody":
+        if extraction is None or extraction.by == "nobody":
+            self._counts["nothing to read"] += 1
+        else:
+            text = _key(after.location_id, record.transition.response)
+            self._counts["read before" if text in self._counted else f"read by {extraction.by}"] += 1
+            self._counted.add(text)
             self._keep(after.location_id, record.transition.response, extraction)
             self._counts["room descriptions"] += extraction.is_room_description
             self._counts["turns in combat"] += extraction.combat

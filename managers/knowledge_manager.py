@@ -76,6 +76,7 @@ class KnowledgeManager(BaseManager):
         """Begin a new episode. After its first turn, earlier episodes that are still open are concluded."""
         self._begun, self._not_before = False, 0
         self._turns.clear()
+        self._updates.reset()
         if self._keeps_history:
             self._history.clear()
 
@@ -148,7 +149,7 @@ class KnowledgeManager(BaseManager):
         return FileRestorer(self._store.file, on_restored=self._store.forget)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return when the next update is due, and the counts of the run."""
+        """Return when the next update is due, and the counts of the episode."""
         return {"begun": self._begun, "not_before": self._not_before} | self._updates.snapshot()
 
     def restore(self, state: dict[str, Any]) -> None:

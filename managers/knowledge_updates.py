@@ -43,6 +43,11 @@ class KnowledgeUpdates:
         self._updates = 0
         self._failures = 0
 
+    def reset(self) -> None:
+        """Begin a new episode: count from zero."""
+        self._updates = self._failures = 0
+        self._updater.counts.clear()
+
     def log_document(self) -> None:
         """Log the knowledge base with which the episode begins."""
         document = self.refreshed()
@@ -92,7 +97,7 @@ class KnowledgeUpdates:
             return self._updater.store.document
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the counts of the run."""
+        """Return the counts of the episode."""
         return {"updates": self._updates, "counts": dict(self._updater.counts)}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -102,7 +107,7 @@ class KnowledgeUpdates:
         self._updater.counts.update({str(name): int(count) for name, count in state["counts"].items()})
 
     def metrics(self) -> dict[str, Any]:
-        """Return the size of the knowledge base and the counts of the run."""
+        """Return the size of the knowledge base and the counts of the episode."""
         store = self._updater.store
         struck = sum(line.struck for line in store.document.lines)
         return {
@@ -131,7 +136,7 @@ class KnowledgeUpdates:
         """Conclude an earlier episode from its log and return whether that was possible."""
         try:
             turns, reason = played.read(episode)
-        except OSError as error:
+        except FileError as error:
             self._count_failure(error)
             return False
         self._log.info("an earlier episode is concluded", extra={"episode": episode, "turns": len(turns)})

@@ -48,6 +48,7 @@ class RejectionManager(BaseManager):
     def reset(self) -> None:
         """Begin a new episode. The trust in each judge is kept."""
         self._rejections, self._scores = [], {}
+        self._counts = dict.fromkeys(self._counts, 0)
 
     def consider(self, action: str, judge: Callable[[], CriticVerdict]) -> Rejection | None:
         """Return the rejection that the player has to respond to; None if the action is played.
@@ -102,7 +103,7 @@ class RejectionManager(BaseManager):
         self._counts["rejected"] += len(self._rejections)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the track records of the judges and the counts of the run."""
+        """Return the track records of the judges and the counts of the episode."""
         trust = {judge: asdict(known) for judge, known in self._track_records.items()}
         return {"trust": trust, "counts": dict(self._counts)}
 

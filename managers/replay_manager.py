@@ -92,6 +92,7 @@ class ReplayManager(BaseManager):
     def _begin(self) -> None:
         self.journey = self.followed = None
         self._reached = 0
+        self._counts = dict.fromkeys(self._counts, 0)
         if self._line is None and self._line_file is not None:
             self._line = load_line(self._line_file, self._game.story.sha256, self._seed)
 

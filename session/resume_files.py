@@ -36,7 +36,7 @@ class ResumeFiles:
         self.directory = directory
         self.last_turn = -1
         """The turn of the last checkpoint on disk; -1 if there is none."""
-        self._written = self._failures = 0
+        self._failures = 0
         self._restorers = restorers
         self._lock = lock
         self._episode = int(directory.name)
@@ -59,8 +59,8 @@ class ResumeFiles:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return how many checkpoints were written, and how many writes failed."""
-        return {"checkpoints": self._written, "failed_checkpoints": self._failures}
+        """Return how many writes failed."""
+        return {"failed_checkpoints": self._failures}
 
     def append(self, entry: Opening | TurnDecision) -> None:
         """Append an entry to the journal, if it is open."""
@@ -156,7 +156,6 @@ class ResumeFiles:
 
     def _complete(self, turn: int) -> None:
         self._follow(turn)
-        self._written += 1
         self.last_turn = turn
 
     def _follow(self, turn: int) -> None:

@@ -92,7 +92,7 @@ def test_trust_is_each_judge_s_own_outlives_the_episode_and_can_be_won_back():
     assert manager.get_status() == {
         "type": "rejection",
         "state": "ready",
-        "metrics": {"rejected": 10, "overruled": 10, "trust": {"model": 0.643}},
+        "metrics": {"rejected": 6, "overruled": 6, "trust": {"model": 0.643}},
     }
 
 
