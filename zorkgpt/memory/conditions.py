@@ -35,8 +35,12 @@ def conditions(
     """
     if not memory.action:
         return memory.when
+    rivals = [one for one in believed if _differ(memory, one)]
+    if not memory.when and not rivals:
+        # Most often. Then the history of the place, which grows with every episode, is not read.
+        return ()
     own = [*observations.states_observed(location_id, memory), *([] if now is None else [now])]
-    opposed = [observations.states_observed(location_id, one) for one in believed if _differ(memory, one)]
+    opposed = [observations.states_observed(location_id, one) for one in rivals]
     others = [states for states in opposed if states]
     if not own or not others:
         return tuple(claim for claim in memory.when if all(holds(claim, state) is not False for state in own))

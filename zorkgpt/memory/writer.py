@@ -432,25 +432,28 @@ class MemoryWriter:
 
     def turn_when_learned(self, location_id: SubjectKey, memory: Memory) -> TurnStamp | None:
         """Return the turn that taught it. None if unknown."""
-        turns = [stamp for kind, stamp in self._turns_of(location_id, memory) if kind == "added"]
-        return turns[-1] if turns else None
+        noted = self._observed_in.get(_words_at(location_id, memory))
+        turns = self._recorded(location_id, memory, ("added",)) if noted is None else reversed(noted)
+        return next((stamp for kind, stamp in turns if kind == "added"), None)
 
     def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]:
         """Return the known states in which its action had its outcome."""
         return [stamp.state for _, stamp in self._turns_of(location_id, memory) if stamp.action or stamp.state]
 
     def _turns_of(self, location_id: SubjectKey, memory: Memory) -> list[tuple[ChangeKind, TurnStamp]]:
-        key = location_id, folded(memory.title), folded(memory.text)
+        key = _words_at(location_id, memory)
         if key not in self._observed_in:
-            self._observed_in[key] = [
-                (record.change.kind, record.turn_stamp)
-                for record in self.store.journal.records(location_id)
-                if record.turn_stamp is not None
-                and record.change.kind in OBSERVATIONS
-                and record.change.after is not None
-                and same_words(record.change.after, memory)
-            ]
+            self._observed_in[key] = [*self._recorded(location_id, memory, OBSERVATIONS)][::-1]
         return self._observed_in[key]
+
+    def _recorded(
+        self, location_id: SubjectKey, memory: Memory, kinds: tuple[ChangeKind, ...]
+    ) -> Iterator[tuple[ChangeKind, TurnStamp]]:
+        """Yield the turns of which the journal has records of these kinds about a memory, newest first."""
+        for record in self.store.journal.of_memory(location_id, memory_id(location_id, memory), kinds):
+            after = record.change.after
+            if record.turn_stamp is not None and after is not None and same_words(after, memory):
+                yield record.change.kind, record.turn_stamp
 
     def is_forbidden(self, location_id: SubjectKey, name: str, memory: Memory) -> bool:
         """Return whether a person hid a memory at this place that says the same, and count it.
@@ -747,7 +750,7 @@ class MemoryWriter:
         )
 
     def _note_turn(self, kind: ChangeKind, location_id: SubjectKey, memory: Memory) -> None:
-        stamp, key = self._stamp(), (location_id, folded(memory.title), folded(memory.text))
+        stamp, key = self._stamp(), _words_at(location_id, memory)
         if stamp is not None and (kind == "added" or key in self._observed_in):
             self._observed_in.setdefault(key, []).append((kind, stamp))
 
@@ -828,6 +831,10 @@ def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:
     """Return whether a contradicting memory is tentative too, so that repeating this one settles nothing."""
     rivals = (other for other in others if other is not known and other.status == MemoryStatus.TENTATIVE)
     return any(compared(rival, known, None).relation == "conflict" for rival in rivals)
+
+
+def _words_at(place: SubjectKey, memory: Memory) -> tuple[SubjectKey, str, str]:
+    return place, folded(memory.title), folded(memory.text)
 
 
 def says_the_same(known: Memory, memory: Memory) -> bool:

@@ -13,7 +13,7 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import parse_place, place_in_words, render_place
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
-from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, TurnStamp, record_of, replayed, row_of
 from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
 
@@ -281,6 +281,15 @@ class Journal(Records):
                 # The reason names the other place, which may be outside.
                 record = replace(record, change=replace(record.change, reason=None))
             yield record
+
+    def of_memory(self, place: SubjectKey, memory: str, kinds: Sequence[ChangeKind]) -> Iterator[HistoryRecord]:
+        """Yield the records of these kinds about the memory with this id at a place, newest first."""
+        query = (
+            "SELECT record FROM zorkgpt_journal WHERE memory = %s AND place = %s "
+            f"AND kind IN ({', '.join(['%s'] * len(kinds))}) ORDER BY id DESC"
+        )
+        found = self._database.rows(query, (memory, render_place(place), *kinds))
+        yield from self._read(said for (said,) in found)
 
     def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
         """Return the records of the memory with this id, oldest first, also those of its places before it was moved."""
