@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -84,9 +85,16 @@ def _ends_a_line(log: Path, position: int) -> bool:
     """Return whether a line ends at this position, where the log is cut. True if the log is shorter."""
     if position == 0 or not log.is_file():
         return True
-    with log.open("rb") as file:
+    with _opened(log) as file:
         file.seek(position - 1)
         return file.read(1) in (b"\n", b"")
+
+
+def _opened(log: Path) -> BinaryIO:
+    try:
+        return log.open("rb")
+    except OSError as error:
+        raise CheckpointError(f"The log {log} can't be read: {error.strerror}.") from None
 
 
 def playing_lock(directory: Path) -> FileLock:
@@ -159,7 +167,7 @@ def _obstacle(directory: Path, end: EpisodeEnded | None) -> str | None:
 def _end_of(log: Path) -> EpisodeEnded | None:
     if not log.is_file():
         return None
-    with log.open("rb") as file:
+    with _opened(log) as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL_BYTES))
         if size > _TAIL_BYTES:

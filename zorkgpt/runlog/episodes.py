@@ -13,7 +13,7 @@ from session.history import TurnHistory, TurnRecord
 from session.outcome import failed
 from zorkgpt.bounded import RECORD, lines_of, parse_json
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import WorkdirError
+from zorkgpt.errors import FileError, WorkdirError
 from zorkgpt.run_folder import EPISODE_LOG, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, from_record, to_record
 
@@ -47,8 +47,15 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
 
     Args:
         after: The byte to begin at, which follows the end of a line.
+
+    Raises:
+        FileError: If the log can't be read.
     """
-    with path.open("rb") as file:
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise FileError(f"The log {path} can't be read: {error.strerror}.") from None
+    with file:
         file.seek(after)
         for number, line in enumerate(lines_of(file, RECORD), 1):
             try:

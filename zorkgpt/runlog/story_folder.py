@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from zorkgpt.encoding import as_json
-from zorkgpt.errors import WorkdirError
+from zorkgpt.errors import FileError, WorkdirError
 from zorkgpt.files import create_file
 from zorkgpt.run_folder import MARKER, RUNS, episodes_in, run_directory
 from zorkgpt.runlog.episodes import read_events
@@ -126,7 +126,7 @@ def stories_of(folder: Path, log_name: str) -> dict[str, StoryMark]:
 def _stories_played(folder: Path, log_name: str) -> dict[str, StoryMark]:
     played = {}
     for episode in episodes_in(folder):
-        with suppress(OSError, ValidationError):
+        with suppress(FileError, ValidationError):
             started = next(read_events(run_directory(folder, episode) / log_name), None)
             if isinstance(started, EpisodeStarted):
                 mark = StoryMark.of(started.story)
