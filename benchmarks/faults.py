@@ -1,0 +1,439 @@
+"""Play episodes while disk, model, embeddings, interpreter and clock fail together, and check what is left.
+
+    uv run python -m benchmarks.faults --seed 1 --episodes 5 [--runs 20] [--turns 30] [--rate 0.05] [--jobs 2]
+
+Plays so many runs, each with a seed of its own and in a folder of its own. An episode runs in a process in which each
+of these fails with the given probability:
+
+- disk: opening, replacing, removing and making a file in the folder, writing to it and flushing it (no space, I/O
+  error), and opening a database;
+- model and embeddings, served on this machine: an error of the server, a body that is cut off, one that is no JSON;
+- interpreter: its process is killed after a turn;
+- clock: Python's clocks jump by up to a day, also backwards.
+
+An episode that ends early is resumed, with faults up to three times and then without. Checked after each episode:
+
+- no crash: a run ends by itself, or with an error of `zorkgpt.errors`, which says what is wrong;
+- every run can be resumed, and the episode comes to its end;
+- nothing that was acknowledged is lost: each lasting memory that the log reports is in the journal, and the file
+  contains exactly what the journal comes to;
+- no false memory: the object tree of a new game denies no memory of how an episode begins.
+
+The same seed gives the same faults. For a run that fails, the command that repeats it is printed.
+"""
+
+import argparse
+import datetime
+import errno
+import json
+import math
+import os
+import random
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from benchmarks.publish import Table, markdown, publish
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.story import find_story
+from managers.resumable import find_resumable
+from orchestration.assembly import RunOptions, assemble
+from orchestration.players import PlayerChoice, choose_player
+from session.game_configuration import GameConfiguration
+from session.history import TurnRecord
+from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Reply, Request, Status
+from tests.fixtures.forks import FORKS
+from zorkgpt.errors import CheckpointError, ZorkGPTError
+from zorkgpt.evals.truth import WorldNow
+from zorkgpt.memory.models import Memory, Persistence
+from zorkgpt.memory.places import is_place
+from zorkgpt.memory.storage.markdown import MarkdownStore
+from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.runlog.episodes import read_episode
+
+DISK_EVENTS = ("open", "os.rename", "os.link", "os.remove", "os.truncate", "os.mkdir")
+COMMANDS = ("north", "south", "east", "west", "up", "down", "in", "out", "look", "take all", "drop all", "open door")
+RESUMES = 3
+"""How often an episode is resumed with faults."""
+DIMENSION = 16
+LOG = GameConfiguration().episode_log_file
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(sha256(text.encode()).digest()[:4], "big")
+
+
+class FaultyModels:
+    """Answers every question, always the same one to the same question, unless it fails."""
+
+    def __init__(self) -> None:
+        self.faults: random.Random | None = None
+        self.rate = 0.0
+        self.failed: Counter[str] = Counter()
+
+    def reply(self, request: Request) -> Reply:
+        if self._fails("model"):
+            assert self.faults is not None
+            kinds: tuple[Reply, ...] = (Status(500), Status(429), Disconnect(), Body(b"[[["), Answer("{"), Answer(None))
+            return self.faults.choice(kinds)
+        number = _number(request.prompt)
+        match request.body["model"]:
+            case "agent":
+                return f"I go on.\nACTION: {COMMANDS[number % len(COMMANDS)]}"
+            case "memory":
+                return Answer(self._memory(number))
+        return Answer('{"score": 1, "reason": "As planned.", "summary": "I walked about.", "new": []}')
+
+    def embed(self, text: str) -> list[float] | Status:
+        if self._fails("embeddings"):
+            return Status(500)
+        chosen = random.Random(text)
+        return [chosen.uniform(-1, 1) for _ in range(DIMENSION)]
+
+    def _fails(self, kind: str) -> bool:
+        fails = self.faults is not None and self.faults.random() < self.rate
+        self.failed[kind] += fails
+        return fails
+
+    def _memory(self, number: int) -> str:
+        if number % 3 == 0:
+            return '{"reasoning": "Nothing new.", "should_remember": false}'
+        persistence = ("core", "permanent", "ephemeral")[number % 7 % 3]
+        fact = number % 50
+        answer = {"reasoning": "New.", "should_remember": True, "category": "DISCOVERY", "persistence": persistence}
+        return json.dumps(
+            answer | {"memory_title": f"Fact {fact}", "memory_text": f"Word{fact} is of use in case{number % 20}."}
+        )
+
+
+class Disk:
+    """Makes file operations in a folder fail."""
+
+    def __init__(self, folder: Path, rate: float, chance: random.Random) -> None:
+        self._folder, self._rate, self._chance = str(folder), rate, chance
+        self.failed: Counter[str] = Counter()
+
+    def install(self) -> None:
+        sys.addaudithook(self._hook)
+        os.fsync, os.write = self._failing(os.fsync), self._failing(os.write)  # type: ignore[assignment]
+
+    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "sqlite3.connect" and self._fails(str(arguments[0])):
+            raise sqlite3.OperationalError("disk I/O error")
+        if event in DISK_EVENTS and any(self._fails(str(each)) for each in arguments[:1]):
+            raise OSError(*self._error())
+
+    def _failing(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def failing(descriptor: int, *arguments: Any) -> Any:
+            where = ""
+            with suppress(OSError):
+                where = os.readlink(f"/proc/self/fd/{descriptor}")
+            if self._fails(where):
+                raise OSError(*self._error())
+            return call(descriptor, *arguments)
+
+        return failing
+
+    def _fails(self, where: str) -> bool:
+        fails = self._folder in where and self._chance.random() < self._rate
+        self.failed["disk"] += fails
+        return fails
+
+    def _error(self) -> tuple[int, str]:
+        code = self._chance.choice((errno.ENOSPC, errno.EIO, errno.EACCES))
+        return code, os.strerror(code)
+
+
+class _SameInstances(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, _DATETIME)
+
+
+_DATETIME, _TIME = datetime.datetime, time.time
+
+
+class Clock:
+    """Makes Python's clocks jump."""
+
+    def __init__(self, rate: float, chance: random.Random) -> None:
+        self._rate, self._chance = rate, chance
+        self._off_s = 0.0
+        self.failed: Counter[str] = Counter()
+
+    def install(self) -> None:
+        clock = self
+
+        class Jumping(_DATETIME, metaclass=_SameInstances):
+            @classmethod
+            def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:  # type: ignore[override]
+                return _DATETIME.now(tz) + datetime.timedelta(seconds=clock.jump())
+
+        time.time = lambda: _TIME() + clock.jump()
+        for module in [*sys.modules.values()]:
+            if module is not sys.modules[__name__] and vars(module).get("datetime") is _DATETIME:
+                vars(module)["datetime"] = Jumping
+
+    def jump(self) -> float:
+        if self._chance.random() < self._rate:
+            self._off_s = self._chance.uniform(-86_400, 86_400)
+            self.failed["clock"] += 1
+        return self._off_s
+
+
+class InterpreterKiller:
+    """A watcher that kills the interpreter's process after some turns."""
+
+    def __init__(self, rate: float, chance: random.Random) -> None:
+        self._rate, self._chance = rate, chance
+        self.failed: Counter[str] = Counter()
+
+    def episode_started(self, event: object) -> None:
+        pass
+
+    def episode_resumed(self, event: object) -> None:
+        pass
+
+    def turn_played(self, record: TurnRecord) -> None:
+        if self._chance.random() < self._rate:
+            for process in Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split():
+                self.failed["interpreter"] += 1
+                with suppress(ProcessLookupError):
+                    os.kill(int(process), signal.SIGKILL)
+
+    def episode_ended(self, event: object) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a process ended."""
+
+    kind: str
+    """ "ended", "refused" with one of our errors, or "crashed"."""
+    text: str
+    """The reason of the end, or the error."""
+    failed: Counter[str]
+
+
+def _play(folder: Path, url: str, turns: int, resume: int | None, seed: str, rate: float, pipe: Connection) -> None:
+    chance = random.Random(seed)
+    disk, clock = Disk(folder, rate, random.Random(f"{seed} disk")), Clock(rate, random.Random(f"{seed} clock"))
+    killer = InterpreterKiller(rate, chance)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    if rate:
+        disk.install()
+        clock.install()
+    try:
+        run = assemble(_config(folder, url, turns), _options(folder, url, turns), [killer] if rate else [])
+        with run:
+            end = run.play_episode(resume=resume)
+        kind, text = "ended", end.reason
+    except ZorkGPTError as error:
+        kind, text = "refused", str(error)
+    except BaseException:
+        kind, text = "crashed", traceback.format_exc()
+    pipe.send(Outcome(kind, text, disk.failed + clock.failed + killer.failed))
+    pipe.close()
+    os._exit(0)
+
+
+def _config(folder: Path, url: str, turns: int) -> GameConfiguration:
+    return GameConfiguration(
+        zork_game_workdir=str(folder),
+        client_base_url=url,
+        max_turns_per_episode=turns,
+        embedding_provider="llm",
+        ask_in_background=False,
+        agent_model="agent",
+        critic_model="critic",
+        info_ext_model="extractor",
+        memory_model="memory",
+        analysis_model="analyst",
+    )
+
+
+def _options(folder: Path, url: str, turns: int) -> RunOptions:
+    choice: PlayerChoice = choose_player("model", _config(folder, url, turns))
+    return RunOptions(choice, find_story(None), 1)
+
+
+def played(
+    folder: Path, server: ChatServer, models: FaultyModels, turns: int, resume: int | None, seed: str, rate: float
+) -> Outcome:
+    """Play or resume an episode in a process of its own."""
+    models.faults, models.rate = (random.Random(f"{seed} models"), rate) if rate else (None, 0.0)
+    ours, theirs = FORKS.Pipe(duplex=False)
+    child = FORKS.Process(target=_play, args=(folder, server.url, turns, resume, seed, rate, theirs))
+    child.start()
+    theirs.close()
+    try:
+        outcome: Outcome = ours.recv()
+    except EOFError:
+        outcome = Outcome("crashed", "the process ended without a word", Counter())
+    child.join()
+    return outcome
+
+
+def resumable(folder: Path) -> int | None:
+    """Return the episode to resume. None if there is none."""
+    try:
+        return find_resumable(folder, LOG).checkpoint.episode
+    except CheckpointError as error:
+        said = str(error)
+        if any(reason in said for reason in ("it is over", "limit", "before it began", "no episode was played")):
+            return None
+        raise
+
+
+def faults_of(folder: Path, counts: Counter[str]) -> list[str]:
+    """Return what is wrong with the files that a run has left, and count what was compared."""
+    wrong = []
+    store = MarkdownStore(folder / "Memories.md")
+    store.refresh()
+    found = store.document.all_memories()
+    kept = {_key(place, one) for place, memories in found.items() for one in memories}
+    journal = {_key(place, one) for place, memories in store.journal.lasting().items() for one in memories}
+    wrong += [f"only in the file: {one}" for one in kept - journal]
+    wrong += [f"only in the journal: {one}" for one in journal - kept]
+    recorded = {
+        (record.change.memory.title, record.change.memory.text) for record in store.journal.records() if record.change
+    }
+    for directory in (folder / "runs").iterdir():
+        for event in read_episode(folder, int(directory.name)):
+            for change in event.memory_events if isinstance(event, TurnRecord) else ():
+                is_lasting = change.persistence is not Persistence.EPHEMERAL
+                if change.kind != "added" or not is_lasting:
+                    continue
+                counts["acknowledged memories compared"] += 1
+                if (change.title, change.text) not in recorded:
+                    wrong.append(f"acknowledged in episode {directory.name}, turn {event.turn}, and lost: {change}")
+    with JerichoInterface(story=find_story(None), seed=1) as game:
+        game.reset()
+        world = WorldNow.of(game)
+    for place, memories in found.items():
+        for memory in memories if is_place(place) else ():
+            if memory.persistence is not Persistence.CORE or not is_current(memory):
+                continue
+            counts["memories compared with the world"] += bool(memory.claims)
+            if no := world.denied(place, memory):
+                wrong.append(f"false: {memory.title!r} at {place}: {no}")
+    return wrong
+
+
+def _key(place: object, memory: Memory) -> tuple[str, str, str, str]:
+    return str(place), memory.title, memory.text, memory.status
+
+
+def check_run(seed: int, episodes: int, turns: int, rate: float, failed: Counter[str]) -> list[str]:
+    """Play a run with faults and return what is wrong with it; count the faults in `failed`."""
+    models, wrong = FaultyModels(), []
+    with tempfile.TemporaryDirectory() as name, ChatServer(models.reply, models=None, embed=models.embed) as server:
+        folder = Path(name)
+        for episode in range(episodes):
+            resume: int | None = None
+            for attempt in range(RESUMES + 2):
+                clean = attempt > RESUMES
+                each = played(
+                    folder, server, models, turns, resume, f"{seed} {episode} {attempt}", 0 if clean else rate
+                )
+                failed.update(each.failed)
+                failed[each.kind] += 1
+                if each.kind == "crashed":
+                    wrong.append(f"episode {episode + 1}, attempt {attempt + 1} crashed: {each.text}")
+                if each.kind == "ended" and each.text not in ("error", "interrupted"):
+                    break
+                if clean:
+                    wrong.append(f"episode {episode + 1} did not come to its end without faults: {each.text}")
+                try:
+                    resume = resumable(folder)
+                except CheckpointError as error:
+                    wrong.append(f"episode {episode + 1} can't be resumed: {error}")
+                    resume = None
+        failed.update(models.failed)
+        wrong += faults_of(folder, failed)
+    return wrong
+
+
+@dataclass
+class Checked:
+    """The results of several runs."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    runs: int = 0
+    bad: int = 0
+
+    def table(self, episodes: int, turns: int) -> Table:
+        """Return the figures."""
+        counts, kinds = self.counts, ("disk", "model", "embeddings", "interpreter", "clock")
+        figures = {
+            "runs": str(self.runs),
+            "episodes, of up to so many turns": f"{self.runs * episodes}, of {turns}",
+            "faults": ", ".join(f"{kind} {counts[kind]:,}" for kind in kinds),
+            "processes that ended an episode": str(counts["ended"]),
+            "processes that ended with an error that says why": str(counts["refused"]),
+            "processes that crashed": str(counts["crashed"]),
+            "acknowledged memories compared with journal and file": f"{counts['acknowledged memories compared']:,}",
+            "memories compared with the object tree": f"{counts['memories compared with the world']:,}",
+            "runs with a crash, a loss, a false memory or an episode that did not come to its end": str(self.bad),
+        }
+        return Table(columns=["figure", "value"], rows=[[name, value] for name, value in figures.items()])
+
+
+def check_runs(given: argparse.Namespace) -> Checked:
+    """Check runs side by side, and print what is wrong with each."""
+    checked, until = Checked(), _TIME() + 60 * given.minutes if given.minutes else math.inf
+
+    def check(seed: int) -> tuple[int, list[str], Counter[str]] | None:
+        counts: Counter[str] = Counter()
+        if _TIME() > until:
+            return None
+        return seed, check_run(seed, given.episodes, given.turns, given.rate, counts), counts
+
+    with ThreadPoolExecutor(given.jobs) as pool:
+        for done in pool.map(check, range(given.seed, given.seed + given.runs)):
+            if done is None:
+                continue
+            seed, wrong, counts = done
+            checked.counts += counts
+            checked.runs += 1
+            if wrong:
+                checked.bad += 1
+                again = f"python -m benchmarks.faults --seed {seed} --episodes {given.episodes} --turns {given.turns}"
+                print(f"{again} --rate {given.rate}", *wrong, sep="\n  ", flush=True)
+    return checked
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--episodes", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=30)
+    parser.add_argument("--rate", type=float, default=0.05)
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    parser.add_argument("--minutes", type=float, default=0.0, help="begin no run after so many minutes; 0: no limit")
+    parser.add_argument("--publish", action="store_true")
+    given = parser.parse_args(arguments)
+    checked = check_runs(given)
+    table = checked.table(given.episodes, given.turns)
+    print(markdown(table))
+    if given.publish:
+        command = f"uv run python -m benchmarks.faults --seed {given.seed} --runs {checked.runs}"
+        publish("faults", f"{command} --episodes {given.episodes} --turns {given.turns}", {"figures": table})
+    return min(checked.bad, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+"""Episodes in which disk, model, embeddings, interpreter and clock fail together."""
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.faults import check_run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [100, 101])
+def test_a_run_with_faults_ends_whole_and_with_nothing_lost(seed):
+    counts: Counter[str] = Counter()
+    assert check_run(seed, 2, 15, 0.05, counts) == []
+    assert counts["disk"] > 0
+    assert counts["clock"] > 0
+    assert counts["acknowledged memories compared"] > 0
