@@ -356,7 +356,7 @@ def agent_prompts(asked: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("die_at", [5, 10, 15, 21])
+@pytest.mark.parametrize("die_at", [5, 10, 15, 18])
 def test_a_model_is_asked_the_same_after_a_kill_as_without_one(tmp_path, die_at):
     with scripted(tmp_path / "whole", tmp_path / "whole.asked") as run:
         run.play_episode()
