@@ -52,7 +52,6 @@ def test_configuration(snippet, server, tmp_path):
     assert sent == [
         {"model": "qwen3:8b", "temperature": 0.7, "top_p": 0.95, "max_tokens": 4000},
         {"model": "gemma3:4b"},
-        {"model": "gemma3:4b"},
         {"model": "qwen3:8b", "temperature": 0.3, "max_tokens": 2000},
         {"model": "qwen3:32b"},
         {"model": "qwen3:32b"},
