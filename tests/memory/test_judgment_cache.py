@@ -107,6 +107,27 @@ def test_other_turns_before_it_are_something_else(play, state):
     assert asked(manager) == ["pull rug"] * 3
 
 
+def taking(number, **facts):
+    move = ObjectMove(number, f"thing {number}", 5, "Hall", None, "you")
+    thing = ThingState(number, f"thing {number}", carried=True)
+    return {"moved": (move,), "things": (thing,), "first_visit": False} | facts
+
+
+def test_the_like_of_what_taught_nothing_is_not_asked_about(play, state):
+    manager = play(NOTHING, remember("Cold"))
+    turn(manager, state, "take 1", "Taken.", taking(1))
+    turn(manager, state, "take 2", "Taken.", taking(2))
+    assert asked(manager) == ["take 1"]
+    turn(manager, state, "take 3", "It is cold.", taking(3))
+    turn(manager, state, "take 4", "It is cold.", taking(4))
+    turn(manager, state, "take 5", "Taken.", taking(5, score_delta=5))
+    turn(manager, state, "take 6", "Taken.", taking(6, unnamed_change=True))
+    manager.add_memory(5, "Hall", memory("Thing 7 is stuck", action="take 7"))
+    turn(manager, state, "take 7", "Taken.", taking(7))
+    assert asked(manager) == ["take 1", "take 3", "take 4", "take 5", "take 6", "take 7"]
+    assert manager.get_status()["metrics"]["judged_before"] == 1
+
+
 @pytest.mark.parametrize("facts", [{"died": True}, {"score_delta": 5}, {"score_delta": -1}])
 def test_a_death_and_a_change_of_score_are_never_passed_over(play, state, facts):
     manager = play()

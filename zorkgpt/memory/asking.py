@@ -91,7 +91,11 @@ class AnsweredQuestion:
 
 
 def should_ask(
-    turn: SynthesisRequest, *, answered: AnsweredQuestion | None = None, enabled: frozenset[Trigger] = ALL
+    turn: SynthesisRequest,
+    *,
+    answered: AnsweredQuestion | None = None,
+    is_routine: bool = False,
+    enabled: frozenset[Trigger] = ALL,
 ) -> tuple[Trigger, ...]:
     """Return the reasons to ask what a turn teaches, or none if it isn't asked about.
 
@@ -100,13 +104,14 @@ def should_ask(
     Args:
         turn: the turn with everything the model would see.
         answered: the same turn, if it was answered before, see `turn_key`.
+        is_routine: whether the like of it taught nothing before, see `routine_key`.
         enabled: the reasons that count.
     """
     context = turn.context
     reasons = tuple(trigger for trigger, applies in _RULES.items() if trigger in enabled and applies(turn, context))
     if context.died or context.score_delta or may_settle(turn):
         return reasons
-    if answered is not None and answered.holds(turn.believed):
+    if is_routine or (answered is not None and answered.holds(turn.believed)):
         return ()
     return tuple(one for one in reasons if one not in _KNOWN) if is_known(turn) else reasons
 
@@ -205,6 +210,38 @@ def turn_key(turn: SynthesisRequest, judge: str) -> str:
         "facts": dict(turn.facts),
     }
     return _hash(seen)
+
+
+def routine_key(turn: SynthesisRequest, judge: str) -> str:
+    """Return a key that two turns share only if the same words answered the same kind of change to a thing.
+
+    Taking one thing or another is the same kind of change, and so is putting one or another somewhere. "" if the turn
+    may teach more: a walk, a change of score, a death, a change that is not fully known, a long response, or a memory
+    about the action or the thing.
+    """
+    context = turn.context
+    handled = handled_numbers(context)
+    changes_more = context.location_changed or context.score_delta or context.died or context.unnamed_change
+    by_itself = any(move.by_itself for move in noticed_moves(turn)) or any(
+        change.by_itself for change in noticed_changes(turn)
+    )
+    is_remembered = any(
+        (memory.action and folded(memory.action) == folded(turn.action))
+        or not handled.isdisjoint(claim.number for claim in memory.claims)
+        for memory in turn.believed
+        if not is_ledger_entry(memory)
+    )
+    is_long = (context.response_length or len(turn.response)) > LONG_RESPONSE
+    if turn.arrival or not context.acted or changes_more or by_itself or is_remembered or is_long:
+        return ""
+    carried = {thing.number for thing in context.things if thing.carried}
+    moves = sorted(
+        "taken" if move.number in carried else f"put in {move.destination_number}"
+        for move in context.moved
+        if not move.by_itself
+    )
+    changes = sorted((change.attribute, change.value) for change in context.changed if not change.by_itself)
+    return _hash(["routine", judge, turn.response, moves, changes])
 
 
 def fingerprints(memories: Iterable[Memory]) -> frozenset[str]:

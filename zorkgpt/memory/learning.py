@@ -18,6 +18,7 @@ from zorkgpt.memory.asking import (
     Trigger,
     confirmed_memory,
     handled_numbers,
+    routine_key,
     should_ask,
     tells,
     turn_key,
@@ -93,7 +94,7 @@ class LearningCounts:
     turns_asked: int = 0
     """Turns with at least one question, the opening text left out."""
     judged_before: int = 0
-    """Questions that were not asked, since exactly the same was answered before."""
+    """Questions that were not asked, since the same was answered before, or the like taught nothing."""
     triggers: dict[str, int] = field(default_factory=dict)
     """Questions by each reason to ask."""
     synthesis_calls: int = 0
@@ -579,16 +580,19 @@ class Learner:
             Whether there was an answer.
         """
         judgments = self._judgments
-        key = turn_key(request, type(synthesizer).__name__) if judgments is not None else ""
+        key, routine = self._keys(request, synthesizer)
         answered = judgments.answer(key) if judgments is not None else None
+        is_routine = judgments is not None and bool(routine) and judgments.answer(routine) is not None
         answer = None
-        reasons = should_ask(request, answered=answered, enabled=self._triggers)
+        reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._triggers)
         if reasons:
             request = replace(request, triggers=tuple(reason.value for reason in reasons))
             answer = self._asked(synthesizer, request)
         elif answered is not None and answered.holds(request.believed):
             self.counts.judged_before += 1
             answer = answered.answer
+        elif is_routine:
+            self.counts.judged_before += 1
         elif not request.context.location_changed and (known := confirmed_memory(request)):
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
         if answer is None:
@@ -612,7 +616,16 @@ class Learner:
         if all_kept and reasons and judgments is not None:
             after = [memory for each in request.places for memory in self._writer.current(each.location_id)]
             judgments.keep(key, AnsweredQuestion.of(answer, seen.believed, after))
+            if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
+                judgments.keep(routine, AnsweredQuestion(answer, frozenset()))
         return True
+
+    def _keys(self, request: SynthesisRequest, synthesizer: MemorySynthesizer) -> tuple[str, str]:
+        """Return the key of the turn and that of its like; "" if answers are not kept."""
+        if self._judgments is None:
+            return "", ""
+        judge = type(synthesizer).__name__
+        return turn_key(request, judge), routine_key(request, judge)
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         """Ask, and once more where the answer looks like a slip; None: there was no answer."""
