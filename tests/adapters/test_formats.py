@@ -247,7 +247,7 @@ def test_observations_and_relations_of_basic_memory_become_memories(memory, tmp_
     notes = tmp_path / "notes"
     (notes / "sub").mkdir(parents=True)
     (notes / "coffee.md").write_text(NOTE)
-    (notes / "sub" / "Plain Note.md").write_text("- [fact] It has no frontmatter.\n")
+    (notes / "sub" / "Plain Note.md").write_text("- [fact] It has no frontmatter. #plain#short\n")
     (notes / ".trash").mkdir()
     (notes / ".trash" / "gone.md").write_text("- [fact] Deleted.\n")
     report = import_as(memory.store, notes, FileFormat.BASIC_MEMORY)
@@ -268,7 +268,7 @@ def test_observations_and_relations_of_basic_memory_become_memories(memory, tmp_
         (place, "TIP", "Grind fresh.\nNever the day before.", note),
         (place, "RELATION", "relates_to [[Coffee Bean Origins]]", note | RELATES),
         (place, "RELATION", '"contrasts with" [[Tea Brewing Methods]]', note | CONTRASTS),
-        ("sub/plain-note", "FACT", "It has no frontmatter.", {}),
+        ("sub/plain-note", "FACT", "It has no frontmatter. #plain#short", {"tags": ["plain", "short"]}),
     ]
     assert memory.all_memories()[0].location_name == "Coffee Brewing Methods"
     assert imported(memory, notes, "basic-memory") == (0, 6, 1)

@@ -27,7 +27,6 @@ _OBSERVATION = re.compile(r"\[([^\[\]()]+)\]\s+(.+)", re.DOTALL)
 _TIMECODE = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
 _RELATION_LINE = re.compile(r"""("[^"]+"|'[^']+'|[^\s\[\]]+)\s+\[\[([^\[\]]+)\]\](?:\s+\((.*)\))?""", re.DOTALL)
 _CONTEXT = re.compile(r"(.*\S)\s*\(([^()]*)\)", re.DOTALL)
-_TAG = re.compile(r"(?<!\S)#([^\s#]+)")
 _PERMALINK = re.compile(r"[a-z0-9]+(?:[-/][a-z0-9]+)*")
 
 
@@ -197,7 +196,8 @@ def _memory(text: str, note: _Note) -> Memory | None:
     check_text("observation", content)
     if context:
         metadata["context"] = context
-    if tags := _TAG.findall(content):
+    words = (word for word in content.split() if word.startswith("#"))
+    if tags := [tag for word in words for tag in word.split("#") if tag]:
         metadata["tags"] = tags
     if note_tags := _list_of(note.fields.get("tags")):
         metadata["note_tags"] = note_tags
