@@ -30,6 +30,7 @@ from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.rows import MemoryRows, Words
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
+    MIGRATIONS,
     STORE_SCHEMA,
     VECTORS_SCHEMA,
     Journal,
@@ -325,7 +326,9 @@ class SqliteStore(SqlStore):
         is_in_memory = str(path) == IN_MEMORY
         file = Path(path if is_in_memory else os.path.realpath(path))
         schema = STORE_SCHEMA + VECTORS_SCHEMA + WORDS_SCHEMA
-        database = SqliteDatabase(file, schema=schema, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s)
+        database = SqliteDatabase(
+            file, schema=schema, migrations=MIGRATIONS, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s
+        )
         # Of a memory in this process there is nothing beside it, in whatever folder the process is.
         beside = Path(os.devnull, IN_MEMORY) if is_in_memory else file
         super().__init__(database, FullText(database), name=str(file), path=beside, now=now)

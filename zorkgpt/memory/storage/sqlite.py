@@ -46,20 +46,28 @@ class SqliteDatabase:
         is_truth: What is in the file is nowhere else: it survives a power cut, and damage is an error. Otherwise the
             file can be rebuilt or lost without harm: a damaged one is set aside, and a new one begins.
         kind: Tells the file from other SQLite files, which are refused: its `application_id`.
-        version: The schema's version. A file of a later version is refused.
+        migrations: Statements that bring the tables of `schema`, which is version 1, to each later version. A file of
+            an earlier version is brought to the last one; one of a later version is refused.
         timeout_s: How long another process may keep the file locked.
     """
 
     def __init__(
-        self, path: Path, *, schema: str, kind: int, is_truth: bool = False, version: int = 1, timeout_s: float = 10.0
+        self,
+        path: Path,
+        *,
+        schema: str,
+        kind: int,
+        migrations: Sequence[str] = (),
+        is_truth: bool = False,
+        timeout_s: float = 10.0,
     ) -> None:
         self.path = path
         self.guard = new_guard()
         self._is_in_memory = str(path) == IN_MEMORY
-        self._schema = schema.format(key=_KEY, blob="blob", bytewise="", clustered=" WITHOUT ROWID")
+        types = {"key": _KEY, "blob": "blob", "bytewise": "", "clustered": " WITHOUT ROWID"}
+        self._steps = [step.format(**types) for step in (schema, *migrations)]
         self._is_truth = is_truth
         self._kind = kind
-        self._version = version
         self._timeout_s = timeout_s
         self._connection: Connection | None = None
         self._opened: tuple[int, int] = (0, 0)
@@ -255,19 +263,30 @@ class SqliteDatabase:
                 raise MemoryStoreError(
                     f"{self.path} is not a memory: it is another program's SQLite file. Name another file."
                 )
-            if found > self._version:
+            if found > len(self._steps):
                 raise MemoryStoreError(f"{self.path} was written by a later version of zorkgpt. Update zorkgpt.")
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._is_truth else 'OFF'}")
             connection.execute("PRAGMA secure_delete = ON")
-            if found == 0:
-                marks = f"PRAGMA application_id = {self._kind}; PRAGMA user_version = {self._version};"
-                connection.executescript(f"BEGIN IMMEDIATE; {self._schema} {marks} COMMIT;")
+            if found < len(self._steps):
+                self._migrate(connection)
         except BaseException:
             connection.close()
             raise
         self._connection, self._private, self._opened = connection, private, (os.getpid(), self._inode())
         self._connections += 1
         return connection
+
+    def _migrate(self, connection: "Connection") -> None:
+        """Create the tables, or bring them to the last version: all of it or nothing."""
+        connection.execute("BEGIN IMMEDIATE")
+        # Asked within the transaction: another process may have done it since.
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        for step in self._steps[found:]:
+            for statement in step.split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {self._kind}")
+        connection.execute(f"PRAGMA user_version = {max(found, len(self._steps))}")
+        connection.execute("COMMIT")
 
     def _check_is_file(self) -> None:
         # Before anything opens it: whoever reads a pipe waits for somebody to write.

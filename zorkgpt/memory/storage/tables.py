@@ -91,13 +91,16 @@ CREATE TABLE IF NOT EXISTS zorkgpt_undo_parts (
 """
 """Parts of the memories as they were at checkpoints: see `zorkgpt.memory.storage.undo`."""
 
-FORMAT = 1
-"""The version of the tables."""
+MIGRATIONS: tuple[str, ...] = ()
+"""Statements that bring the tables from each version to the next, from version 1 on: the same for every database.
+
+A new database gets the tables of version 1, and then all of these. Types are written as in `STORE_SCHEMA`.
+"""
 
 STORE_SCHEMA = (
     SCHEMA
     + UNDO_SCHEMA
-    + f"""
+    + """
 CREATE TABLE IF NOT EXISTS zorkgpt_state (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     format integer NOT NULL,
@@ -108,25 +111,25 @@ CREATE TABLE IF NOT EXISTS zorkgpt_state (
     subject text NOT NULL DEFAULT ''
 );
 CREATE TABLE IF NOT EXISTS zorkgpt_sections (
-    id {{key}},
+    id {key},
     position bigint,
-    place text {{bytewise}},
-    head {{blob}} NOT NULL,
-    tail {{blob}} NOT NULL
+    place text {bytewise},
+    head {blob} NOT NULL,
+    tail {blob} NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_sections_place ON zorkgpt_sections (place);
 CREATE TABLE IF NOT EXISTS zorkgpt_memories (
-    id {{key}},
-    place text {{bytewise}} NOT NULL,
+    id {key},
+    place text {bytewise} NOT NULL,
     section bigint NOT NULL,
     memory text NOT NULL,
     title text NOT NULL,
     is_current integer NOT NULL,
-    expires_at text {{bytewise}},
+    expires_at text {bytewise},
     revision bigint NOT NULL,
-    text_key {{blob}} NOT NULL,
-    entry {{blob}} NOT NULL,
-    lead {{blob}} NOT NULL
+    text_key {blob} NOT NULL,
+    entry {blob} NOT NULL,
+    lead {blob} NOT NULL
 );
 CREATE INDEX IF NOT EXISTS zorkgpt_memories_place ON zorkgpt_memories (place, section, id, is_current);
 CREATE INDEX IF NOT EXISTS zorkgpt_memories_memory ON zorkgpt_memories (memory, place);
@@ -135,13 +138,13 @@ CREATE INDEX IF NOT EXISTS zorkgpt_memories_expires ON zorkgpt_memories (expires
 CREATE INDEX IF NOT EXISTS zorkgpt_memories_revision ON zorkgpt_memories (revision);
 CREATE INDEX IF NOT EXISTS zorkgpt_memories_text ON zorkgpt_memories (text_key);
 CREATE TABLE IF NOT EXISTS zorkgpt_marks (
-    mark text {{bytewise}} NOT NULL,
-    place text {{bytewise}} NOT NULL,
+    mark text {bytewise} NOT NULL,
+    place text {bytewise} NOT NULL,
     section bigint NOT NULL,
     id bigint NOT NULL,
     PRIMARY KEY (mark, place, section, id)
-){{clustered}};
-INSERT INTO zorkgpt_state (format, revision) VALUES ({FORMAT}, 0) ON CONFLICT DO NOTHING;
+){clustered};
+INSERT INTO zorkgpt_state (format, revision) VALUES (1, 0) ON CONFLICT DO NOTHING;
 """
 )
 """The tables of a store that keeps the memories too: see `zorkgpt.memory.storage.rows`.

@@ -1,0 +1,55 @@
+"""The tables of a database are brought from every earlier version to the last one, alike on SQLite and PostgreSQL."""
+
+import pytest
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.storage.postgres import PostgresDatabase
+from zorkgpt.memory.storage.sqlite import SqliteDatabase
+from zorkgpt.memory.storage.tables import MIGRATIONS, STORE_SCHEMA
+
+LATER = (
+    *MIGRATIONS,
+    "ALTER TABLE zorkgpt_trials ADD COLUMN place text NOT NULL DEFAULT 'hall'",
+    "CREATE TABLE zorkgpt_later (id {key}, said {blob}); UPDATE zorkgpt_trials SET place = place || ' 2'",
+)
+
+
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def database(request, tmp_path):
+    """Return a function that opens the database with these migrations."""
+    address = request.getfixturevalue("postgres").address if request.param == "PostgreSQL" else ""
+    opened = []
+
+    def open_database(migrations):
+        if address:
+            opened.append(PostgresDatabase(address, lock_timeout_s=10, migrations=migrations))
+        else:
+            path = tmp_path / "memory.sqlite"
+            opened.append(SqliteDatabase(path, schema=STORE_SCHEMA, migrations=migrations, kind=7, is_truth=True))
+        return opened[-1]
+
+    yield open_database
+    for each in opened:
+        each.close()
+
+
+@pytest.mark.parametrize("version", range(len(LATER)))
+def test_tables_of_every_earlier_version_are_brought_to_the_last_one(database, version):
+    earlier = database(LATER[:version])
+    earlier.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)", [("", "1", "{}")])
+    earlier.close()
+    for _ in range(2):
+        latest = database(LATER)
+        assert latest.rows("SELECT record, place FROM zorkgpt_trials") == [("{}", "hall 2")]
+        assert latest.rows("SELECT * FROM zorkgpt_later") == []
+        latest.close()
+    with pytest.raises(MemoryStoreError, match="written by a later version"):
+        database(LATER[:version]).rows("SELECT 1 FROM zorkgpt_trials")
+    assert database(LATER).rows("SELECT place FROM zorkgpt_trials") == [("hall 2",)]
+
+
+def test_a_migration_that_fails_leaves_the_tables_as_they_were(database):
+    database(()).put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)", [("", "1", "x")])
+    with pytest.raises(MemoryStoreError):
+        database((LATER[0], "CREATE TABLE zorkgpt_later (id {key}); SELECT nothing FROM nowhere")).rows("SELECT 1")
+    assert database(LATER).rows("SELECT place FROM zorkgpt_trials") == [("hall 2",)]
