@@ -137,12 +137,19 @@ class ResumeFiles:
         for restorer in self._restorers:
             restorer.end(remove=remove)
         if remove:
-            for path in self._undo.glob("*"):
-                path.unlink(missing_ok=True)
-            if self._undo.is_dir():
-                self._undo.rmdir()
-            checkpoint.remove_checkpoint(self._checkpoint)
-            (self.directory / journal.FILE_NAME).unlink(missing_ok=True)
+            try:
+                self._remove()
+            except OSError as error:
+                # What is left takes up room and does no harm: the log says that the episode is over.
+                log.warning("the checkpoint of an episode that is over was not removed", extra={"reason": str(error)})
+
+    def _remove(self) -> None:
+        for path in self._undo.glob("*"):
+            path.unlink(missing_ok=True)
+        if self._undo.is_dir():
+            self._undo.rmdir()
+        checkpoint.remove_checkpoint(self._checkpoint)
+        (self.directory / journal.FILE_NAME).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the journal and let other processes play the episode."""
