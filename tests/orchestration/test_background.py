@@ -33,7 +33,7 @@ COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north",
 TURNS = len(COMMANDS)
 LOG = "episode_log.jsonl"
 MEMORY = "You keep the memory"
-NOT_COMPARED = {"events", "learning"}
+NOT_COMPARED = {"events", "metrics"}
 """What a run leaves behind that holds its usage too."""
 
 
