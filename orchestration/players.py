@@ -112,7 +112,9 @@ def _experience(services: "Services") -> Experiences:
         vetoed = (remembered_outcome(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
         return any(known is not None and known[0] == step.action for known in vetoed)
 
-    return lambda: Experience.of([kept.trail for kept in reader.before(services.state.episode_id)], is_vetoed)
+    return lambda: Experience.of(
+        [kept.trail for kept in reader.before(services.state.episode_id)], is_vetoed, services.game.language
+    )
 
 
 def _walkthrough_player(services: "Services") -> Player:

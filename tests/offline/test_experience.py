@@ -10,10 +10,11 @@ from game_interface.models import GrammarLine, GrammarToken, Item, Language, Loc
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Candidate, Tier
+from zorkgpt.offline.command_record import CommandRecord, chance
 from zorkgpt.offline.dangers import closed, dangerous_rooms
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.explorer import OfflineExplorer
-from zorkgpt.offline.grammar_tries import commands
+from zorkgpt.offline.grammar_tries import analyzed, commands
 from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import AgentDecision, PlayerContext
@@ -120,13 +121,13 @@ LANGUAGE = Language(
         "die": (GrammarLine((), 7),),
     },
     names={},
+    prepositions=frozenset({"using"}),
 )
 
 
 def test_every_other_verb_is_tried_once_for_all_its_synonyms():
-    assert list(commands(LANGUAGE, ["rope"], ["knife"], {})) == [
-        *("rub rope", "rub knife", "cut rope using knife", "pray", "wave knife"),
-    ]
+    tried = [each.command for each in commands(LANGUAGE, ["rope"], ["knife"], {}, ["xyzzy"])]
+    assert tried == ["rub rope", "rub knife", "cut rope using knife", "pray", "wave knife", "say xyzzy"]
 
 
 BURNS, FLAME = 11, 12
@@ -140,9 +141,20 @@ THINGS = {"paper": frozenset({BURNS}), "stone": frozenset[int]()}
 def test_the_grammar_tells_what_is_meant_for_what():
     torch = {"torch": frozenset({FLAME, 3})}
     # Of what nothing is known, everything may be meant.
-    tried = commands(BURNING, [*THINGS, "smoke"], ["torch", "spoon"], THINGS | torch)
+    tried = [each.command for each in commands(BURNING, [*THINGS, "smoke"], ["torch", "spoon"], THINGS | torch)]
     fitting = ["burn paper using torch", "burn smoke using torch", "burn paper using spoon", "burn smoke using spoon"]
     assert sorted(tried) == sorted(fitting)
+
+
+def test_a_verb_that_has_only_failed_is_less_promising_and_a_refused_command_is_not_tried_again():
+    fresh, record = CommandRecord(), CommandRecord(refused={"wave knife"})
+    for name in ("rope", "table", "wall"):
+        record.count(analyzed(f"rub {name}", LANGUAGE), 0.0)
+    rub, cut = analyzed("rub stone", LANGUAGE), analyzed("cut stone using knife", LANGUAGE)
+    assert (cut.pattern, cut.names) == ("cut _ using _", ("stone", "knife"))
+    assert chance(rub, 0.1, record) < chance(rub, 0.1, fresh) == chance(rub, 0.1, fresh, fresh)
+    assert chance(cut, 0.1, record) == chance(cut, 0.1, fresh)
+    assert chance(analyzed("wave knife", LANGUAGE), 0.1, fresh, record) == 0
 
 
 def test_what_brought_nothing_at_other_places_comes_later_here():

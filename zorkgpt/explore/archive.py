@@ -63,7 +63,7 @@ class Archive:
 log = logging.getLogger("zorkgpt.explore")
 
 FILE_NAME = "trail.json"
-VERSION = 6
+VERSION = 7
 
 
 @dataclass(frozen=True, slots=True)

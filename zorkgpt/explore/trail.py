@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from game_interface.models import Observation
 from session.history import TurnRecord
-from session.outcome import effective
+from session.outcome import effective, refused_by_parser
 from zorkgpt.runlog.events import EpisodeStarted, Event, LeftToTry
 
 
@@ -45,6 +45,8 @@ class Trail:
     """Whether the player died after the last step."""
     left: dict[int, list[str]] = field(default_factory=dict)
     """Location → what the rules left untried there when the episode ended; see `LeftToTry`."""
+    refused: tuple[str, ...] = ()
+    """Commands that the parser did not accept."""
 
 
 def observed_state(now: Observation) -> ObservedState:
@@ -57,6 +59,7 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
     events = list(events)
     left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
     steps: list[TrailStep] = []
+    refused: dict[str, None] = {}
     deadly = False
     for turn in events:
         if not isinstance(turn, TurnRecord) or turn.transition.refused or turn.transition.fault:
@@ -65,17 +68,12 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
         if step.died or (step.finished and not step.victory):
             deadly = True
             break
-        steps.append(
-            TrailStep(
-                step.action,
-                observed_state(after),
-                after.location_name,
-                effective(step),
-            )
-        )
+        steps.append(TrailStep(step.action, observed_state(after), after.location_name, effective(step)))
+        if refused_by_parser(step):
+            refused[step.action] = None
         if step.finished:
             # Nothing can be done after the end.
             steps.pop()
             break
     untried = {int(place): action for place, action in left.items()}
-    return Trail(started.episode, started.seed, started.location_id, tuple(steps), deadly, untried)
+    return Trail(started.episode, started.seed, started.location_id, tuple(steps), deadly, untried, tuple(refused))

@@ -187,6 +187,16 @@ def retry(turn: TurnView) -> AgentDecision | None:
     return follow_plan(turn) or explore(turn)
 
 
+def start_over(turn: TurnView) -> AgentDecision | None:
+    """Where nothing is left anywhere, what was tried in other states of the world may do something now."""
+    episode = turn.episode
+    for place in episode.places.values():
+        place.start_over()
+    episode.touched.update(episode.places)
+    episode.done_everywhere.clear()
+    return explore(turn)
+
+
 def wander(turn: TurnView) -> AgentDecision | None:
     """Creatures and chance change the world meanwhile, so take the exit that was taken least, or wait."""
     ways, here = turn.open_exits(), turn.here
@@ -214,6 +224,7 @@ BEHAVIORS: tuple[Behavior, ...] = (
     follow_plan,
     explore,
     retry,
+    start_over,
     wander,
 )
 

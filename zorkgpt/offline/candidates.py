@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from game_interface.models import Item, Language, Scene, spelled_direction
+from zorkgpt.offline.grammar_tries import GrammarTry, analyzed
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 
@@ -29,8 +30,10 @@ class Nouns:
 
     def __init__(self, vocabulary: frozenset[str] = frozenset(), language: Language | None = None) -> None:
         self._vocabulary = vocabulary
-        self._language = language
+        self.language = language
         self._named: dict[tuple[int, str], str | None] = {}
+        self._analyzed: dict[str, GrammarTry] = {}
+        self._no_names = _no_names(language) if language else frozenset[str]()
 
     def known(self, word: str) -> bool:
         """Return whether the parser knows a word.
@@ -49,7 +52,7 @@ class Nouns:
 
     def _name(self, item: Item) -> str | None:
         words = [word for word in words_of(item.name) if self.known(word)]
-        if self._language is None or not self._language.names:
+        if self.language is None or not self.language.names:
             # Which words mean which thing is not known: those of its name that the parser knows.
             return " ".join(words[-2:]) or None
         naming = [at for at, word in enumerate(words) if item.num in self._numbers(word)]
@@ -57,14 +60,25 @@ class Nouns:
             return None
         head = naming[-1]
         # "burned" of a burned-out lantern; but of a bag of coins both words are nouns.
-        before = [word for word in words[:head] if self._language.truncate(word) in self._language.adjectives]
+        before = [word for word in words[:head] if self.language.truncate(word) in self.language.adjectives]
         if head and self._describes(words[head - 1], item):
             before = words[head - 1 : head]
         return " ".join([*before[-1:], words[head]])
 
+    def analyzed(self, command: str) -> GrammarTry:
+        """Return a command with its pattern and names, as far as the words of the story's grammar tell them apart."""
+        if command not in self._analyzed:
+            self._analyzed[command] = analyzed(command, self.language)
+        return self._analyzed[command]
+
     def mentioned(self, text: str, scene: Scene | None, beside: Iterable[Item]) -> Iterator[str]:
         """Yield words of a text that refer to other things at hand than these: scenery, parts of the place."""
-        if self._language is None or scene is None:
+        if self.language is None or scene is None:
+            return
+        if not self.language.names:
+            # Which words mean which things is not known.
+            words = (word for word in dict.fromkeys(words_of(text)) if word not in _PRONOUNS)
+            yield from (word for word in words if canonical_direction(word) is None and word in self._vocabulary)
             return
         listed = {item.num for item in beside} | scene.carried
         for word in dict.fromkeys(words_of(text)):
@@ -74,20 +88,28 @@ class Nouns:
                 and not numbers & listed
                 and canonical_direction(word) is None
                 and word not in _PRONOUNS
+                and self.language.truncate(word) not in self._no_names
             ):
                 listed |= numbers
                 yield word
 
     def _numbers(self, word: str) -> frozenset[int]:
-        return self._language.names.get(self._language.truncate(word), frozenset()) if self._language else frozenset()
+        return self.language.names.get(self.language.truncate(word), frozenset()) if self.language else frozenset()
 
     def _describes(self, word: str, item: Item) -> bool:
         # The "of" of a set of keys refers to it too.
         if word == "of":
             return False
-        if self._language is not None and self._language.truncate(word) in self._language.adjectives:
+        if self.language is not None and self.language.truncate(word) in self.language.adjectives:
             return True
         return item.num in self._numbers(word)
+
+
+def _no_names(language: Language) -> frozenset[str]:
+    """Return the words that name no thing, whatever else they mean: prepositions, directions and the like."""
+    ways = frozenset[int]().union(*(language.names.get(language.truncate(way), ()) for way in DIRECTIONS))
+    names = {word for word, numbers in language.names.items() if numbers & ways}
+    return language.prepositions | language.buzzwords | names
 
 
 class Tier(IntEnum):

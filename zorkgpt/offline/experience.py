@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
+from game_interface.models import Language
+from session.outcome import is_passive
 from zorkgpt.explore.trail import Trail
 from zorkgpt.offline.candidates import Candidate, Tier
+from zorkgpt.offline.command_record import CommandRecord
+from zorkgpt.offline.grammar_tries import analyzed
 from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
@@ -28,9 +32,16 @@ class Experience:
     """Place → the most promising action that was left untried there; None if none was."""
     episodes: int = 0
     """The number of these episodes."""
+    record: CommandRecord = field(default_factory=CommandRecord)
+    """The results of their commands."""
 
     @classmethod
-    def of(cls, trails: Sequence[Trail], is_vetoed: Callable[[ScoringStep], bool] = lambda step: False) -> Self:
+    def of(
+        cls,
+        trails: Sequence[Trail],
+        is_vetoed: Callable[[ScoringStep], bool] = lambda step: False,
+        language: Language | None = None,
+    ) -> Self:
         """Return the experience of these episodes, in the order in which they were played."""
         barren, scored = _tried(trails)
         return cls(
@@ -38,6 +49,7 @@ class Experience:
             {pair: times for pair, times in barren.items() if pair not in scored},
             _left(trails),
             len(trails),
+            _record(trails, language),
         )
 
     def barren_at(self, place: int) -> dict[str, int]:
@@ -79,6 +91,20 @@ def _tried(trails: Iterable[Trail]) -> tuple[Counter[Pair], set[Pair]]:
             place, score = now.place, now.score or 0
         times.update(done)
     return times, scored
+
+
+def _record(trails: Iterable[Trail], language: Language | None) -> CommandRecord:
+    record = CommandRecord()
+    for trail in trails:
+        place = trail.start
+        for step in trail.steps:
+            action = normalized_action(step.action)
+            # What only looks changes nothing, whatever it shows.
+            if canonical_direction(action) is None and not is_passive(action):
+                record.count(analyzed(action, language), float(step.effective or step.standing.place != place))
+            place = step.standing.place
+        record.refused.update(map(normalized_action, trail.refused))
+    return record
 
 
 def _left(trails: Iterable[Trail]) -> dict[int, Candidate | None]:

@@ -181,7 +181,8 @@ class OfflineExplorer:
     def _remember(self, turn: TurnView, action: str) -> None:
         now = turn.context.observation
         if now.question is None:
-            turn.notes.last = LastTurn(turn.here, normalized_action(action), now.score, now.vehicle is not None)
+            aboard = now.vehicle is not None
+            turn.notes.last = LastTurn(turn.here, normalized_action(action), now.score, aboard, now.moves)
 
 
 @cache

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from zorkgpt.offline import dangers
@@ -10,6 +9,7 @@ from zorkgpt.offline.candidates import COST, Tier
 from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.view import TurnView
 from zorkgpt.player import AgentDecision
+from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction
 
 _PUT_COST = 1.0
@@ -34,7 +34,7 @@ class Choice(NamedTuple):
 
 def explore(turn: TurnView) -> AgentDecision | None:
     """What is untried may score, so try it, the most promising and nearest first, and the dangerous last."""
-    notes = turn.notes
+    notes, failed = turn.notes, frozenset(map(normalized_action, turn.context.failed_here))
     while best := _ActionSearch(turn).best():
         place = turn.episode.place(best.room)
         if best.route:
@@ -42,6 +42,8 @@ def explore(turn: TurnView) -> AgentDecision | None:
             name = turn.graph.rooms[best.room].name if best.room in turn.graph.rooms else str(best.room)
             return AgentDecision(best.route[0], f"On the way to {name}, where {best.action!r} is left to try.")
         turn.mark_done(best.action)
+        if best.action in failed:
+            continue
         # Where a memory has led the player, the story itself may say that it no longer holds.
         is_target = notes.target == (turn.here, best.action) and best.action in place.remembered
         if turn.is_valid(best.action) or is_target:
@@ -96,7 +98,9 @@ class _ActionSearch:
         if not elsewhere and notes.target and notes.target[0] == room and notes.target[1] in place.remembered:
             # What a memory made the player come here for comes first: if it no longer holds, that will be known.
             yield 0.0, notes.target[1]
-        yield from islice((option for option in place.left if option[1] not in idle | walked), 1)
+        idle |= walked
+        cost = self._turn.episode.cost
+        yield from ((cost(*option), option[1]) for option in place.left if option[1] not in idle)
         if not place.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
         yield from self._fetch(room, elsewhere=elsewhere)
@@ -131,7 +135,7 @@ class _ActionSearch:
         for lock in place.locked:
             for key in self._turn.notes.held:
                 if place.is_fresh(action := f"unlock {lock} with {key}"):
-                    yield COST[Tier.COMBINE] + place.cost_of_repeating(action), action
+                    yield self._turn.episode.cost(COST[Tier.COMBINE] + place.cost_of_repeating(action), action), action
 
 
 def _reason(place: PlaceNotes, action: str) -> str:

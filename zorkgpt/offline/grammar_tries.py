@@ -1,7 +1,7 @@
 """Commands by the story's own grammar: every verb that it knows, on what is at hand."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import permutations, product
 from typing import NamedTuple
 
 from game_interface.core.sanitize import is_meta
@@ -14,8 +14,14 @@ _USUAL = {"take": 1, "open": 1, "read": 1, "examine": 1, "enter": 1, "push": 1, 
     "give": 2,
 }
 """Verbs that are tried anyway, and on how many objects; laying things down is no discovery."""
-_OBJECTS = frozenset(TokenKind) - {TokenKind.WORD, TokenKind.FREE}
+_IDLE = ("look", "inventory", "score", "wait", "go")
+"""Verbs that say nothing new on their own."""
 _MAX_OBJECTS = 2
+_USUAL_PATTERNS = (
+    *("take _", "open _", "examine _", "read _", "push _", "pull _", "turn _", "enter _", "climb _", "turn on _"),
+    *("light _", "give _ to _", "put _ in _", "unlock _ with _", "attack _ with _"),
+)
+"""What is tried in stories whose grammar is unknown."""
 
 AttributeNumbers = Mapping[str, frozenset[int]]
 """Name of a thing → the numbers of its attributes that are set."""
@@ -35,40 +41,60 @@ def commands(
     here: Sequence[str],
     held: Sequence[str],
     traits: AttributeNumbers,
-) -> Iterator[str]:
+    topics: Sequence[str] = (),
+) -> Iterator[GrammarTry]:
     """Yield the commands that can be made of the verbs and these names.
 
     One command stands for all synonyms. With two objects, one is held. Left out are things that the verb is not meant
-    for, as far as the grammar tells, and verbs that are tried anyway.
+    for, as far as the grammar tells, and verbs that are tried anyway. If the grammar is unknown, there are a few usual
+    verbs.
 
     Args:
         here: names of what is at hand and not held.
         traits: of those things of which they are known.
+        topics: what can be said or asked about.
     """
-    return (each.command for each in _tries(_unusual_forms(language), here, held, traits))
+    if not knows_grammar(language):
+        return _usual(here, held)
+    return _tries(_unusual_forms(language), here, held, traits, topics)
 
 
 def grammar_tries(
     language: Language, here: Sequence[str], held: Sequence[str], traits: AttributeNumbers
 ) -> Iterator[GrammarTry]:
     """Yield all commands that can be made of the verbs and these names; see `commands`."""
-    return _tries(_all_forms(language), here, held, traits)
+    return _tries(_all_forms(language), here, held, traits, ()) if knows_grammar(language) else _usual(here, held)
+
+
+def knows_grammar(language: Language) -> bool:
+    """Return whether the grammar of at least one verb is known."""
+    return any(language.verbs.values())
+
+
+def _usual(here: Sequence[str], held: Sequence[str]) -> Iterator[GrammarTry]:
+    for pattern in _USUAL_PATTERNS:
+        for names in permutations((*here, *held), pattern.count("_")):
+            yield GrammarTry(pattern.replace("_", "{}").format(*names), pattern, names)
 
 
 def _tries(
-    forms: Iterable[tuple[str, GrammarLine]], here: Sequence[str], held: Sequence[str], traits: AttributeNumbers
+    forms: Iterable[tuple[str, GrammarLine]],
+    here: Sequence[str],
+    held: Sequence[str],
+    traits: AttributeNumbers,
+    topics: Sequence[str],
 ) -> Iterator[GrammarTry]:
     for verb, line in forms:
         tokens = _object_tokens(line)
         pattern = _command(verb, line, ["_"] * len(tokens))
-        for names in _fillings([token.kind for token in tokens], here, held):
+        for names in _fillings([token.kind for token in tokens], here, held, topics):
             pairs = zip(tokens, names, strict=True)
             if all(token.attribute in (None, *traits.get(name, (token.attribute,))) for token, name in pairs):
                 yield GrammarTry(_command(verb, line, names), pattern, names)
 
 
 def _object_tokens(line: GrammarLine) -> list[GrammarToken]:
-    return [token for token in line.tokens if token.kind in _OBJECTS]
+    return [token for token in line.tokens if token.kind is not TokenKind.WORD]
 
 
 def _command(verb: str, line: GrammarLine, names: Sequence[str]) -> str:
@@ -78,7 +104,8 @@ def _command(verb: str, line: GrammarLine, names: Sequence[str]) -> str:
 
 @cached_by_identity
 def _unusual_forms(language: Language) -> tuple[tuple[str, GrammarLine], ...]:
-    usual = ((language.verbs.get(language.truncate(verb)) or (), objects) for verb, objects in _USUAL.items())
+    named = {**_USUAL, **dict.fromkeys(_IDLE, 0)}
+    usual = ((language.verbs.get(language.truncate(verb)) or (), objects) for verb, objects in named.items())
     return _forms(language, language.verbs, {(line.action, objects) for lines, objects in usual for line in lines})
 
 
@@ -102,24 +129,22 @@ def _forms(language: Language, verbs: Iterable[str], seen: set[tuple[int, int]])
     for verb in verbs:
         for line in sorted(language.verbs[verb] or (), key=lambda one: len(one.tokens)):
             kinds = [token.kind for token in line.tokens]
-            form = line.action, sum(kind in _OBJECTS for kind in kinds)
+            form = line.action, sum(kind is not TokenKind.WORD for kind in kinds)
             unfinished = line.implied or not verb.isalpha()
-            if (
-                form in seen
-                or unfinished
-                or line.action in about_the_program
-                or TokenKind.FREE in kinds
-                or form[1] > _MAX_OBJECTS
-            ):
+            if form in seen or unfinished or line.action in about_the_program or form[1] > _MAX_OBJECTS:
                 continue
             seen.add(form)
             forms.append((verb, line))
     return tuple(forms)
 
 
-def _fillings(kinds: Sequence[TokenKind], here: Sequence[str], held: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _fillings(
+    kinds: Sequence[TokenKind], here: Sequence[str], held: Sequence[str], topics: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
     if not kinds:
         yield ()
+    elif TokenKind.FREE in kinds:
+        yield from product(*(topics if kind is TokenKind.FREE else here for kind in kinds))
     elif len(kinds) == 1:
         only_held = kinds[0] is TokenKind.HELD
         yield from ((name,) for name in (held if only_held else (*here, *held)))
@@ -127,3 +152,21 @@ def _fillings(kinds: Sequence[TokenKind], here: Sequence[str], held: Sequence[st
         # What is held is used on something else, whichever of the two is named first.
         first_held = kinds[1] is not TokenKind.HELD and kinds[1] is not TokenKind.IN_REACH
         yield from product(held, here) if first_held else product(here, held)
+
+
+def analyzed(command: str, language: Language | None) -> GrammarTry:
+    """Return a command with its pattern and names, as far as the words of the story's grammar tell them apart."""
+    verb, *words = command.split()
+    fixed = language.prepositions if language else frozenset[str]()
+    is_fixed = [language is not None and language.truncate(word) in fixed for word in words]
+    names: list[list[str]] = []
+    pattern = [verb]
+    for word, kept in zip(words, is_fixed, strict=True):
+        if kept:
+            pattern.append(word)
+        elif pattern[-1] == "_":
+            names[-1].append(word)
+        else:
+            pattern.append("_")
+            names.append([word])
+    return GrammarTry(command, " ".join(pattern), tuple(map(" ".join, names)))

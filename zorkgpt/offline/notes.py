@@ -12,6 +12,7 @@ from pydantic import Field, PlainSerializer
 from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import COST, Candidate, Tier, words_of
+from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
 from zorkgpt.offline.phrases import is_unlocked
 from zorkgpt.world.directions import canonical_direction
@@ -31,6 +32,8 @@ class LastTurn:
     score: int | None
     aboard: bool
     """Whether it was played in a vehicle."""
+    moves: int | None = None
+    """The moves before it, as the story counts them."""
 
 
 @dataclass
@@ -77,6 +80,10 @@ class EpisodeNotes:
     holders: dict[int, list[str]] = field(default_factory=dict)
     """Place → where things can be put there: "in case", "on table"."""
 
+    topics: dict[str, None] = field(default_factory=dict)
+    """Words that texts have shown in quotation marks or capitals, the latest last; an ordered set."""
+    record: CommandRecord = field(default_factory=CommandRecord)
+    """The results of this episode's commands."""
     replies: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Creature that was attacked → the first line of the last reply, and how often that came in a row."""
     foes: dict[int, list[str]] = field(default_factory=dict)
@@ -232,6 +239,13 @@ class PlaceNotes:
         for action in otherwise_failed:
             self.unmark(action, reopened=True)
         return bool(otherwise_failed)
+
+    def start_over(self) -> None:
+        """Forget what was tried here in vain, so that it is tried in another state of the world."""
+        self.done &= self.remembered.keys()
+        self.failed_before, self.barren = {}, {}
+        self.everywhere.clear()
+        self._renew()
 
     @property
     def locked(self) -> tuple[str, ...]:

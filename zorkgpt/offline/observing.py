@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from zorkgpt.offline.candidates import STEEP
 from zorkgpt.offline.notes import LastTurn
 from zorkgpt.offline.offers import Offer, holders, note_offers
-from zorkgpt.offline.phrases import is_dark, is_laden
+from zorkgpt.offline.phrases import is_dark, is_laden, topics_in
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 
 _MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
 """Actions that may open an exit."""
+_NEW_TEXT = 0.3
+"""The worth of a text that was never seen before, where a change of the world is worth 1."""
 _MAX_OPENED = 3
 """How often in an episode the same action is repeated to open an exit."""
 
@@ -32,7 +34,27 @@ def observe_result(turn: TurnView) -> None:
         if failed:
             turn.place.refusals[last.action] = turn.context.response
         (turn.place.in_vain.add if failed else turn.place.in_vain.discard)(last.action)
+    _note_command(turn, last, failed=failed)
     turn.episode.plan.note(last.place, exit_name(last.action), failed=failed, changed=bool(turn.context.changed))
+
+
+def _note_command(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
+    """Count the command, for which similar ones are more or less promising."""
+    now, record, tried = turn.context.observation, turn.notes.record, turn.episode.nouns.analyzed(last.action)
+    is_new_text = record.note_response(turn.context.response, tried)
+    for word in topics_in(turn.context.response) if is_new_text else ():
+        turn.notes.topics.pop(word, None)
+        turn.notes.topics[word] = None
+    if turn.here != last.place or turn.context.changed or last.score != now.score:
+        worked = 1.0
+    else:
+        worked = _NEW_TEXT if is_new_text and not failed else 0.0
+    record.count(tried, worked)
+    if failed and canonical_direction(last.action) is None:
+        if last.moves is not None and last.moves == now.moves:
+            record.refused.add(last.action)
+        elif is_new_text:
+            record.obstacles.update(tried.names)
 
 
 def _note_gains(turn: TurnView, last: LastTurn) -> None:

@@ -7,7 +7,7 @@ from game_interface.models import Item
 from zorkgpt.action_check import check_action
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.offline.advice import advice_in
-from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
+from zorkgpt.offline.candidates import COST, Candidate, Nouns, Tier, exit_candidates
 from zorkgpt.offline.grammar_tries import commands
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import normalized_action
@@ -45,6 +45,7 @@ _LIVING: tuple[_ActionPattern, ...] = ((Tier.GATHER, "take", ("takeable",)), (Ti
 _FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED, "living": _LIVING}
 _VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
 _UNKNOWN: Mapping[str, bool] = {}
+_MAX_TOPICS = 5
 _MAX_GRAMMAR = 6
 """The most commands of the story's grammar that a place offers at a time."""
 
@@ -89,15 +90,17 @@ def keys(turn: TurnView) -> Iterator[Candidate]:
 
 
 def grammar(turn: TurnView) -> Iterator[Candidate]:
-    """Where nothing else is left, some verb of the story's own grammar may do something."""
+    """Where nothing more promising is left, some verb of the story's own grammar may do something."""
     now, place, episode = turn.context.observation, turn.place, turn.episode
-    if turn.language is None or now.dark or next(place.untried, None) is not None:
+    others = ((COST[tier], action) for tier, action in place.untried)
+    if turn.language is None or now.dark or any(episode.cost(*each) < COST[Tier.GRAMMAR] for each in others):
         return
     seen, held = _marks(turn, now.visible), _marks(turn, now.inventory)
     at_hand = [name for name in dict.fromkeys((*seen, *place.mentioned)) if name not in turn.notes.held]
-    made = commands(turn.language, at_hand, list(held), seen | held)
-    fresh = (action for action in made if episode.is_untried(turn.here, action) and place.is_fresh(action))
-    accepted = (action for action in fresh if check_action(action, turn.language, turn.scene).valid)
+    made = commands(turn.language, at_hand, list(held), seen | held, list(turn.notes.topics)[-_MAX_TOPICS:])
+    fresh = [each for each in made if episode.is_untried(turn.here, each.command) and place.is_fresh(each.command)]
+    ranked = sorted(fresh, key=episode.promise, reverse=True)
+    accepted = (each.command for each in ranked if check_action(each.command, turn.language, turn.scene).valid)
     yield from (Candidate(Tier.GRAMMAR, action) for action in islice(accepted, _MAX_GRAMMAR))
 
 

@@ -40,6 +40,14 @@ def is_hostile(text: str) -> bool:
     return bool(_HOSTILE.search(text.lower()))
 
 
+def topics_in(text: str) -> tuple[str, ...]:
+    """Return the words that a text puts in quotation marks or in capitals: names, answers, magic words."""
+    return tuple(dict.fromkeys(found[0].strip('"“”.,!?').lower() for found in _TOPIC.finditer(text)))
+
+
+_TOPIC = re.compile(r"[\"“][a-zA-Z]{3,20}[.,!?]?[\"”]|\b[A-Z]{4,20}\b")
+
+
 def whole_sentences(text: str, limit: int) -> str:
     """Return as many of the first sentences as fit into `limit` characters, in one line; "" if none fits."""
     line = " ".join(text.split())

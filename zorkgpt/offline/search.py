@@ -12,13 +12,13 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import islice, permutations
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 from game_interface.core.zmachine import View
 from game_interface.game import Game
-from game_interface.models import Language, Observation, Transition, spelled_direction
+from game_interface.models import Observation, Transition, spelled_direction
 from zorkgpt.action_check import check_action
 from zorkgpt.explore.replay import ReplayRoute
 from zorkgpt.explore.trail import TrailStep, observed_state
@@ -60,8 +60,6 @@ _FLAG_BYTES = 4
 """More changed bytes are no flag."""
 _FIRST_VERBS = 24
 """The verbs that are tried first, to learn which variables any command changes."""
-_USUAL_TRIES = (*_USUAL, "light _", "give _ to _", "put _ in _", "unlock _ with _", "attack _ with _")
-"""What is tried in stories whose grammar is unknown."""
 
 
 class SearchableGame(Game, Protocol):
@@ -165,7 +163,6 @@ class StateSearch:
         self._random = random.Random(f"{archive.seed} {archive.steps}")
         words = game.language.words if game.language else frozenset[str]()
         self._nouns = Nouns(words, game.language)
-        self._no_names = _no_names(game.language) if game.language else frozenset[str]()
         opening, now = game.reset(), game.observe()
         if not archive.cells:
             archive.add(SearchCell(None, (), observed_state(now), {}), {})
@@ -280,13 +277,10 @@ class StateSearch:
             if meant and not meant & covered:
                 covered |= meant
                 here.append(name)
-        if language is None or not any(language.verbs.values()):
-            for pattern in _USUAL_TRIES:
-                for names in permutations((*here, *held), pattern.count("_")):
-                    yield GrammarTry(pattern.replace("_", "{}").format(*names), pattern, names)
-            return
         traits = scene.set_attributes if scene else {}
-        yield from grammar_tries(language, here, held, {name: traits[at] for name, at in named.items() if at in traits})
+        if language is not None:
+            known = {name: traits[at] for name, at in named.items() if at in traits}
+            yield from grammar_tries(language, here, held, known)
 
     def _chance(self, cell: SearchCell, changes: WorldChanges, tried: GrammarTry) -> float:
         """Return about how likely a command leads to something new."""
@@ -413,15 +407,7 @@ class StateSearch:
         """Note the directions and things that a text mentions at a place."""
         mentioned = self._archive.mentioned.setdefault(now.location_id or 0, {})
         mentioned |= dict.fromkeys(directions_in(text.replace(now.location_name, "")))
-        names = self._nouns.mentioned(text, self._game.scene(), now.at_hand)
-        mentioned |= dict.fromkeys(name for name in names if name not in self._no_names)
-
-
-def _no_names(language: Language) -> frozenset[str]:
-    """Return the words that name no thing, whatever else they mean: prepositions, directions and the like."""
-    ways = frozenset[int]().union(*(language.names.get(language.truncate(way), ()) for way in DIRECTIONS))
-    names = {word for word, numbers in language.names.items() if numbers & ways}
-    return language.prepositions | language.buzzwords | names
+        mentioned |= dict.fromkeys(self._nouns.mentioned(text, self._game.scene(), now.at_hand))
 
 
 def searched_route(

@@ -11,12 +11,15 @@ from zorkgpt.memory.retrieval import Recall
 from zorkgpt.offline import dangers
 from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
+from zorkgpt.offline.command_record import CommandRecord, chance
 from zorkgpt.offline.experience import Experience
+from zorkgpt.offline.grammar_tries import GrammarTry
 from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
 from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.phrases import is_dark, is_laden
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import PlayerContext
+from zorkgpt.world.directions import canonical_direction
 from zorkgpt.world.graph import DangerousSpot, MapGraph
 
 SOMEWHERE = 0
@@ -25,6 +28,10 @@ _FAILS_EVERYWHERE = ("turn on ", "read ", "examine ")
 """Actions that fail with a carried thing in every place if they fail in one."""
 _ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE, Tier.ADVICE)
 """Kinds of actions that are not tried again in other places with things of the same name."""
+_LEAST_PROMISE, _MOST_PROMISE = 0.1, 1.5
+"""So that a verb that has only failed so far is still tried with other things."""
+_USUAL_CHANCE = 0.1
+"""How often a command that was never tried leads to something new."""
 
 
 @dataclass
@@ -68,7 +75,27 @@ class Episode:
     def is_untried(self, room: int, action: str) -> bool:
         if opens_a_menu(action):
             return False
+        if any(action in record.refused for record in self.records):
+            return False
         return action not in self.graph.exits(room) and action not in self.done_everywhere
+
+    @property
+    def records(self) -> tuple[CommandRecord, CommandRecord]:
+        """The results of commands, of this episode and of earlier ones."""
+        return self.notes.record, self.experience.record
+
+    def cost(self, cost: float, action: str) -> float:
+        """Return the cost of an action: the higher, the less promising it is by what the story has shown.
+
+        An exit leads elsewhere at each place.
+        """
+        if not cost or canonical_direction(action):
+            return cost
+        return cost / min(max(self.promise(self.nouns.analyzed(action)), _LEAST_PROMISE), _MOST_PROMISE)
+
+    def promise(self, tried: GrammarTry) -> float:
+        """Return how much more promising a command is than if nothing like it had been tried."""
+        return chance(tried, _USUAL_CHANCE, *self.records) / chance(tried, _USUAL_CHANCE, CommandRecord())
 
     def shuffled(self, offers: Iterable[Candidate]) -> list[Candidate]:
         """Return the candidates in the order of the seed."""
