@@ -106,7 +106,8 @@ def leave_vehicle(turn: TurnView) -> AgentDecision | None:
     """A vehicle can't go everywhere, so leave it where a direction led nowhere."""
     last = turn.notes.last
     stayed = turn.context.observation.vehicle is not None and last is not None and last.place == turn.here
-    if last is None or not stayed or not last.aboard or canonical_direction(last.action) in (None, "out"):
+    is_walk = last is not None and canonical_direction(last.action) not in (None, "out")
+    if last is None or not stayed or not last.aboard or not is_walk or "out" in turn.context.failed_here:
         return None
     turn.unblock()
     turn.place.unmark(last.action)
@@ -189,7 +190,10 @@ def retry(turn: TurnView) -> AgentDecision | None:
 
 def start_over(turn: TurnView) -> AgentDecision | None:
     """Where nothing is left anywhere, what was tried in other states of the world may do something now."""
-    episode = turn.episode
+    episode, changes = turn.episode, turn.episode.plan.progress.changes
+    if turn.notes.started_over == changes:
+        return None
+    turn.notes.started_over = changes
     for place in episode.places.values():
         place.start_over()
     episode.touched.update(episode.places)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from zorkgpt.offline import dangers
@@ -22,6 +23,9 @@ _KNOWN_STEP_COST = 0.25
 """The cost of a step after the first episode: what is worth trying near the beginning has been tried by then."""
 
 
+_AGAIN = "Nothing is left to try for the first time; again, in another state of the world"
+
+
 class Choice(NamedTuple):
     """An action that is left to try."""
 
@@ -40,6 +44,8 @@ def explore(turn: TurnView) -> AgentDecision | None:
         if best.route:
             notes.walking, notes.target = (turn.here, best.route[0]), (best.room, best.action)
             name = turn.graph.rooms[best.room].name if best.room in turn.graph.rooms else str(best.room)
+            if best.action in place.before:
+                return AgentDecision(best.route[0], f"{_AGAIN}: {best.action!r} at {name}.")
             return AgentDecision(best.route[0], f"On the way to {name}, where {best.action!r} is left to try.")
         turn.mark_done(best.action)
         if best.action in failed:
@@ -98,9 +104,7 @@ class _ActionSearch:
         if not elsewhere and notes.target and notes.target[0] == room and notes.target[1] in place.remembered:
             # What a memory made the player come here for comes first: if it no longer holds, that will be known.
             yield 0.0, notes.target[1]
-        idle |= walked
-        cost = self._turn.episode.cost
-        yield from ((cost(*option), option[1]) for option in place.left if option[1] not in idle)
+        yield from islice((option for option in place.left if option[1] not in idle | walked), 1)
         if not place.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
         yield from self._fetch(room, elsewhere=elsewhere)
@@ -135,10 +139,12 @@ class _ActionSearch:
         for lock in place.locked:
             for key in self._turn.notes.held:
                 if place.is_fresh(action := f"unlock {lock} with {key}"):
-                    yield self._turn.episode.cost(COST[Tier.COMBINE] + place.cost_of_repeating(action), action), action
+                    yield COST[Tier.COMBINE] + place.cost_of_repeating(action), action
 
 
 def _reason(place: PlaceNotes, action: str) -> str:
+    if action in place.before:
+        return f"{_AGAIN}."
     remembered = place.remembered.get(action)
     if remembered is None:
         tier = place.offered.get(action)

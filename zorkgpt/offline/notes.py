@@ -75,6 +75,8 @@ class EpisodeNotes:
     """What opened the exit that was found closed on the last turn."""
     repeated: dict[str, int] = field(default_factory=dict)
     """Action that is repeated a few times only → how often it was."""
+    started_over: int | None = None
+    """The number of changes of the world when everything was last tried again; None if it was not."""
     unblocked: int = 0
     """How often the exits that were found closed were reopened because nothing else was left to try."""
     holders: dict[int, list[str]] = field(default_factory=dict)
@@ -137,6 +139,8 @@ class PlaceNotes:
     """Actions that failed → the response."""
     in_vain: NameSet = field(default_factory=set)
     """Actions that had no effect when they were last tried in this episode."""
+    before: NameSet = field(default_factory=set)
+    """Actions taken in this episode before everything was tried again."""
     reopened: Counter[str] = field(default_factory=Counter)
     """Failed actions whose things have changed since → how often, in this episode."""
     offered: dict[str, Tier] = field(default_factory=dict)
@@ -242,6 +246,7 @@ class PlaceNotes:
 
     def start_over(self) -> None:
         """Forget what was tried here in vain, so that it is tried in another state of the world."""
+        self.before |= self.done
         self.done &= self.remembered.keys()
         self.failed_before, self.barren = {}, {}
         self.everywhere.clear()

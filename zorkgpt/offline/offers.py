@@ -7,7 +7,7 @@ from game_interface.models import Item
 from zorkgpt.action_check import check_action
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.offline.advice import advice_in
-from zorkgpt.offline.candidates import COST, Candidate, Nouns, Tier, exit_candidates
+from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
 from zorkgpt.offline.grammar_tries import commands
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import normalized_action
@@ -90,10 +90,9 @@ def keys(turn: TurnView) -> Iterator[Candidate]:
 
 
 def grammar(turn: TurnView) -> Iterator[Candidate]:
-    """Where nothing more promising is left, some verb of the story's own grammar may do something."""
+    """Where nothing else is left, some verb of the story's own grammar may do something."""
     now, place, episode = turn.context.observation, turn.place, turn.episode
-    others = ((COST[tier], action) for tier, action in place.untried)
-    if turn.language is None or now.dark or any(episode.cost(*each) < COST[Tier.GRAMMAR] for each in others):
+    if turn.language is None or now.dark or next(place.untried, None) is not None:
         return
     seen, held = _marks(turn, now.visible), _marks(turn, now.inventory)
     at_hand = [name for name in dict.fromkeys((*seen, *place.mentioned)) if name not in turn.notes.held]

@@ -5,13 +5,11 @@ states. The idea is that of Go-Explore (Ecoffet et al. 2021): first return to a 
 """
 
 import random
-import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +21,7 @@ from zorkgpt.action_check import check_action
 from zorkgpt.explore.replay import ReplayRoute
 from zorkgpt.explore.trail import TrailStep, observed_state
 from zorkgpt.offline.candidates import Nouns
+from zorkgpt.offline.command_record import chance
 from zorkgpt.offline.grammar_tries import GrammarTry, grammar_tries
 from zorkgpt.offline.search_archive import (
     SearchArchive,
@@ -42,15 +41,18 @@ _REPEATS = 4
 """How often a command that names a creature is played, since chance may decide."""
 _GREEDY = 0.7
 """The share of rounds that prefer cells with progress."""
+_ENOUGH_TRIES = 30
+"""After so many commands at a place, a cell there counts half."""
 _SAMPLE = 30
 """How many cells the other rounds choose from."""
 _DIRECTION = "direction"
 _USUAL = ("take _", "open _", "examine _", "read _", "push _", "pull _", "turn _", "enter _", "climb _", "turn on _")
-_CHANCES = dict.fromkeys(_USUAL, 0.12) | {_DIRECTION: 0.3, "take _": 0.4, "open _": 0.3}
+_CHANCES = dict.fromkeys(_USUAL, 0.12) | {"take _": 0.4, "open _": 0.3}
 _CHANCES_BY_OBJECTS = (0.03, 0.04, 0.02)
-"""How often a command leads to something new, before any was tried. They count as much as `_PRIOR_TRIES` tries."""
-_PRIOR_TRIES = 4
-_TOUCHED = 5
+"""How often a command leads to something new, before any was tried."""
+_NAMED_EXIT, _EXIT = 1.0, 0.5
+"""The chance of an exit that was not taken at its place from any state."""
+_TOUCHED = 2
 """How much likelier a command does something new with what the last command has changed."""
 _WALK = 0.3
 """The worth of a walk to where the player was never with so much done."""
@@ -225,7 +227,15 @@ class StateSearch:
         if self._random.random() >= _GREEDY:
             return max(self._random.sample(left, min(len(left), _SAMPLE)), key=lambda each: cells[each].promise)
         most = 1 + max(cells[number].progress for number in left)
-        return max(left, key=lambda each: cells[each].promise * (1 + 3 * (1 + cells[each].progress) / most))
+        spent, highest = self._archive.spent, 1 + max(cells[number].standing.score or 0 for number in left)
+
+        def worth(number: int) -> float:
+            """Return the promise, higher with what was done and scored, and lower where much was tried."""
+            cell = cells[number]
+            gained = (1 + cell.progress) / most + 3 * max(0, cell.standing.score or 0) / highest
+            return cell.promise * (1 + gained) / (1 + spent[cell.standing.place or 0] / _ENOUGH_TRIES)
+
+        return max(left, key=worth)
 
     def _reach(self, number: int) -> bool:
         """Go to a cell, by its commands if its state is not kept; return whether they still lead there."""
@@ -285,29 +295,21 @@ class StateSearch:
     def _chance(self, cell: SearchCell, changes: WorldChanges, tried: GrammarTry) -> float:
         """Return about how likely a command leads to something new."""
         archive, place = self._archive, cell.standing.place or 0
-        if tried.command in archive.refused:
-            return 0.0
-        if (to := archive.exits.get(place, {}).get(tried.command)) is not None:
+        in_vain = 0.2 ** archive.in_vain.get(place, {}).get(tried.command, 0)
+        if any(what.startswith("is ") for what in cell.delta):
+            # What has just been opened, moved or lit may let the player pass.
+            in_vain **= 0.5
+        if tried.pattern == _DIRECTION:
+            if (to := archive.exits.get(place, {}).get(tried.command)) is None:
+                return (_NAMED_EXIT if tried.command in archive.mentioned.get(place, {}) else _EXIT) * in_vain
             if archive.key(replace(cell.standing, place=to), changes) in archive.keys:
                 return 0.0
             return _WALK if archive.most_progress[to] < cell.progress else _WALK / 10
-        times, worked = archive.patterns.get(tried.pattern, (0, 0.0))
         prior = _CHANCES.get(tried.pattern) or _CHANCES_BY_OBJECTS[len(tried.names)]
-        chance: float = (worked + _PRIOR_TRIES * prior) / (times + _PRIOR_TRIES)
         last = f" {cell.steps[-1].action} " if cell.steps else ""
-        if any(f" {name} " in last for name in tried.names):
-            # What has just changed may do something else now.
-            chance *= _TOUCHED
-        else:
-            chance *= 0.2 ** archive.in_vain.get(place, {}).get(tried.command, 0)
-        if tried.pattern == _DIRECTION:
-            return chance * (2 if tried.command in archive.mentioned.get(place, {}) else 1)
-        chance /= 1 + archive.tries[tried.command]
-        if tried.names:
-            # What was just found, and what refused with a reason.
-            chance *= 1 + 20 / (10 + min(archive.uses[name] for name in tried.names))
-            chance *= 2 if archive.obstacles.intersection(tried.names) else 1
-        return chance
+        # What has just changed may do something else now.
+        is_touched = any(f" {name} " in last for name in tried.names)
+        return chance(tried, prior, archive.record) * (_TOUCHED if is_touched else in_vain)
 
     # Learning
 
@@ -330,19 +332,20 @@ class StateSearch:
         place, there = cell.standing.place or 0, now.location_id
         archive.steps += len(outcome.played)
         cell.tried.add(tried.command)
-        is_new_text = self._is_new_text(step.response, tried)
+        archive.spent[place] += 1
+        is_new_text = archive.record.note_response(step.response, tried)
         delta = self._delta(outcome, is_new_text)
         news = self._news(cell, outcome, delta) if outcome.state is not None else 0.0
-        archive.count(tried, news)
+        archive.record.count(tried, news)
         if tried.pattern == _DIRECTION and there not in (None, cell.standing.place):
             archive.exits.setdefault(place, {})[tried.command] = there or 0
         seen = any(what[0] != "at" for what in map(str.split, delta)) or there != cell.standing.place
         if outcome.state is None or not (news or seen):
             takes_time = step.before.moves is None or step.before.moves != step.after.moves
             if tried.pattern != _DIRECTION and (step.refused or not takes_time):
-                archive.refused.add(tried.command)
+                archive.record.refused.add(tried.command)
             elif is_new_text:
-                archive.obstacles.update(tried.names)
+                archive.record.obstacles.update(tried.names)
             archive.note_vain(place, tried.command)
             return
         self._mention(now, step.response)
@@ -393,15 +396,6 @@ class StateSearch:
                 news = max(news, minor if what in laid or what.startswith("at ") else 0.8)
         facts.update((f"place {there}", *(f"{what} {value}" for what, (_, value) in delta.items())))
         return news
-
-    def _is_new_text(self, response: str, tried: GrammarTry) -> bool:
-        """Return whether a response was never seen before, whatever it names."""
-        own = {word for name in tried.names for word in name.split()}
-        words = " ".join(word for word in re.findall(r"\w+", response.lower()) if word not in own)
-        digest = blake2b(words.encode(), digest_size=8).hexdigest()
-        is_new = digest not in self._archive.responses
-        self._archive.responses.add(digest)
-        return is_new
 
     def _mention(self, now: Observation, text: str) -> None:
         """Note the directions and things that a text mentions at a place."""

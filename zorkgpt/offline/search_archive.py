@@ -12,11 +12,11 @@ from zorkgpt.errors import FileError
 from zorkgpt.explore.replay import ReplayRoute
 from zorkgpt.explore.trail import ObservedState, TrailStep
 from zorkgpt.files import write_file
-from zorkgpt.offline.grammar_tries import GrammarTry
+from zorkgpt.offline.command_record import CommandRecord
 
 log = logging.getLogger("zorkgpt.search")
 
-VERSION = 1
+VERSION = 2
 
 WorldChanges = dict[str, tuple[int, int]]
 """What has changed → its value before and now. "in 12": the parent of object 12; "is 12 open": one of its attributes;
@@ -75,26 +75,18 @@ class SearchArchive:
     """How many commands were played, by all searches."""
     cells: list[SearchCell] = field(default_factory=list)
     """The first one is the opening."""
-    patterns: dict[str, tuple[int, float]] = field(default_factory=dict)
-    """Pattern of a command → how often it was tried, and how often that led to something new."""
+    record: CommandRecord = field(default_factory=CommandRecord)
+    """What the commands have shown."""
     in_vain: dict[int, dict[str, int]] = field(default_factory=dict)
     """Place → command → how often it did nothing there."""
-    tries: Counter[str] = field(default_factory=Counter)
-    """Command → how often it was tried, at any place."""
-    uses: Counter[str] = field(default_factory=Counter)
-    """Name → how many commands with it were tried."""
+    spent: Counter[int] = field(default_factory=Counter)
+    """Place → how many commands were tried there."""
     exits: dict[int, dict[str, int]] = field(default_factory=dict)
     """Place → direction → where it has led."""
     mentioned: dict[int, dict[str, None]] = field(default_factory=dict)
     """Place → directions and names that a text has mentioned there."""
-    refused: set[str] = field(default_factory=set)
-    """Commands that took no time and did nothing: the parser does not accept them."""
     facts: set[str] = field(default_factory=set)
     """All places and changes that were ever seen."""
-    responses: set[str] = field(default_factory=set)
-    """Digests of all responses."""
-    obstacles: set[str] = field(default_factory=set)
-    """The names in commands that did nothing, with a response of their own."""
     variables: dict[int, set[str]] = field(default_factory=dict)
     """Address in the story's memory → verbs that have changed it."""
 
@@ -128,13 +120,6 @@ class SearchArchive:
         """Return the digest of a state: its place, its score, and what has changed."""
         now = sorted((what, int(value)) for what, (_, value) in changes.items())
         return blake2b(repr((standing.place, standing.score, now)).encode(), digest_size=12).hexdigest()
-
-    def count(self, tried: GrammarTry, worked: float) -> None:
-        """Count a command."""
-        times, before = self.patterns.get(tried.pattern, (0, 0.0))
-        self.patterns[tried.pattern] = times + 1, before + worked
-        self.tries[tried.command] += 1
-        self.uses.update(tried.names)
 
     def note_vain(self, place: int, command: str) -> None:
         """Count a command that did nothing."""

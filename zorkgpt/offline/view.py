@@ -19,7 +19,6 @@ from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.phrases import is_dark, is_laden
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import PlayerContext
-from zorkgpt.world.directions import canonical_direction
 from zorkgpt.world.graph import DangerousSpot, MapGraph
 
 SOMEWHERE = 0
@@ -28,8 +27,6 @@ _FAILS_EVERYWHERE = ("turn on ", "read ", "examine ")
 """Actions that fail with a carried thing in every place if they fail in one."""
 _ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE, Tier.ADVICE)
 """Kinds of actions that are not tried again in other places with things of the same name."""
-_LEAST_PROMISE, _MOST_PROMISE = 0.1, 1.5
-"""So that a verb that has only failed so far is still tried with other things."""
 _USUAL_CHANCE = 0.1
 """How often a command that was never tried leads to something new."""
 
@@ -83,15 +80,6 @@ class Episode:
     def records(self) -> tuple[CommandRecord, CommandRecord]:
         """The results of commands, of this episode and of earlier ones."""
         return self.notes.record, self.experience.record
-
-    def cost(self, cost: float, action: str) -> float:
-        """Return the cost of an action: the higher, the less promising it is by what the story has shown.
-
-        An exit leads elsewhere at each place.
-        """
-        if not cost or canonical_direction(action):
-            return cost
-        return cost / min(max(self.promise(self.nouns.analyzed(action)), _LEAST_PROMISE), _MOST_PROMISE)
 
     def promise(self, tried: GrammarTry) -> float:
         """Return how much more promising a command is than if nothing like it had been tried."""
