@@ -244,7 +244,8 @@ def test_one_bad_response_in_the_middle_of_a_run_costs_no_turn(play, tmp_path, n
 def test_a_server_that_sends_only_web_pages_ends_the_episode_resumable(play, tmp_path, monkeypatch):
     monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
     with ChatServer(lambda request: served_until(3, server, PAGE, times=2)(request)) as server:
-        code, out, _ = play(server, "--json")
+        # One question after the other, so that none between the two pages is answered.
+        code, out, _ = play(server, "--json", "--synchronous")
         (failed,) = json.loads(out)["episodes"]
         assert (code, failed["ending"], failed["turns"]) == (ExitCode.EPISODE_FAILED, "error", 2)
         assert "2 calls in a row failed" in failed["message"]
