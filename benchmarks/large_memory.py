@@ -1,6 +1,6 @@
 """A large memory in SQLite and on PostgreSQL beside LangGraph's SqliteStore, in one run.
 
-`uv run --with langgraph-checkpoint-sqlite python -m benchmarks.large_memory [--sizes 2000 20000 100000]
+`uv run --all-groups --with langgraph-checkpoint-sqlite python -m benchmarks.large_memory [--sizes 2000 20000 100000]
 [--one-place 20000] [--postgres] [--vectors] [--folder FOLDER] [--publish]`.
 
 Both write with a rollback journal and `synchronous = FULL`. Times are medians in milliseconds. The process is
@@ -208,7 +208,7 @@ def main() -> None:
         shutil.rmtree(root, ignore_errors=True)
     if given.publish:
         options = shlex.join(option for option in sys.argv[1:] if option != "--publish")
-        command = f"uv run --with langgraph-checkpoint-sqlite python -m benchmarks.large_memory {options}"
+        command = f"uv run --all-groups --with langgraph-checkpoint-sqlite python -m benchmarks.large_memory {options}"
         publish("large_memory", command.strip(), {"largest": _table(max(given.sizes), largest)})
 
 
