@@ -6,7 +6,7 @@ Plays so many runs, each with a seed of its own and in a folder of its own. An e
 of these fails with the given probability:
 
 - disk: opening, replacing, removing and making a file in the folder, writing to it and flushing it (no space, I/O
-  error), and opening a database;
+  error); opening a database, and each of its statements that writes or commits;
 - model and embeddings, served on this machine: an error of the server, a body that is cut off, one that is no JSON;
 - interpreter: its process is killed after a turn;
 - clock: Python's clocks jump by up to a day, also backwards.
@@ -40,6 +40,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -64,6 +65,8 @@ from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.runlog.episodes import read_episode
 
 DISK_EVENTS = ("open", "os.rename", "os.link", "os.remove", "os.truncate", "os.mkdir")
+WRITING = ("BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT")
+"""How the statements of a database begin that fail."""
 COMMANDS = ("north", "south", "east", "west", "up", "down", "in", "out", "look", "take all", "drop all", "open door")
 RESUMES = 3
 """How often an episode is resumed with faults."""
@@ -128,12 +131,32 @@ class Disk:
     def install(self) -> None:
         sys.addaudithook(self._hook)
         os.fsync, os.write = self._failing(os.fsync), self._failing(os.write)  # type: ignore[assignment]
+        sqlite3.connect = partial(sqlite3.connect, factory=self._failing_connection())  # type: ignore[assignment]
 
     def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "sqlite3.connect" and self._fails(str(arguments[0])):
             raise sqlite3.OperationalError("disk I/O error")
         if event in DISK_EVENTS and any(self._fails(str(each)) for each in arguments[:1]):
             raise OSError(*self._error())
+
+    def _failing_connection(self) -> type[sqlite3.Connection]:
+        disk = self
+
+        class Failing(sqlite3.Connection):
+            def execute(self, statement: str, *arguments: Any) -> sqlite3.Cursor:
+                disk.check_statement(statement)
+                return super().execute(statement, *arguments)
+
+            def executemany(self, statement: str, *arguments: Any) -> sqlite3.Cursor:
+                disk.check_statement(statement)
+                return super().executemany(statement, *arguments)
+
+        return Failing
+
+    def check_statement(self, statement: str) -> None:
+        """Raise an error of the database now and then, if the statement writes or commits."""
+        if statement.lstrip().upper().startswith(WRITING) and self._fails(self._folder):
+            raise sqlite3.OperationalError("disk I/O error")
 
     def _failing(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def failing(descriptor: int, *arguments: Any) -> Any:

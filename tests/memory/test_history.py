@@ -69,6 +69,13 @@ class KillingDisk(Disk):
             raise Killed
 
 
+def raising(error):
+    def call(*arguments):
+        raise error
+
+    return call
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_between_journal_and_file_is_settled_by_what_the_file_says(path, when):
     disk = KillingDisk()
@@ -88,15 +95,25 @@ def test_a_write_that_fails_leaves_no_entry(path):
     disk = KillingDisk()
     manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk))
     manager.add_memory(5, "Hall", memory("A"))
-
-    def full(source, target):
-        raise OSError("No space left on device")
-
-    disk.replace = full
+    disk.replace = raising(OSError("No space left on device"))
     assert not manager.add_memory(5, "Hall", memory("B"))
     del disk.replace
     assert manager.add_memory(5, "Hall", memory("C"))
     assert told(path) == [("added", "agent", 5, "A"), ("added", "agent", 5, "C")]
+
+
+def test_a_failed_write_leaves_no_entry_even_if_its_entry_could_not_be_deleted_at_once(path):
+    disk = KillingDisk()
+    manager = SimpleMemoryManager(path=MarkdownStore(path, disk=disk, lock_timeout_s=0.1))
+    manager.add_memory(5, "Hall", memory("A"))
+    disk.replace = raising(OSError("No space left on device"))
+    assert not manager.add_memory(5, "Hall", memory("B"))
+    del disk.replace
+    with sqlite3.connect(journal_file(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert not manager.add_memory(5, "Hall", memory("C"))
+    assert manager.add_memory(5, "Hall", memory("D"))
+    assert told(path) == [("added", "agent", 5, "A"), ("added", "agent", 5, "D")]
 
 
 def test_a_damaged_journal_is_set_aside_and_begins_with_what_the_file_holds(path, caplog):

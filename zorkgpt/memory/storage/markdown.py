@@ -349,7 +349,10 @@ class MarkdownStore:
 
     def _reconcile(self, source: str = "hand") -> None:
         """Bring the journal up to the file: complete, discard, or add what was edited by hand. Only under the lock."""
+        self._bring_up(source)
         self._unreconciled = False
+
+    def _bring_up(self, source: str) -> None:
         state = self._file_state()
         if state is None or state.digest == self._digest:
             return
