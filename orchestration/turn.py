@@ -206,7 +206,7 @@ class TurnCycle:
         memories = self._memories_at(now)
         self._watch.lap(Part.MEMORY)
         notices = self._managers.progress.notices()
-        decision = self._decide(action, now, memories)
+        decision = self._decide(action, now)
         if self._services.options.choice.kind == "human":
             self._keep_for_undo(now)
         before = self._game.things() if self._memory else ()
@@ -258,23 +258,23 @@ class TurnCycle:
         if question is not None:
             self._background.start(MEMORY, question)
 
-    def _memories_at(self, now: Observation) -> str:
+    def _memories_at(self, now: Observation, *, unseen_only: bool = False) -> str:
         if self._memory is None or now.location is None:
             return ""
-        return self._memory.get_location_memory(now.location.num)
+        return self._memory.get_location_memory(now.location.num, unseen_only=unseen_only)
 
-    def _decide(self, action: str | None, now: Observation, memories: str) -> TurnDecision:
+    def _decide(self, action: str | None, now: Observation) -> TurnDecision:
         """Return what is played, written down already; what was decided before an interruption stands."""
         turn = self._state.turn_count + 1
         if action is None and (decided := self._decided.pop(turn, None)) is not None:
             # The memories that the player was shown then must count as shown.
-            context = self._managers.context.player_context(now, memories)
+            context = self._managers.context.player_context(now, self._memories_at(now, unseen_only=True))
             if decided.noted and self._services.tools:
                 self._services.tools.write_again(decided.noted, context)
             self._managers.rejections.resume_turn(decided.rejections)
             return decided
         self._decided = {}
-        chosen = AgentDecision(action, by="given") if action is not None else self._choose(now, memories)
+        chosen = AgentDecision(action, by="given") if action is not None else self._choose(now)
         self._watch.lap(Part.PLAYER)
         written = self._services.tools.written if self._services.tools and action is None else WrittenDown()
         decision = TurnDecision(
@@ -291,9 +291,9 @@ class TurnCycle:
         self._watch.lap(Part.LOGGING)
         return decision
 
-    def _choose(self, now: Observation, memories: str) -> AgentDecision:
+    def _choose(self, now: Observation) -> AgentDecision:
         """Return the player's proposal, once the critic accepts it or the player has overruled the critic."""
-        context = self._managers.context.player_context(now, memories)
+        context = self._managers.context.player_context(now, self._memories_at(now, unseen_only=True))
         if self._services.tools:
             self._services.tools.begin_turn()
         self._watch.lap(Part.PROMPTS)

@@ -141,7 +141,7 @@ class TurnRecord:
     usable answer, "search" for one that a search has found, "best line" for one that `FOLLOW` asked for,
     or "given"."""
     memory_shown: str
-    """The memories of the location, as the player saw them before choosing."""
+    """The memories of the location before the turn; the prompt leaves out where things are that the player sees."""
     memory_events: tuple[MemoryEvent, ...] = ()
     """What the memory recorded of the turn."""
     duration_s: float = 0.0

@@ -240,9 +240,9 @@ class ContextSection(SettingsSection):
     """Dangers of adjacent locations and those on the route."""
     known_points_tokens: int = Field(default=250, ge=60)
     """What scored in earlier episodes and not yet in this one, with routes."""
-    best_line_tokens: int = Field(default=200, ge=120)
+    best_line_tokens: int = Field(default=120, ge=120)
     """Next commands of the best line so far."""
-    objectives_tokens: int = Field(default=180, ge=60)
+    objectives_tokens: int = Field(default=140, ge=60)
     """Current objectives."""
     knowledge_tokens: int = Field(default=400, ge=60)
     """Relevant lines of the knowledge base."""

@@ -301,8 +301,7 @@ You've been here 5 times across 4 episodes.
 
 ## Best line so far
 
-The best episode so far (number 1) has 7 points.
-These are its next commands from here, played again in a new game and found to work.
+These commands lead from here to 7 points, the best score so far (episode 1). They worked when replayed in a new game.
 ACTION: FOLLOW plays them, ACTION: FOLLOW 5 the next five, until anything differs.
 - "ring bell", "down" (+5)
 

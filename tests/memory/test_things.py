@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.models import Memory, MemoryKind, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
-from zorkgpt.memory.things import ThingsLedger
+from zorkgpt.memory.things import STARTS_HERE, ThingsLedger
 
 HALL, ATTIC, CELLAR, YOU, BOX = 5, 6, 16, 1, 9
 
@@ -145,6 +145,25 @@ WALL = ThingState(11, "wall", fixed=True)
 def test_the_last_seen_state_contradicts_claims(turns, claims, now):
     things = ledger_after(*turns)
     assert [one.contradicting_state(HALL, claims) for one in (things, again(things))] == [now, now]
+
+
+@pytest.mark.parametrize(
+    ("turns", "text"),
+    [
+        ((), "Box (closed). In the box: sword. Carried by the troll: axe."),
+        ((look(BOX_HERE),), "In the box: sword. Carried by the troll: axe."),
+        ((look(BOX_HERE, SWORD_IN_BOX), took(BOX), look(BOX_HERE)), "Carried by the troll: axe."),
+        ((look(BOX_HERE, SWORD_IN_BOX, TROLL, AXE),), None),
+    ],
+)
+def test_of_what_starts_somewhere_the_unseen_is_left(turns, text):
+    things = ledger_after(look(TROLL), *(turns or (look(),)))
+    claims = (Claim(Relation.HERE, BOX, "box"), CLOSED, replace(IN_BOX, name="sword", other_name="box"), *AXE.claims())
+    words = things.described(claims)
+    entry = Memory("DISCOVERY", STARTS_HERE, 1, "1", 0, words, "core", kind=MemoryKind.LOCATION, claims=claims)
+    left = things.unseen(entry)
+    assert (left and left.text) == text
+    assert things.unseen(replace(entry, pinned=True)).text == words
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,12 @@ def test_what_the_player_drops_stays_dropped_and_what_it_sets_itself_outlives_th
     tracker.start_episode(saved)
     assert [one.text for one in tracker.pursued()] == ["Find the miller"]
 
+    ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder()).add_own(tracker, ["Take the lamp"], turn(2, "wait"))
+    tracker.end_episode()
+    # Another process still has the lamp as dropped.
+    tracker.start_episode(saved)
+    assert [one.text for one in tracker.pursued()] == ["Take the lamp", "Find the miller"]
+
 
 def test_a_reader_s_judgement_needs_the_words_of_a_turn_after_it_was_set():
     one = wanted("Find out who lives here", since=2, done_when="Somebody says so.")

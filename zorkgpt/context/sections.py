@@ -17,11 +17,9 @@ from zorkgpt.context.prompt_section import (
     text_section,
 )
 from zorkgpt.context.turns import opening_text, shown_from, turn_text
-from zorkgpt.memory.models import Category
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
-from zorkgpt.memory.things import NOW_HERE
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
 from zorkgpt.text import normalized_action
@@ -35,7 +33,6 @@ _NAME_TOKENS = 20
 _BEST_LINE = "## Best line so far"
 _JUST_NOW = 4
 """Turns during which the description of a room is not repeated after the history."""
-_NOW_HERE = f"[{Category.NOTE}] {NOW_HERE}: "
 _OPEN_END = "is not tried yet"
 _MOST_CONDITIONS = 2
 """The most actions that are named as what opened an exit."""
@@ -127,15 +124,10 @@ def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSectio
 
 
 def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the memories of this place, which keep to a budget of their own, `max_tokens_per_location`.
-
-    The ledger's line about what is here now is left out where the certain facts list it.
-    """
-    lines, remembered = [visits_in_words(*context.visits)] if context.visits else [], context.memories
-    if context.observation.visible is not None:
-        remembered = "\n".join(line for line in remembered.splitlines() if not line.startswith(_NOW_HERE))
-    if remembered:
-        lines.append(fence(remembered))
+    """Return the memories of this place, which keep to a budget of their own, `max_tokens_per_location`."""
+    lines = [visits_in_words(*context.visits)] if context.visits else []
+    if context.memories:
+        lines.append(fence(context.memories))
     return PromptSection("## Memories of this place", "\n\n".join(lines))
 
 
@@ -167,8 +159,8 @@ def best_line(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         return PromptSection(_BEST_LINE, "")
     steps = [one_line(step.action) + (f" (+{step.points})" if step.points > 0 else "") for step in line.steps]
     note = (
-        f"The best episode so far (number {line.episode}) has {line.score} points.\n"
-        "These are its next commands from here, played again in a new game and found to work.\n"
+        f"These commands lead from here to {line.score} points, the best score so far (episode {line.episode}). They "
+        "worked when replayed in a new game.\n"
         "ACTION: FOLLOW plays them, ACTION: FOLLOW 5 the next five, until anything differs."
     )
     room = budgets.best_line_tokens - estimated_tokens(f"{_BEST_LINE}\n\n{note}\n-  {left_out_note(len(steps))}\n\n")

@@ -890,13 +890,16 @@ class AgentMemory:
         """
         return self._scope.absolute(checked_place(place))
 
-    def _recalled(self, place: SubjectKey) -> Recalled:
+    def _recalled(self, place: SubjectKey, *, unseen_only: bool = False) -> Recalled:
         self._writer.refresh()
         with self.store.guard:
             lasting = self.store.lasting
             others = self._recalled_with(place)
             persistent = {each: lasting.memories(each) for each in (place, *others)}
-            ephemeral = {each: self._writer.ephemeral.get(each, ()) for each in persistent}
+            ephemeral = {each: [*self._writer.ephemeral.get(each, ())] for each in persistent}
+            if unseen_only:
+                persistent[place] = self._learner.unseen(persistent[place])
+                ephemeral[place] = self._learner.unseen(ephemeral[place])
             own = persistent[place]
             places = {id(one): each for of in (persistent, ephemeral) for each, its in of.items() for one in its}
             found = shown(

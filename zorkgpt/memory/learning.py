@@ -281,6 +281,10 @@ class Learner:
         """Return the observed state that contradicts a memory's claims; "" if none is known."""
         return self._ledger.contradicting_state(location_id, memory.claims) if memory.claims else ""
 
+    def unseen(self, memories: Iterable[Memory]) -> list[Memory]:
+        """Return memories, those of where things start or lie without what the player sees now or has moved."""
+        return [left for memory in memories if (left := self._ledger.unseen(memory)) is not None]
+
     def things_at(self, location_id: PlaceKey) -> tuple[Thing, ...]:
         """Return the things and creatures that are at a location, or start there as far as is known."""
         return self._ledger.things_at(location_id, self._starting(location_id))

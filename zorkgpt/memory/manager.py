@@ -82,15 +82,18 @@ class SimpleMemoryManager(AgentMemory):
         return bool(self._writer.keep([NewMemory(location_id, location_name, memory)]))
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
-    def get_location_memory(self, location_id: SubjectKey) -> str:
+    def get_location_memory(self, location_id: SubjectKey, *, unseen_only: bool = False) -> str:
         """Return the memories of a location, of the things there and of the game, one line each; "" if there are none.
 
         The game's prompts fence and label these lines themselves. Use `recall` for other prompts.
 
+        Args:
+            unseen_only: Leave out where things start or lie if the player sees them now or has moved them.
+
         Raises:
             TypeError, ValueError: If `location_id` is not a valid place.
         """
-        return plain(self._recalled(checked_place(location_id)))
+        return plain(self._recalled(checked_place(location_id), unseen_only=unseen_only))
 
     @telemetry.traced("supersede")
     def supersede_memory(

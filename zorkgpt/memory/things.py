@@ -278,6 +278,18 @@ class ThingsLedger:
                 return None
         return holder.place
 
+    def unseen(self, memory: Memory) -> Memory | None:
+        """Return an entry of a place without the things that are at hand or that the player has moved.
+
+        Returns:
+            None if nothing is left; a memory that is not such an entry, or that a person wrote, as it is.
+        """
+        if not memory.claims or not is_ledger_entry(memory) or memory.is_settled_by_person:
+            return memory
+        moved = {number for number, record in self._records.items() if record.moved and memory.title == STARTS_HERE}
+        claims = tuple(claim for claim in memory.claims if claim.number not in self._at_hand | moved)
+        return replace(memory, claims=claims, text=self.described(claims)) if claims else None
+
     def described(self, claims: Iterable[Claim]) -> str:
         """Return the things of an entry by where they are: `Lamp (unlit). On the table: book.`"""
         things: dict[int, tuple[Claim, list[str]]] = {}

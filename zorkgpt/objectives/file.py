@@ -46,7 +46,7 @@ def objective_to_dict(objective: Objective) -> dict[str, Any]:
             for evidence in objective.evidence
         ],
         "given_up": list(objective.given_up),
-        **({"dropped": True} if objective.dropped else {}),
+        **({"drop_revision": objective.drop_revision} if objective.drop_revision else {}),
     }
 
 
@@ -74,7 +74,7 @@ def objective_from_dict(value: dict[str, Any]) -> Objective:
         places=tuple(int(place) for place in value["places"]),
         evidence=tuple(sorted(_evidence(reached) for reached in value["reached"])),
         given_up=tuple(sorted(int(episode) for episode in value["given_up"])),
-        dropped=bool(value.get("dropped")),
+        drop_revision=int(value.get("drop_revision", 0)),
     )
 
 

@@ -228,8 +228,8 @@ class Objective:
     """The latest times that it was reached, in this and earlier episodes, oldest first."""
     given_up: tuple[int, ...] = ()
     """Episodes in which it was abandoned for lack of progress."""
-    dropped: bool = False
-    """The player has given it up: later episodes don't begin with it."""
+    drop_revision: int = 0
+    """Increases when the player drops it or sets it again; odd if dropped. The larger of two revisions is the later."""
     progressed: int = 0
     """The turn of this episode on which it was opened or last made progress; 0 for the beginning."""
     rank: int = 0
@@ -239,6 +239,11 @@ class Objective:
     def key(self) -> str:
         """The identity of the objective: equal for objectives that mean the same."""
         return self.condition.key if self.condition.checkable else f"{ConditionKind.TEXT}:{normalized_text(self.text)}"
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the player has dropped it: later episodes don't begin with it."""
+        return self.drop_revision % 2 == 1
 
     @property
     def pursued(self) -> bool:
@@ -270,13 +275,11 @@ def restarted(objective: Objective) -> Objective:
 def merged(one: Objective, other: Objective) -> Objective:
     """Merge two records of the same objective; the earlier one provides the wording."""
     first = min(one, other, key=_wording)
-    if (one.evidence, one.given_up, one.dropped) == (other.evidence, other.given_up, other.dropped):
-        return first
     evidence = _last((*one.evidence, *other.evidence))
     given_up = tuple(sorted({*one.given_up, *other.given_up}))
-    dropped = one.dropped or other.dropped
-    known = (first.evidence, first.given_up, first.dropped) == (evidence, given_up, dropped)
-    return first if known else replace(first, evidence=evidence, given_up=given_up, dropped=dropped)
+    changes = max(one.drop_revision, other.drop_revision)
+    known = (first.evidence, first.given_up, first.drop_revision) == (evidence, given_up, changes)
+    return first if known else replace(first, evidence=evidence, given_up=given_up, drop_revision=changes)
 
 
 def _wording(objective: Objective) -> tuple[EpisodeTurn, str, tuple[int, ...], str]:

@@ -185,7 +185,7 @@ class ObjectiveTracker:
                         progressed=objective.progressed,
                         scope=scope,
                         rank=0,
-                        dropped=False,
+                        drop_revision=known.drop_revision + known.dropped,
                     )
                 )
 
@@ -223,7 +223,8 @@ class ObjectiveTracker:
         for objective in abandon:
             if objective is not None and objective not in claimed:
                 self.counts["dropped_by_player"] += 1
-                self._put(replace(abandoned(objective, turn.episode), dropped=True))
+                changes = objective.drop_revision + 1
+                self._put(replace(abandoned(objective, turn.episode), drop_revision=changes))
             else:
                 self.counts["unsupported"] += 1
 
