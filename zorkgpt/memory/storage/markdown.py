@@ -320,18 +320,14 @@ class MarkdownStore:
             self._note_file(digest_of(data))
             self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
             self.trials.append(draft.trials)
-        try:
-            written = self.file.write(data, over=stamp)
-        except BaseException:
-            # Whether the file was replaced is seen by its digest.
-            self._seen, self._unreconciled = None, True
-            raise
+        # If this fails, the digest of the file will tell whether it was replaced.
+        self._seen, self._unreconciled = None, True
+        written = self.file.write(data, over=stamp)
         if written is None:
             state = self._file_state()
             if state is not None:
                 # What was journaled did not happen.
                 self._discard(state.journal, state.trials)
-            self._seen, self._unreconciled = None, True
             return False
         if len(data) > _LARGE and not self._is_large:
             self._is_large = True
@@ -341,7 +337,7 @@ class MarkdownStore:
                 _LARGE // 1000,
             )
         self._document, self._digest = draft.document, digest_of(data)
-        self._seen = (written, self.database.version())
+        self._seen, self._unreconciled = (written, self.database.version()), False
         if source in PERSON_SOURCES:
             self._edits.mark(self._document)
         self._index.follow(self._document)
@@ -405,7 +401,6 @@ class MarkdownStore:
         self._seen = None
         self._document, self._digest = Document(), ""
         self._reread()
-        self._unreconciled = False
 
     def note_put_back(self) -> None:
         """Note that the journal leads to the file as it is now."""
