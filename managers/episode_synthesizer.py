@@ -18,6 +18,7 @@ from zorkgpt.memory.models import Persistence
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import claim_run_directory
 from zorkgpt.runlog.events import EpisodeEnded
+from zorkgpt.runlog.retention import pack_old_episodes
 
 
 class EpisodeSynthesizer(BaseManager):
@@ -44,12 +45,13 @@ class EpisodeSynthesizer(BaseManager):
         self._workdir = Path(config.zork_game_workdir)
 
     def reset(self) -> None:
-        """Forget what belongs to the last episode and begin a new one under the next free number.
+        """Forget what belongs to the last episode, begin a new one under the next free number, and pack old ones.
 
         Raises:
             WorkdirError: If the working directory can't be written.
         """
         self._state.reset_episode(self._claim())
+        pack_old_episodes(self._workdir, self._config.keep_episodes, self._config.episode_log_file)
         for manager in self._managers:
             manager.reset()
         if self._memory:

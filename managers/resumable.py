@@ -11,7 +11,8 @@ from session.checkpoint import Checkpoint, Run
 from session.history import TurnRecord
 from session.journal import JournalContent, TurnDecision
 from zorkgpt.errors import CheckpointError, EpisodeInUse, WorkdirError
-from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.log_files import packed
+from zorkgpt.run_folder import CHECKPOINT, TURN_JOURNAL, episodes_in, run_directory
 from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, last_end, read_events, turns_in
 from zorkgpt.runlog.events import EpisodeEnded
 
@@ -66,10 +67,10 @@ def read_saved(directory: Path, log_name: str) -> SavedEpisode:
     Raises:
         CheckpointError: It is damaged, of a later version, or nothing was saved.
     """
-    path, log = directory / checkpoint.FILE_NAME, directory / log_name
+    path, log = directory / CHECKPOINT, directory / log_name
     events = read_events(log) if log.is_file() else ()
     saved = SavedEpisode(
-        checkpoint.read_checkpoint(path), journal.read_journal(directory / journal.FILE_NAME), turns_in(events)
+        checkpoint.read_checkpoint(path), journal.read_journal(directory / TURN_JOURNAL), turns_in(events)
     )
     if str(saved.checkpoint.episode) != directory.name:
         raise CheckpointError(f"The checkpoint {path} is of episode {saved.checkpoint.episode}, not of this one.")
@@ -134,7 +135,7 @@ def find_resumable(
     for number in [episode] if episode is not None else reversed(episodes_in(workdir)):
         directory = run_directory(workdir, number)
         end = _end_of(directory / log_name)
-        reason = _obstacle(directory, end)
+        reason = _obstacle(directory, directory / log_name, end)
         if reason is None:
             saved = read_saved(directory, log_name)
             limit = max_turns or saved.checkpoint.run.max_turns
@@ -150,7 +151,7 @@ def find_resumable(
     raise CheckpointError(f"{which} can't go on: {reason}. Without --resume a new one begins.")
 
 
-def _obstacle(directory: Path, end: EpisodeEnded | None) -> str | None:
+def _obstacle(directory: Path, log: Path, end: EpisodeEnded | None) -> str | None:
     """Return why the episode can't be resumed; None if it can."""
     if not directory.is_dir():
         return f"there is no {directory}"
@@ -161,7 +162,9 @@ def _obstacle(directory: Path, end: EpisodeEnded | None) -> str | None:
         return "another process plays it"
     if end is not None and end.reason in FINAL_ENDINGS:
         return f"it is over ({end.reason})"
-    return None if (directory / checkpoint.FILE_NAME).is_file() else "it was cut short before it began"
+    if packed(log).is_file():
+        return "it is old, and its log was compressed"
+    return None if (directory / CHECKPOINT).is_file() else "it was cut short before it began"
 
 
 def _end_of(log: Path) -> EpisodeEnded | None:

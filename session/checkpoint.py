@@ -12,7 +12,6 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError, reason_of
 from zorkgpt.files import write_file
 
-FILE_NAME = "checkpoint.json"
 VERSION = 2
 _HEAD = b'{"crc32": "%08x", "checkpoint": '
 _HEAD_LENGTH = len(_HEAD % 0)

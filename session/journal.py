@@ -17,8 +17,6 @@ from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import CheckpointError
 
-FILE_NAME = "turns.journal"
-
 
 @dataclass(frozen=True, slots=True)
 class Opening:

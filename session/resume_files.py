@@ -7,12 +7,13 @@ from typing import Any
 
 from filelock import FileLock
 
-from session import checkpoint, journal
+from session import checkpoint
 from session.checkpoint import Run
 from session.journal import Opening, TurnDecision, TurnJournal
 from zorkgpt.errors import CheckpointError, FileError, ZorkGPTError
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.restore_point import Restorer
+from zorkgpt.run_folder import CHECKPOINT, TURN_JOURNAL, UNDO
 
 log = get_logger(__name__)
 
@@ -41,14 +42,14 @@ class ResumeFiles:
         self._lock = lock
         self._episode = int(directory.name)
         self._log = directory / log_name
-        self._checkpoint = directory / checkpoint.FILE_NAME
-        self._undo = directory / "undo"
+        self._checkpoint = directory / CHECKPOINT
+        self._undo = directory / UNDO
         self._journal: TurnJournal | None = None
 
     def open_journal(self) -> None:
         """Open the journal, at its end."""
         try:
-            self._journal = TurnJournal(self.directory / journal.FILE_NAME)
+            self._journal = TurnJournal(self.directory / TURN_JOURNAL)
         except OSError as error:
             self._note_failure(error)
 
@@ -149,7 +150,7 @@ class ResumeFiles:
         if self._undo.is_dir():
             self._undo.rmdir()
         checkpoint.remove_checkpoint(self._checkpoint)
-        (self.directory / journal.FILE_NAME).unlink(missing_ok=True)
+        (self.directory / TURN_JOURNAL).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the journal and let other processes play the episode."""

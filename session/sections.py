@@ -285,6 +285,8 @@ class OrchestratorSection(SettingsSection):
     """Keep `current_state.json` up to date."""
     checkpoint_interval_turns: int | None = Field(default=None, ge=1)
     """Turns between checkpoints. Defaults to 1 with a model, otherwise 10. Later turns are repeated on resuming."""
+    keep_episodes: int = Field(default=20, ge=1)
+    """Newest episodes that stay as they are. The logs of older ones are compressed: they can't be resumed."""
     enable_inter_episode_synthesis: bool = True
     """Update the knowledge across episodes when one ends."""
     ask_in_background: bool = True

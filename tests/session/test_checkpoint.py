@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from session.checkpoint import FILE_NAME, read_checkpoint, remove_checkpoint, write_checkpoint
+from session.checkpoint import read_checkpoint, remove_checkpoint, write_checkpoint
+from zorkgpt.run_folder import CHECKPOINT
 
 RUN = {"story": "0" * 64, "story_path": "a.z5", "title": "A", "seed": 1, "player": "rules", "remember": True}
 
@@ -28,7 +29,7 @@ def leave_half_a_file(path: Path) -> None:
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_each_is_read_back_longer_or_shorter_than_those_before(tmp_path, is_interrupted):
-    path = tmp_path / FILE_NAME
+    path = tmp_path / CHECKPOINT
     for turn, size in enumerate([4000, 8000, 40, 4000, 400]):
         write_checkpoint(path, content(turn, size))
         again = read_checkpoint(path)
@@ -38,7 +39,7 @@ def test_each_is_read_back_longer_or_shorter_than_those_before(tmp_path, is_inte
 
 
 def test_what_stands_in_its_place_is_never_written_to(tmp_path):
-    path = tmp_path / FILE_NAME
+    path = tmp_path / CHECKPOINT
     for turn in range(6):
         write_checkpoint(path, content(turn, 400))
         with path.open("rb") as before:
@@ -48,8 +49,8 @@ def test_what_stands_in_its_place_is_never_written_to(tmp_path):
 
 def test_nothing_is_left_of_it(tmp_path):
     for turn in range(3):
-        write_checkpoint(tmp_path / FILE_NAME, content(turn, 400))
-    leave_half_a_file(tmp_path / FILE_NAME)
-    remove_checkpoint(tmp_path / FILE_NAME)
-    remove_checkpoint(tmp_path / FILE_NAME)
+        write_checkpoint(tmp_path / CHECKPOINT, content(turn, 400))
+    leave_half_a_file(tmp_path / CHECKPOINT)
+    remove_checkpoint(tmp_path / CHECKPOINT)
+    remove_checkpoint(tmp_path / CHECKPOINT)
     assert not list(tmp_path.iterdir())

@@ -62,6 +62,12 @@ class PlayOptions:
         ),
     ] = None
     max_turns: Annotated[int | None, typer.Option("--max-turns", help="Maximum turns per episode.")] = None
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            "--keep", min=1, help="Newest episodes that stay resumable. Older logs are compressed. [default: 20]"
+        ),
+    ] = None
     game: GameOption = None
     seed: Annotated[int | None, typer.Option("--seed", min=1, help="Random seed for the interpreter. [default: 1]")] = (
         None

@@ -253,6 +253,7 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
     return GameConfiguration.load(
         arguments={
             "max_turns_per_episode": options.max_turns,
+            "keep_episodes": options.keep,
             "zork_game_workdir": str(options.workdir) if options.workdir else None,
             "agent_model": options.model,
             "search_steps": options.search_steps,

@@ -12,6 +12,7 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import EvaluationFailed
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun
 from zorkgpt.evals.truth import ShownMemories, StatementKey, read_shown
+from zorkgpt.log_files import has_log
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.run_folder import MODEL_CALLS
@@ -320,7 +321,7 @@ def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:
 def _usage(files: EpisodeFiles) -> dict[str, RoleUsage]:
     path = files.directory / MODEL_CALLS
     used: dict[str, RoleUsage] = {}
-    for event in read_events(path) if path.is_file() else ():
+    for event in read_events(path) if has_log(path) else ():
         if isinstance(event, ModelCalled):
             call = event.call
             tokens = (call.prompt_tokens or 0) + (call.completion_tokens or 0)

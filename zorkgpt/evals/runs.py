@@ -15,7 +15,6 @@ from game_interface.story import Story, load_story
 from managers.resumable import FINAL_ENDINGS
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
-from session.checkpoint import FILE_NAME as CHECKPOINT
 from session.game_configuration import LOG_FILE, GameConfiguration
 from session.history import TurnRecord
 from zorkgpt.bounded import saved_json
@@ -27,7 +26,7 @@ from zorkgpt.evals.truth import LocatedEphemeral, TruthRecorder, ephemeral_of
 from zorkgpt.files import write_file
 from zorkgpt.llm.roles import Role
 from zorkgpt.log import logging_to
-from zorkgpt.run_folder import run_directory
+from zorkgpt.run_folder import CHECKPOINT, run_directory
 from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
@@ -51,6 +50,7 @@ _OF_NO_EFFECT: Any = {
         "max_turns_per_episode",
         "enable_state_export",
         "checkpoint_interval_turns",
+        "keep_episodes",
         "ask_in_background",
         "background_wait_seconds",
     },

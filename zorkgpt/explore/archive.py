@@ -10,6 +10,7 @@ from zorkgpt.errors import FileError
 from zorkgpt.explore.replay import route_length
 from zorkgpt.explore.trail import ObservedState, Trail, TrailStep, trail_of
 from zorkgpt.files import write_file
+from zorkgpt.log_files import has_log, log_size
 from zorkgpt.run_folder import episodes_in, run_directory
 from zorkgpt.runlog.episodes import last_end, read_events
 from zorkgpt.runlog.events import EpisodeStarted
@@ -113,12 +114,14 @@ class TrailReader:
 
     def __post_init__(self) -> None:
         self._read: dict[int, KeptTrail] = {}
+        self._unreadable: set[int] = set()
+        """Episodes whose log can't be read, as was logged."""
 
     def before(self, episode: int | str) -> list[KeptTrail]:
         """Return the trails of the episodes before this one that are over, in order."""
         earlier = [number for number in episodes_in(self.workdir) if not isinstance(episode, int) or number < episode]
         for number in earlier:
-            if number not in self._read and (kept := kept_trail(run_directory(self.workdir, number), self.log_name)):
+            if number not in self._read and (kept := self._trail(number)):
                 self._read[number] = kept
         return [
             kept
@@ -127,6 +130,15 @@ class TrailReader:
             and kept.story_sha256 == self.story_sha256
             and kept.player not in _EXTERNAL_PLAYERS
         ]
+
+    def _trail(self, number: int) -> KeptTrail | None:
+        try:
+            return kept_trail(run_directory(self.workdir, number), self.log_name)
+        except FileError as error:
+            if number not in self._unreadable:
+                self._unreadable.add(number)
+                log.warning("an earlier episode can't be replayed", extra={"reason": str(error)})
+            return None
 
 
 @dataclass
@@ -158,9 +170,9 @@ class ArchiveReader:
 def kept_trail(folder: Path, log_name: str) -> KeptTrail | None:
     """Return the trail of an episode; None if it is not over, since another process may be playing it."""
     log = folder / log_name
-    if not log.is_file():
+    if not has_log(log):
         return load_trail(folder / FILE_NAME, 0)
-    size = log.stat().st_size
+    size = log_size(log)
     kept = load_trail(folder / FILE_NAME, size)
     if kept is None and (kept := _trail_from_log(log, size)) is not None:
         save_trail(folder / FILE_NAME, kept)

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from zorkgpt.bounded import RECORD, json_object
+from zorkgpt.bounded import RECORD, json_object, lines_of
+from zorkgpt.log_files import UNREADABLE, has_log, open_log
 from zorkgpt.memory.models import (
     Memory,
     SubjectKey,
@@ -131,12 +132,12 @@ def _shown(runs: Path, location_id: SubjectKey, title: str) -> Iterator[Showings
 def _turns(log: Path, sign: bytes, location_id: SubjectKey, mark: str) -> set[int]:
     found = set()
     try:
-        with log.open("rb") as file:
-            for line in file:
+        with open_log(log) as file:
+            for line in lines_of(file, RECORD):
                 row = json_object(line, RECORD) if sign in line else None
                 if row and _place(row) == location_id and mark in str(row.get("memory_shown")):
                     found.add(row.get("turn", 0))
-    except OSError:
+    except UNREADABLE:
         return found
     return found
 
@@ -218,7 +219,7 @@ class AsOf:
         """Return whether the episode was played: it changed something, or has a folder with its log."""
         log = None if self._runs is None else self._runs / _folder(episode) / EPISODE_LOG
         key = episode_key(episode)
-        return key in self._turns or key in self._ephemeral or (log is not None and log.is_file())
+        return key in self._turns or key in self._ephemeral or (log is not None and has_log(log))
 
     def _add(self, record: HistoryRecord) -> None:
         stamp = record.turn_stamp
@@ -258,8 +259,8 @@ class AsOf:
         if self._runs is None:
             return None
         ended = None
-        with suppress(OSError), (self._runs / _folder(episode) / EPISODE_LOG).open("rb") as log:
-            for line in log:
+        with suppress(*UNREADABLE), open_log(self._runs / _folder(episode) / EPISODE_LOG) as log:
+            for line in lines_of(log, RECORD):
                 if (
                     b'"episode_ended"' in line
                     and (row := json_object(line, RECORD))

@@ -14,6 +14,7 @@ from session.outcome import failed
 from zorkgpt.bounded import RECORD, lines_of, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import FileError, WorkdirError
+from zorkgpt.log_files import UNREADABLE, has_log, open_log
 from zorkgpt.run_folder import EPISODE_LOG, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, from_record, to_record
 
@@ -51,28 +52,32 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
     Raises:
         FileError: If the log can't be read.
     """
+    for number, line in enumerate(_lines(path, after), 1):
+        try:
+            event = from_record(parse_json(line.decode("utf-8", "replace"), RECORD))
+        except (ValueError, TypeError, AttributeError) as error:
+            log.warning(
+                "a line of the run log is unreadable", extra={"path": str(path), "line": number, "why": str(error)}
+            )
+            continue
+        if event is not None:
+            yield event
+
+
+def _lines(path: Path, after: int) -> Iterator[bytes]:
     try:
-        file = path.open("rb")
-    except OSError as error:
-        raise FileError(f"The log {path} can't be read: {error.strerror}.") from None
-    with file:
-        file.seek(after)
-        for number, line in enumerate(lines_of(file, RECORD), 1):
-            try:
-                event = from_record(parse_json(line.decode("utf-8", "replace"), RECORD))
-            except (ValueError, TypeError, AttributeError) as error:
-                log.warning(
-                    "a line of the run log is unreadable", extra={"path": str(path), "line": number, "why": str(error)}
-                )
-                continue
-            if event is not None:
-                yield event
+        with open_log(path) as file:
+            file.seek(after)
+            yield from lines_of(file, RECORD)
+    except UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"The log {path} can't be read: {reason}.") from None
 
 
 def read_episode(workdir: Path, episode: int, file_name: str = EPISODE_LOG) -> list[Event]:
     """Return the events of an episode; none if it left no log."""
     path = run_directory(workdir, episode) / file_name
-    return list(read_events(path)) if path.is_file() else []
+    return list(read_events(path)) if has_log(path) else []
 
 
 def turns_in(events: Iterable[Event]) -> dict[int, TurnRecord]:

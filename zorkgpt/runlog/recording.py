@@ -8,6 +8,7 @@ from pathlib import Path
 from session.history import TurnRecord
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.usage import CallRecord
+from zorkgpt.log_files import has_log
 from zorkgpt.run_folder import MODEL_CALLS, episodes_in, run_directory
 from zorkgpt.runlog.episodes import read_episode, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled
@@ -37,7 +38,7 @@ def recording_in(workdir: Path) -> Recording:
     events = read_episode(workdir, 1)
     started = next((event for event in events if isinstance(event, EpisodeStarted)), None)
     logs = (run_directory(workdir, number) / MODEL_CALLS for number in numbers)
-    asked = (event for log in logs if log.is_file() for event in read_events(log))
+    asked = (event for log in logs if has_log(log) for event in read_events(log))
     calls = tuple(event.call for event in asked if isinstance(event, ModelCalled))
     if started is None or not calls:
         raise ConfigurationError(

@@ -86,8 +86,8 @@ class CallIndex:
 
     def containing(self, query: str) -> list[int]:
         """Return the calls whose prompt or answer contains the words, which are in lower case."""
-        for start, length in self._where[len(self._searched) :]:
-            self._searched.append("\n".join(_texts(self.lines.at(start, length))).lower().encode(errors="replace"))
+        for record in self.lines.several(self._where[len(self._searched) :]):
+            self._searched.append("\n".join(_texts(record)).lower().encode(errors="replace"))
         needle = query.encode(errors="replace")
         return [at for at, said in enumerate(self._searched) if needle in said]
 

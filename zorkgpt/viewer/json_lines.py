@@ -4,12 +4,14 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from zorkgpt.bounded import RECORD, json_object
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.log_files import UNREADABLE, packed, unpacked, unpacked_size
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.places import is_place, place_from_json, render_place
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
@@ -95,11 +97,22 @@ _CHUNK_BYTES = 1 << 24
 _HEAD_BYTES = 1024
 
 
+class _LogState(NamedTuple):
+    """Of a file."""
+
+    inode: int
+    size: int
+    """In bytes, before compression."""
+    written: float
+    """When, in seconds since 1970."""
+
+
 class JsonLines:
     """Reads the JSON lines of a growing file, each once, with its position."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        """Of the file as it is while it grows; an old one is read from the compressed file that replaced it."""
         self.end = 0
         """The first byte that was not read yet."""
         self.unreadable = 0
@@ -112,12 +125,12 @@ class JsonLines:
     def size(self) -> int:
         """Return the size in bytes; 0 if there is no file."""
         now = self._state()
-        return now.st_size if now else 0
+        return now.size if now else 0
 
     def age_s(self) -> float:
         """Return the seconds since the file was last written; 0 if there is no file."""
         now = self._state()
-        return max(0.0, time.time() - now.st_mtime) if now else 0.0
+        return max(0.0, time.time() - now.written) if now else 0.0
 
     def was_replaced(self) -> bool:
         """Return whether the file or its content was replaced, so that a new `JsonLines` is needed."""
@@ -125,11 +138,11 @@ class JsonLines:
         if now is None:
             return self.end > 0
         if self._identity is None:
-            self._identity = now.st_ino
-        if now.st_ino != self._identity or now.st_size < self.end:
+            self._identity = now.inode
+        if now.inode != self._identity or now.size < self.end:
             return True
         # A new file may get the inode of a deleted one, and be longer by the time it is checked.
-        return now.st_size > self.end > 0 and not self._beginning().startswith(self._head)
+        return now.size > self.end > 0 and not self._beginning().startswith(self._head)
 
     def new(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield (first byte, length, object) of every line since the last call."""
@@ -139,8 +152,8 @@ class JsonLines:
             return
         try:
             yield from self._new()
-        except OSError as error:
-            self.trouble = f"can't be read ({error.strerror})"
+        except UNREADABLE as error:
+            self.trouble = f"can't be read ({getattr(error, 'strerror', None) or error})"
         else:
             self.trouble = ""
 
@@ -167,30 +180,50 @@ class JsonLines:
 
     def at(self, start: int, length: int) -> dict[str, Any]:
         """Read one line again; empty if it is no longer there."""
-        try:
-            with self._open() as file:
-                file.seek(start)
-                return parsed(file.read(length)) or {}
-        except OSError:
-            return {}
+        return next(self.several([(start, length)]))
 
-    def _state(self) -> os.stat_result | None:
-        """Return the file's status; None if it is not a regular file: links may leave the run, devices never end."""
+    def several(self, places: Sequence[tuple[int, int]]) -> Iterator[dict[str, Any]]:
+        """Read lines again, by first byte and length; empty for what is no longer there."""
+        left = len(places)
+        with suppress(*UNREADABLE), self._open() as file:
+            for start, length in places:
+                file.seek(start)
+                record = parsed(file.read(length)) or {}
+                left -= 1
+                yield record
+        yield from [{}] * left
+
+    def _state(self) -> _LogState | None:
+        """Return the file's state; None if it is not a regular file: links may leave the run, devices never end."""
+        is_packed = self._is_packed()
+        path = packed(self.path) if is_packed else self.path
         try:
-            now = self.path.stat(follow_symlinks=False)
+            now = path.stat(follow_symlinks=False)
+            if not stat.S_ISREG(now.st_mode):
+                return None
+            if not is_packed:
+                return _LogState(now.st_ino, now.st_size, now.st_mtime)
+            with _open(path) as file:
+                return _LogState(now.st_ino, unpacked_size(file), now.st_mtime)
         except OSError:
             return None
-        return now if stat.S_ISREG(now.st_mode) else None
+
+    def _is_packed(self) -> bool:
+        return not os.path.lexists(self.path) and packed(self.path).exists()
 
     def _beginning(self) -> bytes:
         try:
             with self._open() as file:
                 return file.read(_HEAD_BYTES)
-        except OSError:
+        except UNREADABLE:
             return b""
 
     def _open(self) -> BinaryIO:
-        return open(self.path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK))
+        return unpacked(_open(packed(self.path))) if self._is_packed() else _open(self.path)
+
+
+def _open(path: Path) -> BinaryIO:
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK))
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
