@@ -157,3 +157,13 @@ def test_what_is_no_memory_is_no_entry(path):
     SimpleMemoryManager.open(path)
     SimpleMemoryManager.open(path)
     assert told(path) == [("added", "agent", 5, "A")]
+
+
+def test_a_journal_that_cannot_be_read_now_is_an_error_and_not_an_empty_one(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.add_memory(5, "Hall", memory("A"))
+    with sqlite3.connect(journal_file(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(MemoryStoreError, match="database is locked"):
+            MarkdownStore(path, lock_timeout_s=0.1)
+    assert told(path) == [("added", "agent", 5, "A")]

@@ -206,7 +206,7 @@ class SqliteDatabase:
         try:
             return self._connect(private=not self._inode())
         except Error as error:
-            if self._is_truth:
+            if self._is_truth or not _is_unusable(error):
                 raise
             return self._without_file(error)
 
@@ -327,4 +327,13 @@ class SqliteDatabase:
 
 
 def _is_damage(error: Exception) -> bool:
-    return getattr(error, "sqlite_errorname", "") in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+    return _name_of(error) in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+
+
+def _is_unusable(error: Exception) -> bool:
+    """Return whether the file can't be read by this process at all: trying again won't help."""
+    return _is_damage(error) or _name_of(error).startswith(("SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_READONLY"))
+
+
+def _name_of(error: Exception) -> str:
+    return str(getattr(error, "sqlite_errorname", ""))
