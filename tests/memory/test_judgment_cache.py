@@ -185,6 +185,20 @@ def test_a_later_episode_and_another_process_know_what_was_judged(play, state):
     assert (kept.observation_count, kept.episode) == (3, 2)
 
 
+def test_a_place_that_looks_as_before_is_not_asked_about_again_however_it_was_reached(play, state):
+    manager = play(remember("Beams"), NOTHING, NOTHING, NOTHING)
+    up = {"first_look": True, "known_way": True, "location_before": 5, "location_after": 6, "location_changed": True}
+    manager.record_arrival(6, "Attic", "Low beams.")
+    state.action_history.append(("light lamp", "The lamp is lit."))
+    turn(manager, state, "up", "Low beams.", up)
+    assert asked(manager) == [""]
+    turn(manager, state, "climb", "Low beams.", up | {"known_way": False})
+    turn(manager, state, "up", "Low beams. A bat!", up)
+    manager.invalidate_memory(6, "Beams", "there are none")
+    turn(manager, state, "up", "Low beams.", up)
+    assert asked(manager) == ["", "climb", "up", "up"]
+
+
 def test_two_processes_see_each_other_s_judgments(play, state):
     one, other = play(NOTHING), play()
     turn(one, state, *PULL)

@@ -104,7 +104,7 @@ def should_ask(
     Args:
         turn: the turn with everything the model would see.
         answered: the same turn, if it was answered before, see `turn_key`.
-        is_routine: whether the like of it taught nothing before, see `routine_key`.
+        is_routine: whether the like of it taught nothing before, see `routine_key` and `look_key`.
         enabled: the reasons that count.
     """
     context = turn.context
@@ -242,6 +242,18 @@ def routine_key(turn: SynthesisRequest, judge: str) -> str:
     )
     changes = sorted((change.attribute, change.value) for change in context.changed if not change.by_itself)
     return _hash(["routine", judge, turn.response, moves, changes])
+
+
+def look_key(turn: SynthesisRequest, judge: str) -> str:
+    """Return a key that two first looks share only if the same words described the same place.
+
+    "" unless the turn is nothing but a first look: an arrival, or a walk along a known way that changed nothing else.
+    """
+    context = turn.context
+    is_walk = context.first_look and context.known_way
+    if not (turn.arrival or is_walk) or changes_anything(turn):
+        return ""
+    return _hash(["look", judge, turn.places[-1].location_id, turn.response])
 
 
 def fingerprints(memories: Iterable[Memory]) -> frozenset[str]:

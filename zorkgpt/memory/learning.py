@@ -18,6 +18,7 @@ from zorkgpt.memory.asking import (
     Trigger,
     confirmed_memory,
     handled_numbers,
+    look_key,
     routine_key,
     should_ask,
     tells,
@@ -584,9 +585,11 @@ class Learner:
             Whether there was an answer.
         """
         judgments = self._judgments
-        key, routine = self._keys(request, synthesizer)
+        judge = type(synthesizer).__name__
+        key, routine, look = (make(request, judge) for make in (turn_key, routine_key, look_key))
         answered = judgments.answer(key) if judgments is not None else None
-        is_routine = judgments is not None and bool(routine) and judgments.answer(routine) is not None
+        like = judgments.answer(routine or look) if judgments is not None and (routine or look) else None
+        is_routine = like is not None and like.holds(request.believed)
         answer = None
         reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._triggers)
         if reasons:
@@ -622,14 +625,10 @@ class Learner:
             judgments.keep(key, AnsweredQuestion.of(answer, seen.believed, after))
             if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
                 judgments.keep(routine, AnsweredQuestion(answer, frozenset()))
+            if look:
+                learned = self._writer.current(seen.places[-1].location_id)
+                judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
         return True
-
-    def _keys(self, request: SynthesisRequest, synthesizer: MemorySynthesizer) -> tuple[str, str]:
-        """Return the key of the turn and that of its like; "" if answers are not kept."""
-        if self._judgments is None:
-            return "", ""
-        judge = type(synthesizer).__name__
-        return turn_key(request, judge), routine_key(request, judge)
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         """Ask, and once more where the answer looks like a slip; None: there was no answer."""
