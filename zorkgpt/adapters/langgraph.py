@@ -130,8 +130,7 @@ class MemoryBaseStore(BaseStore):
                 with self._memory.store.transaction() as draft:
                     for place, memory in read:
                         _restart_ttl(draft, place, memory.title)
-                    for put in puts:
-                        _put(draft, put)
+                    _put(draft, puts)
         if self._index is not None:
             fresh = [self._index.texts(put.value, put.index) for put in puts if put.value is not None]
             self._index.add(text for texts in fresh for text in texts)
@@ -306,21 +305,35 @@ def _vector_index(memory: AgentMemory, index: IndexConfig) -> "VectorIndex":
     return VectorIndex(memory, index)
 
 
-def _put(draft: Draft, op: PutOp) -> None:
-    place, title = _place(op.namespace), title_of_key(op.key)
-    old = draft.lasting.titled(place, title)
-    if old is not None and old.is_settled_by_person:
-        raise MemoryEditError(f"{title!r} at {place!r} was pinned or edited by a person. Unpin it first.")
-    if op.value is None:
-        if old is not None:
-            draft.remove(place, old)
-        return
-    text, expires_at = text_of_value(op.value), _expiry(op.ttl)
-    fields = {name: value for name, value in ((_INDEX, op.index), (TTL_FIELD, op.ttl)) if value is not None}
-    if old is None:
-        new = Memory("NOTE", title, 1, "0", None, text, Persistence.PERMANENT, metadata=fields, expires_at=expires_at)
-        draft.add(place, " / ".join(op.namespace), new)
-        return
+def _put(draft: Draft, puts: Iterable[PutOp]) -> None:
+    """Write puts and deletions. Of several with one namespace and key, the last is written."""
+    wanted = {(_place(op.namespace), title_of_key(op.key)): op for op in puts}
+    known = zip(wanted.items(), draft.lasting.titled_each(list(wanted)), strict=True)
+    added: list[tuple[PlaceKey, str, Memory]] = []
+    for ((place, title), op), old in known:
+        if old is not None and old.is_settled_by_person:
+            raise MemoryEditError(f"{title!r} at {place!r} was pinned or edited by a person. Unpin it first.")
+        if op.value is None:
+            if old is not None:
+                draft.remove(place, old)
+            continue
+        text, expires_at = text_of_value(op.value), _expiry(op.ttl)
+        given = ((_INDEX, op.index), (TTL_FIELD, op.ttl))
+        fields: dict[str, object] = {name: value for name, value in given if value is not None}
+        if old is None:
+            new = Memory(
+                "NOTE", title, 1, "0", None, text, Persistence.PERMANENT, metadata=fields, expires_at=expires_at
+            )
+            added.append((place, " / ".join(op.namespace), new))
+        else:
+            _replace(draft, place, old, text, fields, expires_at)
+    if added:
+        draft.add_each(added)
+
+
+def _replace(
+    draft: Draft, place: PlaceKey, old: Memory, text: str, fields: dict[str, object], expires_at: str | None
+) -> None:
     metadata = {name: value for name, value in old.metadata.items() if name not in (_INDEX, TTL_FIELD)} | fields
     new = replace(old, text=text, metadata=metadata, expires_at=expires_at)
     if old.text != text:

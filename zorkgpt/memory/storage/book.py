@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 
 from zorkgpt.errors import MemoryStoreError
@@ -220,19 +221,42 @@ class Draft:
         Args:
             visits: The episodes of the visits with which a new section begins. Defaults to that of the first memory.
         """
-        is_lasting = memories[0].persistence.outlives_episode
-        if is_lasting and not self.lasting.has(place):
-            self.apply(VisitCount(place, name, visits or (memories[0].episode,)))
-        brief = {memory_id(place, one) for one in self.book.ephemeral.get(place, ())}
-        taken = self.lasting.ids(place)
-        memories = tuple(map(as_read, memories))
-        for memory in memories:
-            # A lasting memory of the same title may be added later, so the id that follows from it is left to that.
-            memory.id = with_id(place, memory, lambda id: id in brief or id in taken, follows=is_lasting)
-            brief.add(memory_id(place, memory))
+        if visits and memories[0].persistence.outlives_episode and not self.lasting.has(place):
+            self.apply(VisitCount(place, name, visits))
+        stored = self._with_ids([(place, memory) for memory in memories])
         name = self.name(place) or name
-        self.apply(*(Change("added", place, name, None, memory, reason, other) for memory in memories))
-        return memories[-1]
+        self.apply(*(Change("added", place, name, None, memory, reason, other) for memory in stored))
+        return stored[-1]
+
+    def add_each(self, new: Sequence[tuple[SubjectKey, str, Memory]]) -> None:
+        """Add lasting memories to the places of these keys and names. A database is asked for all of them at once."""
+        names = self.lasting.names(dict.fromkeys(place for place, _, _ in new))
+        stored = self._with_ids([(place, memory) for place, _, memory in new])
+        self.apply(
+            *(
+                Change("added", place, names.get(place) or self._names.get(place) or name, None, memory)
+                for (place, name, _), memory in zip(new, stored, strict=True)
+            )
+        )
+
+    def _with_ids(self, new: Sequence[tuple[SubjectKey, Memory]]) -> list[Memory]:
+        """Return new memories as they are read back, each with an id that is free at its place."""
+        memories = [(place, as_read(memory)) for place, memory in new]
+        wanted = {(place, memory_id(place, memory)) for place, memory in memories}
+        taken = self.lasting.taken_ids(wanted)
+        for place in {place for place, _ in memories}:
+            taken |= {(place, memory_id(place, one)) for one in self.book.ephemeral.get(place, ())}
+
+        def is_taken(place: SubjectKey, key: str) -> bool:
+            asked = place, key
+            return asked in taken or (asked not in wanted and bool(self.lasting.taken_ids([asked])))
+
+        for place, memory in memories:
+            is_lasting = memory.persistence.outlives_episode
+            # A lasting memory of the same title may be added later, so the id that follows from it is left to that.
+            memory.id = with_id(place, memory, partial(is_taken, place), follows=is_lasting)
+            taken.add((place, memory_id(place, memory)))
+        return [memory for _, memory in memories]
 
     def replace(
         self,

@@ -87,13 +87,19 @@ class Document:
         """Return the name of a place; "" if unknown."""
         return next((section.name for section in self.sections_of(place)), "")
 
+    def names(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, str]:
+        """Return the names of those of these places that have a section."""
+        return {place: self.name(place) for place in places if self.has(place)}
+
     def visits(self, place: SubjectKey) -> int:
         """Return the number of visits of a place."""
         return next((section.visits for section in self.sections_of(place)), 0)
 
-    def ids(self, place: SubjectKey) -> set[str]:
-        """Return the ids of the memories of a place."""
-        return {memory_id(place, memory) for memory in self.memories(place)}
+    def taken_ids(self, wanted: Collection[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
+        """Return those of these ids, each at its place, that a memory has."""
+        places = {place for place, _ in wanted}
+        taken = {(place, memory_id(place, memory)) for place in places for memory in self.memories(place)}
+        return taken.intersection(wanted)
 
     def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories with this id or, ignoring case, this title, with their places."""
@@ -109,6 +115,10 @@ class Document:
     def titled(self, place: SubjectKey, title: str) -> Memory | None:
         """Return the first current memory of a place with exactly this title, white space aside."""
         return titled(self.memories(place), title)
+
+    def titled_each(self, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
+        """Return for each place and title what `titled` returns."""
+        return [self.titled(place, title) for place, title in wanted]
 
     def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories whose `expires_at` is not after this time, with their places."""

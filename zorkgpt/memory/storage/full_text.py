@@ -31,11 +31,11 @@ class FullText:
 
     def clear(self) -> None:
         """Delete all words."""
-        self._database.rows("DELETE FROM zorkgpt_words")
+        self._database.put("DELETE FROM zorkgpt_words", [()])
 
     def rebuild(self) -> None:
         """Make the index again from the words, so that no trace of deleted ones is left."""
-        self._database.rows("INSERT INTO zorkgpt_words (zorkgpt_words) VALUES ('rebuild')")
+        self._database.put("INSERT INTO zorkgpt_words (zorkgpt_words) VALUES ('rebuild')", [()])
 
     def find(self, wanted: Sequence[str], marks: Sequence[str], limit: int) -> tuple[list[int], dict[str, int]]:
         """Return memories with any of the words and all of the marks, about the best first.

@@ -1,6 +1,6 @@
 """What the rest of the memory reads of the lasting memories, in a file or in a database."""
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from zorkgpt.memory.models import Memory, SubjectKey
@@ -46,6 +46,10 @@ class LastingMemories(Protocol):
         """Return the name of a place; "" if unknown."""
         ...
 
+    def names(self, places: Iterable[SubjectKey]) -> Mapping[SubjectKey, str]:
+        """Return the names of those of these places that are there, as `name` does."""
+        ...
+
     def visits(self, place: SubjectKey) -> int:
         """Return the number of visits of a place."""
         ...
@@ -66,8 +70,8 @@ class LastingMemories(Protocol):
         """
         ...
 
-    def ids(self, place: SubjectKey) -> Container[str]:
-        """Return the ids of the memories of a place."""
+    def taken_ids(self, wanted: Collection[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
+        """Return those of these ids, each at its place, that a memory has."""
         ...
 
     def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
@@ -80,6 +84,10 @@ class LastingMemories(Protocol):
 
     def titled(self, place: SubjectKey, title: str) -> Memory | None:
         """Return the first current memory of a place with exactly this title, white space aside."""
+        ...
+
+    def titled_each(self, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
+        """Return for each place and title what `titled` returns."""
         ...
 
     def find(

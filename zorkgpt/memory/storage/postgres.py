@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError, reason_of
@@ -41,6 +42,10 @@ _DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 30_000,
     "application_name": "zorkgpt",
 }
+
+_MOST_ROWS = 1_000
+"""Inserted by one statement."""
+_VALUES = re.compile(r"VALUES (\([%s, ]+\))$")
 
 _SCHEME = re.compile(r"postgres(ql)?(\+\w+)?:", re.IGNORECASE)
 
@@ -94,14 +99,13 @@ class PostgresDatabase:
 
         Within `change`, it is a part of that transaction.
         """
-        from psycopg import OperationalError, sql
-
-        # The text of every query is a constant of the program.
-        asked = sql.SQL(query) if isinstance(query, str) else query
+        from psycopg import OperationalError
 
         def ask() -> list[tuple[Any, ...]]:
-            cursor = self._connected().execute(asked, parameters)
-            return cursor.fetchall() if cursor.description else []
+            cursor, asked = self._asking(query)
+            cursor.execute(asked, parameters)
+            # Within a change the result is not there before it is fetched.
+            return cursor.fetchall() if self._is_changing or cursor.description else []
 
         with self.guard, self._clear_errors():
             known = self._connection
@@ -114,17 +118,16 @@ class PostgresDatabase:
 
     def put(self, query: "str | Composed", parameters: Iterable[Sequence[object]]) -> None:
         """Execute a statement for each of these parameters, all of them or none; within `change`, as a part of it."""
-        from psycopg import sql
-
         given = list(parameters)
         if not given:
             return
-        asked = sql.SQL(query) if isinstance(query, str) else query
         with self.guard, self._clear_errors():
             connection = self._connected()
             # A savepoint would cost two round trips, and a change that fails is undone as a whole.
-            with nullcontext() if self._depth else connection.transaction(), connection.cursor() as cursor:
-                cursor.executemany(asked, given)
+            with nullcontext() if self._depth else connection.transaction():
+                for statement, its in _in_statements(query, given):
+                    cursor, asked = self._asking(statement)
+                    cursor.executemany(asked, its)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -136,23 +139,22 @@ class PostgresDatabase:
     def change(self) -> Iterator[None]:
         """Begin a transaction that no other process's can overlap; committed at the end.
 
-        Nothing is changed if the block or the commit raises.
+        Nothing is changed if the block or the commit raises. Within the block, `put` does not wait for the server: an
+        error of its statement is raised by the next `rows`, or at the end of the block.
         """
         from psycopg import sql
 
-        with self.guard, self._clear_errors(), self._begun() as connection:
-            self._is_changing = True
+        with self.guard, self._clear_errors(), self._begun() as connection, connection.pipeline():
+            is_nested, self._is_changing = self._is_changing, True
             try:
-                connection.execute(
-                    sql.SQL(
-                        # A machine that vanishes with the lock is let go of by the server.
-                        "SET LOCAL lock_timeout = {}; SET LOCAL idle_in_transaction_session_timeout = 60000; "
-                        "SELECT 1 FROM zorkgpt_state FOR UPDATE"
-                    ).format(sql.Literal(max(1, int(self._lock_timeout_s * 1000))))
-                )
+                timeout = sql.Literal(max(1, int(self._lock_timeout_s * 1000)))
+                connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(timeout))
+                # A machine that vanishes with the lock is let go of by the server.
+                connection.execute("SET LOCAL idle_in_transaction_session_timeout = 60000")
+                connection.execute("SELECT 1 FROM zorkgpt_state FOR UPDATE")
                 yield
             finally:
-                self._is_changing = False
+                self._is_changing = is_nested
 
     def abandon(self) -> bool:
         """Undo a change that Ctrl-C has left open. False if there is none."""
@@ -178,6 +180,18 @@ class PostgresDatabase:
                 yield connection
             finally:
                 self._depth = depth
+
+    def _asking(self, query: "str | Composed") -> "tuple[psycopg.Cursor[tuple[Any, ...]], bytes | Composed]":
+        """Return a cursor, and a query as the cursor takes it."""
+        from psycopg import RawCursor
+
+        connection = self._connected()
+        if not isinstance(query, str):
+            return connection.cursor(), query
+        # Among a thousand parameters, psycopg takes 50 ms to find them all.
+        first, *others = query.split("%s")
+        numbered = first + "".join(f"${number}{part}" for number, part in enumerate(others, 1))
+        return RawCursor(connection), numbered.encode()
 
     def _connected(self) -> "_Connection":
         from psycopg.pq import TransactionStatus
@@ -266,6 +280,19 @@ class PostgresDatabase:
             if self._given.get(name):
                 said = said.replace(str(self._given[name]), "***")
         return said
+
+
+def _in_statements(
+    query: "str | Composed", rows: list[Sequence[object]]
+) -> "Iterator[tuple[str | Composed, list[Sequence[object]]]]":
+    """Yield the statements for these parameters, each with its own. Many rows are inserted by one statement."""
+    values = _VALUES.search(query) if isinstance(query, str) else None
+    if values is None:
+        yield query, rows
+        return
+    for start in range(0, len(rows), _MOST_ROWS):
+        page = rows[start : start + _MOST_ROWS]
+        yield values.string[: values.start(1)] + ", ".join([values[1]] * len(page)), [list(chain.from_iterable(page))]
 
 
 def _version(connection: "_Connection") -> int:

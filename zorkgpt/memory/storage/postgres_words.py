@@ -43,12 +43,12 @@ class PostgresWords:
 
     def clear(self) -> None:
         """Delete all words."""
-        self._database.rows("DELETE FROM zorkgpt_words")
-        self._database.rows("DELETE FROM zorkgpt_word_counts")
+        self._database.put("DELETE FROM zorkgpt_words", [()])
+        self._database.put("DELETE FROM zorkgpt_word_counts", [()])
 
     def rebuild(self) -> None:
         """Leave no trace of deleted words."""
-        self._database.rows("DELETE FROM zorkgpt_word_counts WHERE memories < 1")
+        self._database.put("DELETE FROM zorkgpt_word_counts WHERE memories < 1", [()])
 
     def find(self, wanted: Sequence[str], marks: Sequence[str], limit: int) -> tuple[list[int], dict[str, int]]:
         """Return memories with any of the words and all of the marks, about the best first.
@@ -86,7 +86,7 @@ class PostgresWords:
             "INSERT INTO zorkgpt_word_counts (word, memories) SELECT * FROM unnest(%s::text[], %s::bigint[]) "
             "ON CONFLICT (word) DO UPDATE SET memories = zorkgpt_word_counts.memories + excluded.memories"
         )
-        self._database.rows(query, (words, [more[word] for word in words]))
+        self._database.put(query, [(words, [more[word] for word in words])])
 
 
 def _text(text: str) -> str:

@@ -6,11 +6,12 @@ section, holds the text above its memories and the one below them. So the rows m
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import reduce
 from itertools import accumulate, groupby
 from sys import maxsize
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
@@ -38,10 +39,14 @@ from zorkgpt.memory.storage.versions import is_current, titled
 from zorkgpt.memory.storage.words import CURRENT, marks_of, words_of
 from zorkgpt.text import key_of
 
+_Value = TypeVar("_Value")
+
 _MOST_CACHED = 2_000
 """Memories that are kept from one call to the next, at most."""
 _PAGE = 5_000
 """Rows read at a time."""
+_MOST_PARAMETERS = 500
+"""Values that one query asks for."""
 _LAST_PLACE = "9"
 """After all places, as they are in a column."""
 _MANY = 500
@@ -50,9 +55,17 @@ _COLUMNS = "zorkgpt_memories.place, zorkgpt_memories.section, zorkgpt_memories.i
 _ORDER = "place, section, id"
 _FOUND_BY = ("memory", "title", "is_current", "expires_at", "revision", "text_key", "entry")
 _INSERT = (
-    f"INSERT INTO zorkgpt_memories (place, section, {', '.join(_FOUND_BY)}, lead) "
-    f"VALUES (%s, %s, {', '.join(['%s'] * len(_FOUND_BY))}, %s) RETURNING id"
+    f"INSERT INTO zorkgpt_memories (id, place, section, {', '.join(_FOUND_BY)}, lead) "
+    f"VALUES (%s, %s, %s, {', '.join(['%s'] * len(_FOUND_BY))}, %s)"
 )
+_SECTIONS = """
+SELECT place, id, head, tail, (
+    SELECT substr(entry, length(entry)) FROM zorkgpt_memories
+    WHERE zorkgpt_memories.place = zorkgpt_sections.place AND section = zorkgpt_sections.id
+    ORDER BY zorkgpt_memories.id DESC LIMIT 1
+) FROM zorkgpt_sections WHERE place IN ({}) ORDER BY id
+"""
+_INSERT_SECTION = "INSERT INTO zorkgpt_sections (id, position, place, head, tail) VALUES (%s, %s, %s, %s, %s)"
 _UPDATE = f"UPDATE zorkgpt_memories SET {', '.join(f'{name} = %s' for name in _FOUND_BY)} WHERE id = %s"
 
 
@@ -78,6 +91,8 @@ class _Stored:
 
     section: int
     id: int
+    memory: str
+    """Its id."""
     entry: Entry
 
 
@@ -90,18 +105,8 @@ class _Section:
     """Everything above the first memory."""
     tail: bytes
     """Everything below the last memory."""
-
-
-class _Ids:
-    """The ids of the memories of a place."""
-
-    def __init__(self, database: Rows, column: str) -> None:
-        self._database = database
-        self._column = column
-
-    def __contains__(self, wanted: object) -> bool:
-        query = "SELECT 1 FROM zorkgpt_memories WHERE memory = %s AND place = %s LIMIT 1"
-        return bool(self._database.rows(query, (wanted, self._column)))
+    end: bytes | None
+    """The last byte of the last memory; None if there is no memory."""
 
 
 class MemoryRows:
@@ -116,8 +121,8 @@ class MemoryRows:
         self._words = words
         self._revision = -1
         """The revision of what is cached."""
-        self._first_expiry: str | None = None
-        """The earliest time at which a memory expires, as of `follow`; None if none does."""
+        self._first_expiry: tuple[int, str | None] | None = None
+        """A revision, and the earliest time at which a memory expires then; None if none does."""
         self._places: dict[SubjectKey, list[_Stored]] = {}
         self._sections: dict[SubjectKey, list[_Section]] = {}
         self._eol = ""
@@ -133,6 +138,12 @@ class MemoryRows:
         """What is to be taken out of them."""
         self._fresh: set[int] = set()
         """The memories that this transaction has inserted."""
+        self._new_sections: list[tuple[object, ...]] = []
+        self._changed_sections: list[tuple[object, ...]] = []
+        self._new_memories: list[tuple[object, ...]] = []
+        """Rows that `applied` writes at once. A section that was read is not read again before that."""
+        self._last_numbers: dict[str, int] = {}
+        """The highest numbers of the rows of tables in this transaction, as far as it has inserted any."""
 
     # Reading
 
@@ -142,9 +153,7 @@ class MemoryRows:
 
     def follow(self) -> None:
         """Drop what is cached if someone has changed the memories since."""
-        first_expiry = "SELECT min(expires_at) FROM zorkgpt_memories WHERE expires_at IS NOT NULL"
-        query = f"SELECT revision, ({first_expiry}) FROM zorkgpt_state"
-        [(revision, self._first_expiry)] = self._database.rows(query)
+        [(revision,)] = self._database.rows("SELECT revision FROM zorkgpt_state")
         if revision != self._revision:
             self.forget()
             self._revision = revision
@@ -155,6 +164,7 @@ class MemoryRows:
         """Drop what is cached."""
         self._drop_places()
         self._revision = -1
+        self._first_expiry = None
         self._eol = ""
         self._is_following_edits = False
 
@@ -185,6 +195,11 @@ class MemoryRows:
     def name(self, place: SubjectKey) -> str:
         return next((section.head.name for section in self._sections_of(place)), "")
 
+    def names(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, str]:
+        wanted = list(places)
+        self._read_sections(wanted)
+        return {place: self.name(place) for place in wanted if self.has(place)}
+
     def visits(self, place: SubjectKey) -> int:
         return next((section.head.visits for section in self._sections_of(place)), 0)
 
@@ -203,8 +218,13 @@ class MemoryRows:
                 found[place].append(memory)
         return dict(found)
 
-    def ids(self, place: SubjectKey) -> _Ids:
-        return _Ids(self._database, column_of(place))
+    def taken_ids(self, wanted: Collection[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
+        asked = {(key, column_of(place)): (place, key) for place, key in wanted if place not in self._places}
+        taken = {asked[key, column] for key, column in self._at_places("memory, place", "memory", asked)}
+        known = {place for place, _ in wanted if place in self._places}
+        return taken | {(place, stored.memory) for place in known for stored in self._places[place]}.intersection(
+            wanted
+        )
 
     def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
         at, given = ("", ()) if place is None else (" AND place = %s", (column_of(place),))
@@ -212,12 +232,34 @@ class MemoryRows:
         return self._read(sorted(self._database.rows(query, (_text(wanted), _text(folded(wanted)), *given))))
 
     def titled(self, place: SubjectKey, title: str) -> Memory | None:
-        query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE title = %s AND place = %s"
-        rows = self._database.rows(query, (_text(folded(title)), column_of(place)))
-        return titled([memory for _, memory in self._read(sorted(rows))], title)
+        return self.titled_each([(place, title)])[0]
+
+    def titled_each(self, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
+        asked = [(_text(folded(title)), column_of(place)) for place, title in wanted]
+        rows: dict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+        for title, *row in self._at_places(f"title, {_COLUMNS}", "title", dict.fromkeys(asked)):
+            rows[title, row[0]].append(tuple(row))
+        found = []
+        for key, (_, title) in zip(asked, wanted, strict=True):
+            found.append(titled([memory for _, memory in self._read(sorted(rows[key]))], title))
+        return found
+
+    def _at_places(self, columns: str, name: str, wanted: Iterable[tuple[str, str]]) -> Iterator[tuple[Any, ...]]:
+        """Yield columns of the memories that have any of these values in the column `name`, each at its place."""
+        for page in _pages(list(wanted)):
+            values = ", ".join(["(%s, %s)"] * len(page))
+            query = (
+                # SQLite uses an index only for a join, in this order.
+                f"WITH wanted (value, at) AS (VALUES {values}) SELECT {columns} FROM wanted "
+                f"CROSS JOIN zorkgpt_memories WHERE {name} = value AND place = at"
+            )
+            yield from self._database.rows(query, [value for pair in page for value in pair])
 
     def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
-        if self._first_expiry is None or self._first_expiry > now:
+        if self._first_expiry is None or self._first_expiry[0] != self._revision:
+            query = "SELECT min(expires_at) FROM zorkgpt_memories WHERE expires_at IS NOT NULL"
+            self._first_expiry = self._revision, self._database.rows(query)[0][0]
+        if self._first_expiry[1] is None or self._first_expiry[1] > now:
             return []
         query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE expires_at <= %s"
         return self._read(sorted(self._database.rows(query, (now,))))
@@ -225,8 +267,7 @@ class MemoryRows:
     def numbered(self, numbers: Sequence[int]) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories in these rows, in this order."""
         found: dict[int, tuple[Any, ...]] = {}
-        for start in range(0, len(numbers), _MANY):
-            page = numbers[start : start + _MANY]
+        for page in _pages(numbers):
             marks = ", ".join(["%s"] * len(page))
             query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE id IN ({marks})"
             found |= {row[2]: row for row in self._database.rows(query, tuple(page))}
@@ -235,8 +276,7 @@ class MemoryRows:
     def with_texts(self, keys: Sequence[bytes]) -> list[tuple[bytes, SubjectKey, Memory]]:
         """Return the memories whose texts have these keys, with the key and the place."""
         found: list[tuple[bytes, SubjectKey, Memory]] = []
-        for start in range(0, len(keys), _MANY):
-            page = keys[start : start + _MANY]
+        for page in _pages(keys):
             marks = ", ".join(["%s"] * len(page))
             query = f"SELECT text_key, {_COLUMNS} FROM zorkgpt_memories WHERE text_key IN ({marks})"
             rows = sorted(self._database.rows(query, tuple(page)), key=lambda row: row[1:4])
@@ -275,8 +315,7 @@ class MemoryRows:
     ) -> list[tuple[SubjectKey, Memory]]:
         ids = sorted({memory for _, memory in among})
         rows: list[tuple[Any, ...]] = []
-        for start in range(0, len(ids), _MANY):
-            page = ids[start : start + _MANY]
+        for page in _pages(ids):
             marks = ", ".join(["%s"] * len(page))
             rows += self._database.rows(f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE memory IN ({marks})", page)
         return [
@@ -287,11 +326,11 @@ class MemoryRows:
 
     def _rarest_first(self, wanted: Filters) -> list[str]:
         marks = [mark for mark in wanted.marks() if mark != CURRENT]
-        return sorted(marks, key=self._holding) if len(marks) > 1 else marks
-
-    def _holding(self, mark: str) -> int:
-        query = f"SELECT count(*) FROM (SELECT 1 FROM zorkgpt_marks WHERE mark = %s LIMIT {_MANY}) AS counted"
-        return int(self._database.rows(query, (mark,))[0][0])
+        if len(marks) < 2:
+            return marks
+        held = f"(SELECT count(*) FROM (SELECT 1 FROM zorkgpt_marks WHERE mark = %s LIMIT {_MANY}) AS counted)"
+        [counts] = self._database.rows(f"SELECT {', '.join([held] * len(marks))}", marks)
+        return [mark for _, mark in sorted(zip(counts, marks, strict=True), key=lambda each: int(each[0]))]
 
     @property
     def document(self) -> Document:
@@ -369,17 +408,22 @@ class MemoryRows:
             self._edits.refresh()
             self._is_following_edits = True
         memory.edited_by_person = self._edits.is_edited(place, key)
-        return _Stored(section, number, entry)
+        return _Stored(section, number, key, entry)
 
     def _sections_of(self, place: SubjectKey) -> list[_Section]:
-        found = self._sections.get(place)
-        if found is None:
-            query = "SELECT id, head, tail FROM zorkgpt_sections WHERE place = %s ORDER BY id"
-            rows = self._database.rows(query, (column_of(place),))
-            found = [_Section(number, parse_section(bytes(head)), bytes(tail)) for number, head, tail in rows]
-            self._sections[place] = found
-            self._cached += 1
-        return found
+        if place not in self._sections:
+            self._read_sections([place])
+        return self._sections[place]
+
+    def _read_sections(self, places: Iterable[SubjectKey]) -> None:
+        wanted = {column_of(place): place for place in places if place not in self._sections}
+        self._sections |= {place: [] for place in wanted.values()}
+        self._cached += len(wanted)
+        for columns in _pages(list(wanted)):
+            marks = ", ".join(["%s"] * len(columns))
+            for column, number, head, tail, end in self._database.rows(_SECTIONS.format(marks), columns):
+                stored = _Section(number, parse_section(bytes(head)), bytes(tail), None if end is None else bytes(end))
+                self._sections[wanted[column]].append(stored)
 
     # Changing
 
@@ -387,7 +431,8 @@ class MemoryRows:
         """Begin a transaction."""
         self.before = {} if keeps_before else None
         self.is_changed = False
-        self._written, self._old, self._fresh = {}, {}, set()
+        self._written, self._old, self._fresh, self._last_numbers = {}, {}, set(), {}
+        self._new_sections, self._changed_sections, self._new_memories = [], [], []
 
     def flush(self) -> None:
         """Write what waits to be written, at the end of a transaction."""
@@ -414,12 +459,22 @@ class MemoryRows:
             if is_new:
                 self._add(place, [change for change in changes if isinstance(change, Change)])
                 continue
+            self._write_rows()
             for step in changes:
                 if isinstance(step, VisitCount):
                     self._count_visits(step)
                 else:
                     self._change(step)
+                self._write_rows()
+        self._write_rows()
         return self
+
+    def _write_rows(self) -> None:
+        self._database.put(_INSERT_SECTION, self._new_sections)
+        query = "UPDATE zorkgpt_sections SET head = %s, tail = %s WHERE id = %s"
+        self._database.put(query, self._changed_sections)
+        self._database.put(_INSERT, self._new_memories)
+        self._new_sections, self._changed_sections, self._new_memories = [], [], []
 
     def rewritten(self, document: Document) -> "MemoryRows":
         """Replace everything by the content of a file."""
@@ -429,12 +484,13 @@ class MemoryRows:
         self._words.clear()
         self._written, self._old = {}, {}
         for table in ("zorkgpt_memories", "zorkgpt_marks", "zorkgpt_sections"):
-            self._database.rows(f"DELETE FROM {table}")
-        self._database.rows("UPDATE zorkgpt_state SET memories = 0, words = 0")
+            self._database.put(f"DELETE FROM {table}", [()])
+        self._database.put("UPDATE zorkgpt_state SET memories = 0, words = 0", [()])
         self._drop_places()
         self._eol = ""
         for position, section in enumerate(document.sections):
             self._insert_section(section, position=position)
+        self._write_rows()
         self._drop_places()
         return self
 
@@ -464,12 +520,8 @@ class MemoryRows:
         for memory in memories:
             head = with_episode(head, memory.episode, eol)
         self._note(section.id)
-        last = self._database.rows(
-            "SELECT entry FROM zorkgpt_memories WHERE place = %s AND section = %s ORDER BY id DESC LIMIT 1",
-            (column_of(place), section.id),
-        )
-        if last:
-            lead = eol if bytes(last[0][0]).endswith(b"\n") else eol + eol
+        if section.end is not None:
+            lead = eol if section.end == b"\n" else eol + eol
             is_apart = not section.tail or section.tail.startswith((b"\n", b"\r\n"))
             self._update_section(section, head, section.tail if is_apart else encode(eol) + section.tail)
         else:
@@ -497,6 +549,8 @@ class MemoryRows:
         stored.entry = render_entry(new, stored.entry.extras, eol)
         self._database.put(_UPDATE, [(*self._found_by(place, new), encode(stored.entry.raw), stored.id)])
         self._put_in(place, section, stored.id, new)
+        if section.end != b"\n":
+            self._sections.pop(place, None)
 
     def _delete(self, place: SubjectKey, section: _Section, stored: _Stored) -> None:
         where = "FROM zorkgpt_memories WHERE place = %s AND section = %s"
@@ -512,6 +566,8 @@ class MemoryRows:
         self._database.put("DELETE FROM zorkgpt_memories WHERE id = %s", [(stored.id,)])
         if place in self._places:
             self._places[place] = [each for each in self._places[place] if each.id != stored.id]
+        # What the last memory ends with is read again.
+        self._sections.pop(place, None)
 
     def _count_visits(self, visits: VisitCount) -> None:
         place, episodes = visits.location_id, visits.episodes
@@ -531,7 +587,7 @@ class MemoryRows:
             query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE memory = %s AND place = %s"
             stored = [self._stored(place, row) for row in sorted(self._database.rows(query, (key, column_of(place))))]
         found = [each for each in stored if each.entry.memory is memory]
-        found = found or [each for each in stored if memory_id(place, each.entry.memory) == key]
+        found = found or [each for each in stored if each.memory == key]
         if not found:
             raise KeyError(memory.title)
         return next((each for each in found if each.entry.memory == memory), found[0])
@@ -558,17 +614,13 @@ class MemoryRows:
         place = section.location_id
         head, entries, tail = split(section)
         column = None if place is None else column_of(place)
-        columns, values = "position, place, head, tail", [position, column, head, tail]
-        if number is not None:
-            columns, values = f"id, {columns}", [number, *values]
-        marks = ", ".join(["%s"] * len(values))
-        query = f"INSERT INTO zorkgpt_sections ({columns}) VALUES ({marks}) RETURNING id"
-        [(number,)] = self._database.rows(query, values)
+        number = self._new_number("zorkgpt_sections") if number is None else number
+        self._new_sections.append((number, position, column, head, tail))
         if self.before is not None:
             self.before.setdefault(number, None)
         if place is None:
             return
-        stored = _Section(number, parse_section(head) if entries else section, tail)
+        stored = _Section(number, parse_section(head) if entries else section, tail, None)
         if place in self._sections:
             self._sections[place].append(stored)
         for lead, entry in entries:
@@ -589,26 +641,36 @@ class MemoryRows:
                     self._take_out(place, stored, memory)
             self._database.put("DELETE FROM zorkgpt_memories WHERE place = %s AND section = %s", [(column, number)])
         self._database.put("DELETE FROM zorkgpt_sections WHERE id = %s", [(number,)])
+        self._last_numbers.clear()
         self._drop_places()
         if section is not None:
             self._insert_section(section, number=number, position=position)
+        self._write_rows()
         self._drop_places()
 
     def _update_section(self, section: _Section, head: LocationSection, tail: bytes) -> None:
         if head.data != section.head.data or tail != section.tail:
             section.head, section.tail = head, tail
-            query = "UPDATE zorkgpt_sections SET head = %s, tail = %s WHERE id = %s"
-            self._database.put(query, [(head.data, tail, section.id)])
+            self._changed_sections.append((head.data, tail, section.id))
 
     def _insert(self, place: SubjectKey, section: _Section, lead: str, entry: Entry) -> None:
-        row = (column_of(place), section.id, *self._found_by(place, entry.memory), encode(entry.raw), encode(lead))
-        [(number,)] = self._database.rows(_INSERT, row)
+        number, raw = self._new_number("zorkgpt_memories"), encode(entry.raw)
+        row = (number, column_of(place), section.id, *self._found_by(place, entry.memory), raw, encode(lead))
+        self._new_memories.append(row)
+        section.end = raw[-1:]
         self._fresh.add(number)
         self._put_in(place, section, number, entry.memory)
-        if len(self._sections_of(place)) > 1:
-            self._places.pop(place, None)
+        if place in self._places and len(self._sections_of(place)) > 1:
+            self._places.pop(place)
         elif place in self._places:
-            self._places[place].append(_Stored(section.id, number, entry))
+            self._places[place].append(_Stored(section.id, number, memory_id(place, entry.memory), entry))
+
+    def _new_number(self, table: str) -> int:
+        """Return the number of a new row: no one else inserts any during the transaction."""
+        if table not in self._last_numbers:
+            self._last_numbers[table] = int(self._database.rows(f"SELECT coalesce(max(id), 0) FROM {table}")[0][0])
+        self._last_numbers[table] += 1
+        return self._last_numbers[table]
 
     def _found_by(self, place: SubjectKey, memory: Memory) -> tuple[object, ...]:
         """Return the values of the columns by which a memory is found."""
@@ -644,6 +706,10 @@ class _Indexed:
         self.marks = marks_of(memory)
 
 
+def _pages(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
+    return (values[start : start + _MOST_PARAMETERS] for start in range(0, len(values), _MOST_PARAMETERS))
+
+
 def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str], most: int) -> tuple[str, list[object]]:
     """Return the query for the places and numbers of memories that pass filters, and its parameters.
 
@@ -658,12 +724,16 @@ def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str], most:
         ranges = [(column, column + FOLLOWING)] if ranges else [("", "")]
     table = "zorkgpt_marks" if marks else "zorkgpt_memories"
     conditions = ["place >= %s", "place < %s", *["mark = %s"] * bool(marks)]
+    if wanted.status is None and not marks:
+        conditions.append("is_current = 1")
     same = " AND ".join(f"other.{name} = {table}.{name}" for name in ("place", "section", "id"))
     # PostgreSQL would make a join of EXISTS, and then find all memories before it returns the first ones.
-    conditions += [f"(SELECT 1 FROM zorkgpt_marks AS other WHERE other.mark = %s AND {same}) = 1"] * len(marks[1:])
-    if wanted.status is None:
-        is_believed = "(SELECT is_current FROM zorkgpt_memories WHERE zorkgpt_memories.id = zorkgpt_marks.id) = 1"
-        conditions.append(is_believed if marks else "is_current = 1")
+    tests = [f"(SELECT 1 FROM zorkgpt_marks AS other WHERE other.mark = %s AND {same}) = 1"] * len(marks[1:])
+    if wanted.status is None and marks:
+        tests.append("(SELECT is_current FROM zorkgpt_memories WHERE zorkgpt_memories.id = zorkgpt_marks.id) = 1")
+    if tests:
+        # In this order: PostgreSQL would test first whether a memory is current, which most are.
+        conditions.append(reduce(lambda last, test: f"CASE WHEN {test} THEN {last} END", reversed(tests)))
     # With a limit of its own, each part is read in the order of an index. PostgreSQL would sort all of the union.
     part = f"SELECT {_ORDER} FROM {table} WHERE {' AND '.join(conditions)} ORDER BY {_ORDER} LIMIT %s"
     given: list[object] = [value for first, end in ranges for value in (first, end, *marks, most)]

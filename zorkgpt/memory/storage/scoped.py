@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
@@ -59,6 +59,9 @@ class ScopedMemories:
     def name(self, place: SubjectKey) -> str:
         return self.whole.name(place) if self._scope.contains(place) else ""
 
+    def names(self, places: Iterable[SubjectKey]) -> Mapping[SubjectKey, str]:
+        return self.whole.names(filter(self._scope.contains, places))
+
     def visits(self, place: SubjectKey) -> int:
         return self.whole.visits(place) if self._scope.contains(place) else 0
 
@@ -72,14 +75,17 @@ class ScopedMemories:
         found = self.whole.all_memories(self._scope.path)
         return {place: memories for place, memories in found.items() if prefix is None or has_prefix(place, prefix)}
 
-    def ids(self, place: SubjectKey) -> Container[str]:
-        return self.whole.ids(place) if self._scope.contains(place) else ()
+    def taken_ids(self, wanted: Collection[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
+        return self.whole.taken_ids([each for each in wanted if self._scope.contains(each[0])])
 
     def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
         return [each for each in self.whole.named(wanted, place) if self._scope.contains(each[0])]
 
     def titled(self, place: SubjectKey, title: str) -> Memory | None:
         return self.whole.titled(place, title) if self._scope.contains(place) else None
+
+    def titled_each(self, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
+        return [self.titled(place, title) for place, title in wanted]
 
     def find(
         self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0

@@ -165,7 +165,7 @@ class Rows(Protocol):
         ...
 
     def put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
-        """Execute a statement once for each set of parameters, all or none."""
+        """Execute a statement once for each set of parameters, all or none. Use `[()]` for one without parameters."""
         ...
 
 
@@ -325,15 +325,13 @@ class Journal(Records):
         for start in range(0, len(wanted), _MOST_PARAMETERS):
             ids = wanted[start : start + _MOST_PARAMETERS]
             marks = ", ".join(["%s"] * len(ids))
+            # All changes of a memory, which are few: a query for the first and the last one takes longer.
             query = (
-                "SELECT place, memory, kind, source, at FROM zorkgpt_journal WHERE id IN ("
-                f"SELECT max(id) FROM zorkgpt_journal WHERE memory IN ({marks}) AND kind NOT IN ('seen again', "
-                "'credited') GROUP BY place, memory UNION "
-                f"SELECT max(id) FROM zorkgpt_journal WHERE memory IN ({marks}) AND kind = 'added' "
-                "GROUP BY place, memory) ORDER BY id"
+                "SELECT place, memory, kind, source, at FROM zorkgpt_journal "
+                f"WHERE memory IN ({marks}) AND kind NOT IN ('seen again', 'credited') ORDER BY id"
             )
             created: dict[tuple[str, str], str | None] = {}
-            for where, memory, kind, source, at in self._database.rows(query, (*ids, *ids)):
+            for where, memory, kind, source, at in self._database.rows(query, ids):
                 if kind == "added":
                     created[where, memory] = None if source in _UNDATED_SOURCES else at
                 if (key := keys.get((where, memory))) is not None:
