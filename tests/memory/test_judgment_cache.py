@@ -192,6 +192,7 @@ def test_a_place_that_looks_as_before_is_not_asked_about_again_however_it_was_re
     state.action_history.append(("light lamp", "The lamp is lit."))
     turn(manager, state, "up", "Low beams.", up)
     assert asked(manager) == [""]
+    assert [one.observation_count for one in manager.memory_cache[6]] == [2]
     turn(manager, state, "climb", "Low beams.", up | {"known_way": False})
     turn(manager, state, "up", "Low beams. A bat!", up)
     manager.invalidate_memory(6, "Beams", "there are none")

@@ -598,8 +598,9 @@ class Learner:
         elif answered is not None and answered.holds(request.believed):
             self.counts.judged_before += 1
             answer = answered.answer
-        elif is_routine:
+        elif like is not None and is_routine:
             self.counts.judged_before += 1
+            self._see_again(request, like.answer)
         elif not request.context.location_changed and (known := confirmed_memory(request)):
             self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
         if answer is None:
@@ -629,6 +630,12 @@ class Learner:
                 learned = self._writer.current(seen.places[-1].location_id)
                 judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
         return True
+
+    def _see_again(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
+        """Count what an earlier answer said of the place that the player sees now as seen again."""
+        place, titles = request.places[-1].location_id, {fact.memory_title for fact in answer.facts()}
+        for memory in [one for one in self._writer.current(place) if one.title in titles]:
+            self._writer.seen_again(place, memory, request.context.turn, self._state.episode)
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         """Ask, and once more where the answer looks like a slip; None: there was no answer."""
