@@ -57,14 +57,21 @@ class LateAnswers:
         background.abandon()
 
     def forget(self, episode: int) -> None:
-        """Forget the questions of an episode that is resumed: its checkpoint has them too."""
-        self._path(episode).unlink(missing_ok=True)
+        """Forget the questions of an episode that is resumed: its checkpoint has them too.
+
+        Raises:
+            WorkdirError: If the file can't be deleted: they would be asked twice.
+        """
+        _delete(self._path(episode))
 
     def ask(self) -> dict[str, tuple[str, ...]]:
         """Ask the questions of earlier episodes again, and wait for the answers.
 
         Returns:
             The names of the questions whose answers were applied, by episode.
+
+        Raises:
+            WorkdirError: As for `forget`.
         """
         memory, applied = self._services.memory, {}
         if memory is None or self._services.llm is None:
@@ -83,7 +90,7 @@ class LateAnswers:
                 log.warning("open questions can't be read and are dropped", extra={"error": repr(error)})
             finally:
                 lock.release()
-            path.unlink(missing_ok=True)
+            _delete(path)
         return applied
 
     def _ask(self, episode: int, saved: dict[str, Any], memory: SimpleMemoryManager) -> tuple[str, ...]:
@@ -104,3 +111,10 @@ class LateAnswers:
 
     def _path(self, episode: int) -> Path:
         return run_directory(self._workdir, episode) / _FILE_NAME
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise WorkdirError(f"{path} can't be deleted: {error.strerror}. Try again, or delete it.") from None
