@@ -632,7 +632,7 @@ class JerichoInterface:
             observation = replace(observation, question=self._question(snapshot, view, text))
         # Played from a loaded state, some commands are answered behind a second prompt.
         text = text.strip().removeprefix(">").lstrip()
-        revealed |= self._reader.revealed(view, observation, revealed | self._named_things.in_text(text))
+        revealed = self._reader.revealed(view, observation, revealed, self._named_things.in_text(text))
         return _Present(snapshot, view, observation, text, revealed, as_revealed(observation, revealed))
 
     def _question(self, snapshot: InterpreterState, view: View, text: str) -> Question:

@@ -107,10 +107,13 @@ class ViewReader:
             doors=self._doors_as_values(view, room, visible or ()) if room else (),
         )
 
-    def revealed(self, view: View, now: Observation, named: Collection[int]) -> frozenset[int]:
-        """Return the named things that are not elsewhere, what is carried, and what holds any of these."""
+    def revealed(self, view: View, now: Observation, before: Collection[int], named: Collection[int]) -> frozenset[int]:
+        """Return what was revealed before, named things that are not elsewhere, what is carried, and what holds any."""
         player, room = self.profile.player, now.location_id
-        found = {number for number in named if room in view.ancestors(number) or self.is_shared(view, number)}
+        found = set(before)
+        for number in named:
+            if number not in found and (room in view.ancestors(number) or self.is_shared(view, number)):
+                found.add(number)
         found |= {item.num for item in now.carried or ()}
         if player:
             found.update(view.ancestors(player))
