@@ -44,7 +44,7 @@ def run_snippets(page: str, number: int) -> None:
         assert printed.getvalue() == expected
 
 
-@pytest.mark.parametrize(("page", "count"), [(PAGE, 6), (FILE, 1)], ids=["memory.md", "memory-file.md"])
+@pytest.mark.parametrize(("page", "count"), [(PAGE, 5), (FILE, 1)], ids=["memory.md", "memory-file.md"])
 def test_the_snippets_print_what_the_page_says(page, count, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_snippets(page, count)
