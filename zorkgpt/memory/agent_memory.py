@@ -4,6 +4,7 @@ import inspect
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
 from importlib.util import find_spec
@@ -501,8 +502,7 @@ class AgentMemory:
             else:
                 within = (*scope.path, *begins) if isinstance(begins, tuple) else begins
                 found = book.find(wanted, prefix=within, limit=limit, offset=offset)
-            dated = self._dated(LocatedMemory(each, self._writer.name_of(each), memory) for each, memory in found)
-            return [relative_located(scope, each) for each in dated]
+            return [relative_located(scope, each) for each in self._dated(self._writer.located(found))]
 
     def refresh(self) -> int:
         """Read what others wrote, and delete what has expired. Every call that reads memories begins with this.
@@ -921,8 +921,7 @@ class AgentMemory:
         return (*self._learner.things_at(place), whole) if is_place(place) and place != whole else ()
 
     def _named(self, wanted: str, place: SubjectKey | None = None) -> list[LocatedMemory]:
-        found = self._writer.book.named(wanted, place)
-        return [LocatedMemory(each, self._writer.name_of(each), memory) for each, memory in found]
+        return self._writer.located(self._writer.book.named(wanted, place))
 
     def _dated(self, found: Iterable[LocatedMemory]) -> list[LocatedMemory]:
         """Return copies of memories with their times and source; None where the history can't be read."""
@@ -933,9 +932,10 @@ class AgentMemory:
             self._log.warning("the times of memories are unknown", extra={"error": str(error)})
             origins = {}
         unknown = Origin(None, None, None)
+        dated = [_with_origin(each.memory, origins.get((each.location_id, each.id), unknown)) for each in located]
         return [
-            replace(each, memory=_with_origin(each.memory, origins.get((each.location_id, each.id), unknown)))
-            for each in located
+            LocatedMemory(each.location_id, each.location_name, memory)
+            for each, memory in zip(located, dated, strict=True)
         ]
 
     def _filters(
@@ -973,7 +973,9 @@ class AgentMemory:
 
 
 def _with_origin(memory: Memory, origin: Origin) -> Memory:
-    return replace(memory, created_at=origin.created_at, updated_at=origin.updated_at, source=origin.source)
+    dated = copy(memory)
+    dated.created_at, dated.updated_at, dated.source = origin.created_at, origin.updated_at, origin.source
+    return dated
 
 
 _ITEM_FIELDS = frozenset(inspect.signature(AgentMemory.remember).parameters) - {"self"}

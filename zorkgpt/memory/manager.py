@@ -163,11 +163,8 @@ class SimpleMemoryManager(AgentMemory):
         self._writer.refresh()
         with self.store.guard:
             memories = self._writer.book.all_memories()
-            return [
-                LocatedMemory(place, self._writer.name_of(place), memory)
-                for place in sorted(memories, key=place_order)
-                for memory in memories[place]
-            ]
+            places = sorted(memories, key=place_order)
+            return self._writer.located((place, memory) for place in places for memory in memories[place])
 
     def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
         """Return the origin, uses and results of the memories with this title, ordered by place."""

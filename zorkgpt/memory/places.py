@@ -52,30 +52,33 @@ def checked_place(key: object) -> SubjectKey:
     if isinstance(key, Thing):
         return _checked_thing(key)
     if not isinstance(key, tuple):
-        return _checked_element("place", key)
+        return _checked_element(key)
     if not key:
         raise ValueError('The place is (), an empty path; it needs an element, such as ("acme", "user-7").')
-    path = tuple(_checked_element(f"place {quoted(key)} has the element", each) for each in key)
+    path = tuple(_checked_element(each, key) for each in key)
     return path if len(path) > 1 else path[0]
 
 
-def _checked_element(what: str, key: object) -> int | str:
-    """Return a place that is no path, or an element of a path."""
-    said = f"The {what} {'is ' if what == 'place' else ''}{quoted(key)}"
+def _checked_element(key: object, path: tuple[object, ...] | None = None) -> int | str:
+    """Return a place that is no path, or an element of this path."""
     if isinstance(key, bool) or not isinstance(key, (int, str)):
         raise TypeError(
-            f"{said}, of the type {type(key).__name__}; it must be a whole number or a text, such as 5 or "
-            '"https://shop/cart"' + (', or a path of these, such as ("acme", "user-7").' if what == "place" else ".")
+            f"{_said(key, path)}, of the type {type(key).__name__}; it must be a whole number or a text, such as 5 or "
+            '"https://shop/cart"' + ("." if path else ', or a path of these, such as ("acme", "user-7").')
         )
     if isinstance(key, int):
         if abs(key) >= LIMIT:
-            raise ValueError(f"{said}; a number must have at most 18 digits. Give it as a text.")
+            raise ValueError(f"{_said(key, path)}; a number must have at most 18 digits. Give it as a text.")
         return int(key)
     if not key.strip():
-        raise ValueError(f"{said}; a text must not be blank.")
+        raise ValueError(f"{_said(key, path)}; a text must not be blank.")
     if found := _UNWRITABLE.search(key):
-        raise ValueError(f"{said}; it must not hold the control character {found[0]!r}. Leave it out.")
+        raise ValueError(f"{_said(key, path)}; it must not hold the control character {found[0]!r}. Leave it out.")
     return str.__str__(key)
+
+
+def _said(key: object, path: tuple[object, ...] | None) -> str:
+    return f"The place {quoted(path)} has the element {quoted(key)}" if path else f"The place is {quoted(key)}"
 
 
 def _checked_thing(thing: Thing) -> Thing:

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.meaning import RELATED, Meaning
-from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
 from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.word_index import IndexUnavailable
@@ -23,15 +23,12 @@ class Searcher:
     """Finds memories by a query. Used under the store's guard.
 
     Args:
-        ephemeral: those of the episode, by location.
-        vectors: by meaning too; None: by words alone.
-        name_of: returns what a location is called.
+        vectors: The index for search by meaning. If None, search is by words alone.
     """
 
     def __init__(self, writer: MemoryWriter, vectors: EmbeddingIndex | None) -> None:
         self._writer = writer
         self._store = writer.store
-        self._name_of = writer.name_of
         self._vectors = vectors
         self._meaning = Meaning()
 
@@ -54,7 +51,7 @@ class Searcher:
             found, counts = self._store.matching(asked, filters.marks(), limit)
         except IndexUnavailable:
             return best_matches(query, [*self._all(filters), *passing], pool)
-        candidates = self._all(filters) if is_narrow else [self._one(*one) for one in found]
+        candidates = self._all(filters) if is_narrow else self._writer.located(found)
         said = [set(words_of(one.location_name, one.memory)) for one in passing]
         total = WordCounts(
             counts.memories + len(passing),
@@ -72,7 +69,8 @@ class Searcher:
         lasting = self._meaning.nearest(query, self._vectors, self._store.lasting, filters, pool)
         if lasting is None:
             return None
-        found = [(self._one(place, memory), cosine) for place, memory, cosine in lasting]
+        located = self._writer.located((place, memory) for place, memory, _ in lasting)
+        found = [(one, cosine) for one, (_, _, cosine) in zip(located, lasting, strict=True)]
         if passing:
             texts = [one.memory.text for one in passing]
             cosines = self._vectors.cosines(query, texts, lasting=False)
@@ -84,32 +82,27 @@ class Searcher:
         return [SearchResult(one, cosine, Method.MEANING) for one, cosine in near[:pool]]
 
     def _passing(self, filters: Filters) -> list[LocatedMemory]:
-        return [
-            LocatedMemory(place, self._name_of(place), memory)
+        return self._writer.located(
+            (place, memory)
             for place, memories in self._writer.ephemeral.items()
             if filters.location_id in (None, place)
             for memory in memories
             if filters.passes(place, memory)
-        ]
+        )
 
     def _of_place(self, filters: Filters) -> list[LocatedMemory]:
         place = filters.location_id
         assert place is not None
-        name = self._name_of(place)
-        located = (LocatedMemory(place, name, one) for one in self._store.lasting.memories(place))
-        return [one for one in located if filters.passes(one.location_id, one.memory)]
+        kept = self._store.lasting.memories(place)
+        return self._writer.located((place, memory) for memory in kept if filters.passes(place, memory))
 
     def _all(self, filters: Filters) -> list[LocatedMemory]:
         if filters.location_id is not None:
             return self._of_place(filters)
         if filters.among is not None:
-            located = self._store.lasting.find(filters, limit=len(filters.among))
-            return [self._one(place, memory) for place, memory in located]
+            return self._writer.located(self._store.lasting.find(filters, limit=len(filters.among)))
         places = self._store.lasting.places()
         return [one for place in places for one in self._of_place(replace(filters, location_id=place))]
-
-    def _one(self, place: SubjectKey, memory: Memory) -> LocatedMemory:
-        return LocatedMemory(place, self._name_of(place), memory)
 
 
 def _fused(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult]) -> list[SearchResult]:

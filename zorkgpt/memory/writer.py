@@ -19,6 +19,7 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.metadata import utc_now
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, is_place, place_from_json, place_in_words, place_to_json, render_place
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.escaping import folded, one_line
@@ -271,6 +272,14 @@ class MemoryWriter:
     def name_of(self, location_id: SubjectKey) -> str:
         """Return the name of a place in the file, or else the first one given; "" if unknown."""
         return self.store.lasting.name(location_id) or self.names.get(location_id, "")
+
+    def located(self, found: Iterable[tuple[SubjectKey, Memory]]) -> list[LocatedMemory]:
+        """Return memories with their places and the names of these. A database is asked for all names at once."""
+        memories = list(found)
+        names = self.store.lasting.names({place for place, _ in memories})
+        return [
+            LocatedMemory(place, names.get(place) or self.names.get(place, ""), memory) for place, memory in memories
+        ]
 
     def note_name(self, location_id: SubjectKey, name: str) -> None:
         """Record the name of a place if it has none. Another name is logged once and ignored."""
