@@ -74,6 +74,8 @@ CORPUS = {
     "wide spaces": entry("**[NOTE  -  CORE]   T**   *( Ep1 ,  T5 , +0 )*  ", persistence="core"),
     "parts of a later version": entry("**[NOTE] T** *(Ep1, T5, +0, dreamt of 2x, worked 5 of 9)*"),
     "tried": entry("**[NOTE] T** *(Ep1, T5, +0, worked 5/9)*", tried=9, worked=5),
+    "met": entry("**[DANGER] T** *(Ep1, T5, +0, safe 4/9)*", category="DANGER", tried=9, worked=5),
+    "safer than tried": entry("**[NOTE] T** *(Ep1, T5, +0, safe 9/4)*"),
     "deadly": entry("**[NOTE] T** *(Ep1, T5, +0, worked 5/9, died 2)*", tried=9, worked=5, died=2),
 }
 

@@ -20,7 +20,13 @@ from zorkgpt.memory.models import GAME, Memory
 LOOK = "I look again.\nACTION: look"
 LAST = "\nThat was the last call of this turn. Answer now: your reasons, then the ACTION line."
 SPENT = "Not done: 3 calls are the most in a turn. Answer now: your reasons, then the ACTION line."
-RULE = {"fact": "The tide turns every hour.", "subject": "game", "kind": "rule", "lasts": "always"}
+RULE = {
+    "title": "The tide",
+    "fact": "The tide turns every hour.",
+    "subject": "game",
+    "kind": "rule",
+    "lasts": "always",
+}
 
 
 def call(*calls: tuple[str, object]) -> Answer:

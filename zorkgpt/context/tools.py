@@ -17,7 +17,6 @@ from zorkgpt.llm.messages import ToolCall
 from zorkgpt.llm.tools import Tool, Toolbox
 from zorkgpt.log import get_logger
 from zorkgpt.memory.answers import FurtherFact
-from zorkgpt.memory.checks import title_of
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, Category, MemoryEvent, MemoryKind, MemoryStatus, Persistence, SubjectKey, Thing
 from zorkgpt.memory.places import is_place
@@ -52,6 +51,7 @@ def _with_words(text: str) -> str:
 
 
 _ShortText = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200), AfterValidator(_with_words)]
+_TitleText = Annotated[str, StringConstraints(strip_whitespace=True, max_length=80), AfterValidator(_with_words)]
 _FactText = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500), AfterValidator(_with_words)]
 
 
@@ -76,6 +76,7 @@ class _Nothing(BaseModel):
 
 
 class _NotedFact(BaseModel):
+    title: _TitleText = Field(description="what the fact is about, in a few words")
     fact: _FactText = Field(description="one sentence")
     subject: _ShortText = Field(description="here, game, or the name of a place or thing")
     kind: Literal["rule", "procedure", "danger", "insight", "text", "location"] = Field(
@@ -221,7 +222,7 @@ class AgentTools:
             raise InvalidAnswer("It is not known where you are.")
         fact = FurtherFact(
             category=Category.DANGER if asked.kind == "danger" else Category.NOTE,
-            memory_title=title_of(asked.fact),
+            memory_title=asked.title,
             memory_text=asked.fact,
             persistence=Persistence.PERMANENT if asked.lasts == "always" else Persistence.EPHEMERAL,
             kind=MemoryKind(asked.kind),

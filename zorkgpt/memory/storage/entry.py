@@ -10,6 +10,7 @@ from zorkgpt.memory.claims import Claim, parse_claim
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
+    Category,
     Memory,
     MemoryKind,
     MemoryStatus,
@@ -55,6 +56,8 @@ _FIELD = re.compile(r"(?:[^,\\]|\\.|\\$)+")
 _SCORE = re.compile(r"[+-][0-9]{1,18}")
 _SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
 _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
+_SAFE = re.compile(r"safe ([0-9]{1,18})/([0-9]{1,18})")
+"""How often a danger was met without its loss."""
 _DIED = re.compile(r"died ([0-9]{1,18})")
 _ID = re.compile(r"id ([0-9a-f]{8})")
 _MARKS = ("pinned", "vetoed")
@@ -120,7 +123,9 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     if memory.observation_count != 1:
         meta.append(f"seen {memory.observation_count}x")
     if memory.tried or memory.worked:
-        meta.append(f"worked {memory.worked}/{memory.tried}")
+        is_warning = memory.category == Category.DANGER and memory.worked <= memory.tried
+        right = f"safe {memory.tried - memory.worked}" if is_warning else f"worked {memory.worked}"
+        meta.append(f"{right}/{memory.tried}")
     if memory.died:
         meta.append(f"died {memory.died}")
     meta += [mark for mark in _MARKS if getattr(memory, mark)]
@@ -305,6 +310,8 @@ def _told(part: str) -> dict[str, Any] | None:
         return {"observation_count": int(found[1])}
     if found := _WORKED.fullmatch(part):
         return {"worked": int(found[1]), "tried": int(found[2])}
+    if (found := _SAFE.fullmatch(part)) and int(found[1]) <= int(found[2]):
+        return {"worked": int(found[2]) - int(found[1]), "tried": int(found[2])}
     if found := _DIED.fullmatch(part):
         return {"died": int(found[1])}
     if part in _MARKS:
