@@ -141,7 +141,7 @@ class MemoryRows:
         self._new_sections: list[tuple[object, ...]] = []
         self._changed_sections: list[tuple[object, ...]] = []
         self._new_memories: list[tuple[object, ...]] = []
-        """Rows that `applied` writes at once. A section that was read is not read again before that."""
+        """Rows that are written at once, before anything else is read or written."""
         self._last_numbers: dict[str, int] = {}
         """The highest numbers of the rows of tables in this transaction, as far as it has inserted any."""
 
@@ -149,11 +149,11 @@ class MemoryRows:
 
     @property
     def is_empty(self) -> bool:
-        return not self._database.rows("SELECT 1 FROM zorkgpt_sections LIMIT 1")
+        return not self._rows("SELECT 1 FROM zorkgpt_sections LIMIT 1")
 
     def follow(self) -> None:
         """Drop what is cached if someone has changed the memories since."""
-        [(revision,)] = self._database.rows("SELECT revision FROM zorkgpt_state")
+        [(revision,)] = self._rows("SELECT revision FROM zorkgpt_state")
         if revision != self._revision:
             self.forget()
             self._revision = revision
@@ -179,17 +179,17 @@ class MemoryRows:
         self._cached = 0
 
     def count(self) -> int:
-        return int(self._database.rows("SELECT memories FROM zorkgpt_state")[0][0])
+        return int(self._rows("SELECT memories FROM zorkgpt_state")[0][0])
 
     def has(self, place: SubjectKey) -> bool:
         return bool(self._sections_of(place))
 
     def places(self, prefix: Prefix | None = None) -> list[SubjectKey]:
         query = "SELECT DISTINCT place FROM zorkgpt_sections WHERE place >= %s AND place < %s ORDER BY place"
-        return [place_in(column) for limits in _ranges(prefix) for (column,) in self._database.rows(query, limits)]
+        return [place_in(column) for limits in _ranges(prefix) for (column,) in self._rows(query, limits)]
 
     def believed_places(self) -> list[SubjectKey]:
-        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_memories WHERE is_current = 1")
+        rows = self._rows("SELECT DISTINCT place FROM zorkgpt_memories WHERE is_current = 1")
         return [place_in(column) for (column,) in rows]
 
     def name(self, place: SubjectKey) -> str:
@@ -229,7 +229,7 @@ class MemoryRows:
     def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
         at, given = ("", ()) if place is None else (" AND place = %s", (column_of(place),))
         query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE (memory = %s OR title = %s){at}"
-        return self._read(sorted(self._database.rows(query, (_text(wanted), _text(folded(wanted)), *given))))
+        return self._read(sorted(self._rows(query, (_text(wanted), _text(folded(wanted)), *given))))
 
     def titled(self, place: SubjectKey, title: str) -> Memory | None:
         return self.titled_each([(place, title)])[0]
@@ -253,16 +253,16 @@ class MemoryRows:
                 f"WITH wanted (value, at) AS (VALUES {values}) SELECT {columns} FROM wanted "
                 f"CROSS JOIN zorkgpt_memories WHERE {name} = value AND place = at"
             )
-            yield from self._database.rows(query, [value for pair in page for value in pair])
+            yield from self._rows(query, [value for pair in page for value in pair])
 
     def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
         if self._first_expiry is None or self._first_expiry[0] != self._revision:
             query = "SELECT min(expires_at) FROM zorkgpt_memories WHERE expires_at IS NOT NULL"
-            self._first_expiry = self._revision, self._database.rows(query)[0][0]
+            self._first_expiry = self._revision, self._rows(query)[0][0]
         if self._first_expiry[1] is None or self._first_expiry[1] > now:
             return []
         query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE expires_at <= %s"
-        return self._read(sorted(self._database.rows(query, (now,))))
+        return self._read(sorted(self._rows(query, (now,))))
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories in these rows, in this order."""
@@ -270,7 +270,7 @@ class MemoryRows:
         for page in _pages(numbers):
             marks = ", ".join(["%s"] * len(page))
             query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE id IN ({marks})"
-            found |= {row[2]: row for row in self._database.rows(query, tuple(page))}
+            found |= {row[2]: row for row in self._rows(query, tuple(page))}
         return self._read([found[number] for number in numbers if number in found])
 
     def with_texts(self, keys: Sequence[bytes]) -> list[tuple[bytes, SubjectKey, Memory]]:
@@ -279,15 +279,15 @@ class MemoryRows:
         for page in _pages(keys):
             marks = ", ".join(["%s"] * len(page))
             query = f"SELECT text_key, {_COLUMNS} FROM zorkgpt_memories WHERE text_key IN ({marks})"
-            rows = sorted(self._database.rows(query, tuple(page)), key=lambda row: row[1:4])
+            rows = sorted(self._rows(query, tuple(page)), key=lambda row: row[1:4])
             read = self._read([row[1:] for row in rows])
             found += [(bytes(row[0]), place, memory) for row, (place, memory) in zip(rows, read, strict=True)]
         return found
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
-        [(now,)] = self._database.rows("SELECT revision FROM zorkgpt_state")
+        [(now,)] = self._rows("SELECT revision FROM zorkgpt_state")
         revision = since if isinstance(since, int) and since <= now else -1
-        rows = self._database.rows("SELECT text_key FROM zorkgpt_memories WHERE revision > %s", (revision,))
+        rows = self._rows("SELECT text_key FROM zorkgpt_memories WHERE revision > %s", (revision,))
         return {bytes(key) for (key,) in rows}, int(now)
 
     def text_keys_of(self, wanted: Filters) -> list[bytes]:
@@ -295,7 +295,7 @@ class MemoryRows:
             return [key_of(memory.text) for _, memory in self._found_among(wanted, wanted.among, None)]
         query, given = _finding(wanted, None, self._rarest_first(wanted), maxsize)
         query = f"SELECT text_key FROM zorkgpt_memories WHERE id IN (SELECT id FROM ({query}) AS found)"
-        return [bytes(key) for (key,) in self._database.rows(query, given)]
+        return [bytes(key) for (key,) in self._rows(query, given)]
 
     def find(
         self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0
@@ -308,7 +308,7 @@ class MemoryRows:
             f"SELECT {_COLUMNS} FROM ({query} ORDER BY {_ORDER} LIMIT %s OFFSET %s) AS found "
             "JOIN zorkgpt_memories ON zorkgpt_memories.id = found.id ORDER BY 1, 2, 3"
         )
-        return self._read(self._database.rows(query, (*given, limit, offset)))
+        return self._read(self._rows(query, (*given, limit, offset)))
 
     def _found_among(
         self, wanted: Filters, among: Set[tuple[SubjectKey, str]], prefix: Prefix | None
@@ -317,7 +317,7 @@ class MemoryRows:
         rows: list[tuple[Any, ...]] = []
         for page in _pages(ids):
             marks = ", ".join(["%s"] * len(page))
-            rows += self._database.rows(f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE memory IN ({marks})", page)
+            rows += self._rows(f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE memory IN ({marks})", page)
         return [
             (place, memory)
             for place, memory in self._read(sorted(rows))
@@ -329,7 +329,7 @@ class MemoryRows:
         if len(marks) < 2:
             return marks
         held = f"(SELECT count(*) FROM (SELECT 1 FROM zorkgpt_marks WHERE mark = %s LIMIT {_MANY}) AS counted)"
-        [counts] = self._database.rows(f"SELECT {', '.join([held] * len(marks))}", marks)
+        [counts] = self._rows(f"SELECT {', '.join([held] * len(marks))}", marks)
         return [mark for _, mark in sorted(zip(counts, marks, strict=True), key=lambda each: int(each[0]))]
 
     @property
@@ -339,11 +339,11 @@ class MemoryRows:
 
     def _sections_in_order(self) -> Iterator[bytes]:
         bodies: dict[int, list[bytes]] = defaultdict(list)
-        for section, lead, entry in self._database.rows(
+        for section, lead, entry in self._rows(
             "SELECT section, lead, entry FROM zorkgpt_memories ORDER BY section, id"
         ):
             bodies[section] += (lead, entry)
-        rows = self._database.rows("SELECT id, position, place, head, tail FROM zorkgpt_sections ORDER BY position, id")
+        rows = self._rows("SELECT id, position, place, head, tail FROM zorkgpt_sections ORDER BY position, id")
         data = {number: b"".join([head, *bodies[number], tail]) for number, _, _, head, tail in rows}
         placed = [(number, place or "") for number, position, place, *_ in rows if position is not None]
         added = sorted((place, number) for number, position, place, *_ in rows if position is None)
@@ -366,7 +366,7 @@ class MemoryRows:
     def _line_end(self) -> str:
         if not self._eol:
             query = "SELECT head FROM zorkgpt_sections WHERE position IS NOT NULL ORDER BY position LIMIT 1"
-            first = self._database.rows(query)
+            first = self._rows(query)
             self._eol = line_end(bytes(first[0][0])) if first else "\n"
         return self._eol
 
@@ -376,7 +376,7 @@ class MemoryRows:
             f"ORDER BY {_ORDER} LIMIT {_PAGE}"
         )
         last: tuple[object, ...] = (first, 0, 0)
-        while rows := self._database.rows(query, (*last, end)):
+        while rows := self._rows(query, (*last, end)):
             yield from self._read(rows)
             last = rows[-1][:3]
 
@@ -384,7 +384,7 @@ class MemoryRows:
         found = self._places.get(place)
         if found is None:
             query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE place = %s ORDER BY {_ORDER}"
-            found = [self._stored(place, row) for row in self._database.rows(query, (column_of(place),))]
+            found = [self._stored(place, row) for row in self._rows(query, (column_of(place),))]
             self._places[place] = found
             self._cached += len(found) + 1
         return found
@@ -421,7 +421,7 @@ class MemoryRows:
         self._cached += len(wanted)
         for columns in _pages(list(wanted)):
             marks = ", ".join(["%s"] * len(columns))
-            for column, number, head, tail, end in self._database.rows(_SECTIONS.format(marks), columns):
+            for column, number, head, tail, end in self._rows(_SECTIONS.format(marks), columns):
                 stored = _Section(number, parse_section(bytes(head)), bytes(tail), None if end is None else bytes(end))
                 self._sections[wanted[column]].append(stored)
 
@@ -440,18 +440,18 @@ class MemoryRows:
             return
         self._words.delete(self._old)
         self._words.put((number, [*new.words, *new.marks]) for number, new in self._written.items())
-        self._database.put(
+        self._put(
             "DELETE FROM zorkgpt_marks WHERE mark = %s AND place = %s AND section = %s AND id = %s",
             _mark_rows(self._old),
         )
-        self._database.put(
+        self._put(
             "INSERT INTO zorkgpt_marks (mark, place, section, id) VALUES (%s, %s, %s, %s)", _mark_rows(self._written)
         )
         more = len(self._written) - len(self._old)
         longer = _length(self._written) - _length(self._old)
         self._revision += 1
         query = "UPDATE zorkgpt_state SET revision = %s, memories = memories + %s, words = words + %s"
-        self._database.put(query, [(self._revision, more, longer)])
+        self._put(query, [(self._revision, more, longer)])
 
     def applied(self, steps: Iterable[Step]) -> "MemoryRows":
         for (place, is_new), group in groupby(steps, key=lambda step: (step.location_id, is_addition(step))):
@@ -459,38 +459,27 @@ class MemoryRows:
             if is_new:
                 self._add(place, [change for change in changes if isinstance(change, Change)])
                 continue
-            self._write_rows()
             for step in changes:
                 if isinstance(step, VisitCount):
                     self._count_visits(step)
                 else:
                     self._change(step)
-                self._write_rows()
-        self._write_rows()
         return self
-
-    def _write_rows(self) -> None:
-        self._database.put(_INSERT_SECTION, self._new_sections)
-        query = "UPDATE zorkgpt_sections SET head = %s, tail = %s WHERE id = %s"
-        self._database.put(query, self._changed_sections)
-        self._database.put(_INSERT, self._new_memories)
-        self._new_sections, self._changed_sections, self._new_memories = [], [], []
 
     def rewritten(self, document: Document) -> "MemoryRows":
         """Replace everything by the content of a file."""
         self.is_changed = True
-        for (number,) in self._database.rows("SELECT id FROM zorkgpt_sections") if self.before is not None else ():
+        for (number,) in self._rows("SELECT id FROM zorkgpt_sections") if self.before is not None else ():
             self._note(number)
         self._words.clear()
         self._written, self._old = {}, {}
         for table in ("zorkgpt_memories", "zorkgpt_marks", "zorkgpt_sections"):
-            self._database.put(f"DELETE FROM {table}", [()])
-        self._database.put("UPDATE zorkgpt_state SET memories = 0, words = 0", [()])
+            self._put(f"DELETE FROM {table}", [()])
+        self._put("UPDATE zorkgpt_state SET memories = 0, words = 0", [()])
         self._drop_places()
         self._eol = ""
         for position, section in enumerate(document.sections):
             self._insert_section(section, position=position)
-        self._write_rows()
         self._drop_places()
         return self
 
@@ -547,7 +536,7 @@ class MemoryRows:
         if change.kind in ("seen again", "merged") and new.observation_count > stored.entry.memory.observation_count:
             self._update_section(section, with_episode(section.head, new.episode, eol), section.tail)
         stored.entry = render_entry(new, stored.entry.extras, eol)
-        self._database.put(_UPDATE, [(*self._found_by(place, new), encode(stored.entry.raw), stored.id)])
+        self._put(_UPDATE, [(*self._found_by(place, new), encode(stored.entry.raw), stored.id)])
         self._put_in(place, section, stored.id, new)
         if section.end != b"\n":
             self._sections.pop(place, None)
@@ -555,15 +544,15 @@ class MemoryRows:
     def _delete(self, place: SubjectKey, section: _Section, stored: _Stored) -> None:
         where = "FROM zorkgpt_memories WHERE place = %s AND section = %s"
         at = (column_of(place), section.id, stored.id)
-        [(lead,)] = self._database.rows(f"SELECT lead {where} AND id = %s", at)
-        following = self._database.rows(f"SELECT id, lead {where} AND id > %s ORDER BY id LIMIT 1", at)
+        [(lead,)] = self._rows(f"SELECT lead {where} AND id = %s", at)
+        following = self._rows(f"SELECT id, lead {where} AND id > %s ORDER BY id LIMIT 1", at)
         text = bytes(following[0][1]) if following else section.tail
         left = bytes(lead) + text.removeprefix(b"\r\n").removeprefix(b"\n")
         if following and left != text:
-            self._database.put("UPDATE zorkgpt_memories SET lead = %s WHERE id = %s", [(left, following[0][0])])
+            self._put("UPDATE zorkgpt_memories SET lead = %s WHERE id = %s", [(left, following[0][0])])
         elif not following:
             self._update_section(section, section.head, left)
-        self._database.put("DELETE FROM zorkgpt_memories WHERE id = %s", [(stored.id,)])
+        self._put("DELETE FROM zorkgpt_memories WHERE id = %s", [(stored.id,)])
         if place in self._places:
             self._places[place] = [each for each in self._places[place] if each.id != stored.id]
         # What the last memory ends with is read again.
@@ -585,7 +574,7 @@ class MemoryRows:
         stored = self._places.get(place)
         if stored is None:
             query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE memory = %s AND place = %s"
-            stored = [self._stored(place, row) for row in sorted(self._database.rows(query, (key, column_of(place))))]
+            stored = [self._stored(place, row) for row in sorted(self._rows(query, (key, column_of(place))))]
         found = [each for each in stored if each.entry.memory is memory]
         found = found or [each for each in stored if each.memory == key]
         if not found:
@@ -598,11 +587,9 @@ class MemoryRows:
             self.before[number] = self._data(number)
 
     def _data(self, number: int) -> bytes:
-        [(place, head, tail)] = self._database.rows(
-            "SELECT place, head, tail FROM zorkgpt_sections WHERE id = %s", (number,)
-        )
+        [(place, head, tail)] = self._rows("SELECT place, head, tail FROM zorkgpt_sections WHERE id = %s", (number,))
         query = "SELECT lead, entry FROM zorkgpt_memories WHERE place = %s AND section = %s ORDER BY id"
-        body = [bytes(part) for row in self._database.rows(query, (place, number)) for part in row]
+        body = [bytes(part) for row in self._rows(query, (place, number)) for part in row]
         return b"".join([bytes(head), *body, bytes(tail)])
 
     def _new_section(self, place: SubjectKey, name: str, episodes: tuple[int | str, ...]) -> None:
@@ -629,7 +616,7 @@ class MemoryRows:
     def _replace_section(self, number: int, section: LocationSection | None) -> None:
         """Replace a section and its memories under its number. None deletes it."""
         self.is_changed = True
-        found = self._database.rows("SELECT position, place FROM zorkgpt_sections WHERE id = %s", (number,))
+        found = self._rows("SELECT position, place FROM zorkgpt_sections WHERE id = %s", (number,))
         position, column = found[0] if found else (None, None)
         if found:
             self._note(number)
@@ -639,13 +626,12 @@ class MemoryRows:
             for memory in self._stored_at(place):
                 if memory.section == number:
                     self._take_out(place, stored, memory)
-            self._database.put("DELETE FROM zorkgpt_memories WHERE place = %s AND section = %s", [(column, number)])
-        self._database.put("DELETE FROM zorkgpt_sections WHERE id = %s", [(number,)])
+            self._put("DELETE FROM zorkgpt_memories WHERE place = %s AND section = %s", [(column, number)])
+        self._put("DELETE FROM zorkgpt_sections WHERE id = %s", [(number,)])
         self._last_numbers.clear()
         self._drop_places()
         if section is not None:
             self._insert_section(section, number=number, position=position)
-        self._write_rows()
         self._drop_places()
 
     def _update_section(self, section: _Section, head: LocationSection, tail: bytes) -> None:
@@ -668,9 +654,26 @@ class MemoryRows:
     def _new_number(self, table: str) -> int:
         """Return the number of a new row: no one else inserts any during the transaction."""
         if table not in self._last_numbers:
-            self._last_numbers[table] = int(self._database.rows(f"SELECT coalesce(max(id), 0) FROM {table}")[0][0])
+            self._last_numbers[table] = int(self._rows(f"SELECT coalesce(max(id), 0) FROM {table}")[0][0])
         self._last_numbers[table] += 1
         return self._last_numbers[table]
+
+    def _rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
+        self._write()
+        return self._database.rows(query, parameters)
+
+    def _put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
+        self._write()
+        self._database.put(query, parameters)
+
+    def _write(self) -> None:
+        """Write the rows that wait to be written; those of a change that was undone are dropped."""
+        sections, changed, memories = self._new_sections, self._changed_sections, self._new_memories
+        self._new_sections, self._changed_sections, self._new_memories = [], [], []
+        if self._database.is_changing:
+            self._database.put(_INSERT_SECTION, sections)
+            self._database.put("UPDATE zorkgpt_sections SET head = %s, tail = %s WHERE id = %s", changed)
+            self._database.put(_INSERT, memories)
 
     def _found_by(self, place: SubjectKey, memory: Memory) -> tuple[object, ...]:
         """Return the values of the columns by which a memory is found."""

@@ -58,11 +58,6 @@ class StoreDatabase(Rows, Protocol):
 
     guard: threading.RLock
 
-    @property
-    def is_changing(self) -> bool:
-        """Whether a change is under way."""
-        ...
-
     def change(self) -> AbstractContextManager[object]:
         """Begin a transaction that no other process's can overlap; nothing is changed if the block raises."""
         ...

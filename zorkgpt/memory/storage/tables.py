@@ -160,6 +160,11 @@ in a Markdown file, `lead` the text above it, `head` and `tail` that above and b
 class Rows(Protocol):
     """A database that answers queries. `%s` stands for a parameter. Every method may raise `MemoryStoreError`."""
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether a change is under way."""
+        ...
+
     def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
         """Return the rows that a query finds."""
         ...
