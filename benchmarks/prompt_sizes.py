@@ -15,6 +15,7 @@ estimated from characters, as the budgets are.
 """
 
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -35,10 +36,11 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.chatty_model import a_chatty_run
 from tests.fixtures.walkthrough import ZORK1_SEED, bundled_story_path, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.llm.scripted import ScriptedCall
-from zorkgpt.llm.structured import BARE_OBJECT
+from zorkgpt.llm.structured import BARE_OBJECT, FORM_HEADING
 from zorkgpt.memory.retrieval import estimated_tokens
 
 _TURNS = (40, 200)
+_FORM = re.compile(rf"^{FORM_HEADING}\n.*$", re.MULTILINE)
 
 
 def prompts(story: Path, commands: list[str], seed: int) -> dict[str, list[int]]:
@@ -84,7 +86,7 @@ def tokens_of(calls: Iterable[ScriptedCall]) -> tuple[int, int]:
     every = uncached = 0
     last: dict[str, str] = {}
     for call in calls:
-        prompt = call.prompt.partition(BARE_OBJECT.rstrip("."))[0]
+        prompt = _FORM.sub("", call.prompt).partition(BARE_OBJECT.rstrip("."))[0]
         every += estimated_tokens(prompt)
         uncached += uncached_tokens(last.get(call.role, ""), prompt)
         last[call.role] = prompt

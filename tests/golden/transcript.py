@@ -45,8 +45,8 @@ def dialogue(questions: Iterable[Asked]) -> str:
 
 def _sections(text: str) -> Iterator[str]:
     for part in _HEADING.split(text):
-        # The form of the answer stands at the end of the last section, and is always the same.
-        yield from filter(None, re.split(r"^(?=Answer with one JSON)", part, flags=re.MULTILINE))
+        # The form of the answer and the reminder stand at the ends of messages, and are always the same.
+        yield from filter(None, re.split(r"^(?=Answer with one JSON|The answer is one JSON)", part, flags=re.MULTILINE))
 
 
 def _once(section: str, at: str, seen: dict[str, str]) -> str:

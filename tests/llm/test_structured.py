@@ -93,9 +93,15 @@ def test_a_field_named_like_a_schema_word_is_kept():
     assert list(json_schema(Odd)["properties"]) == ["title", "default", "pattern"]
 
 
-def test_the_form_stands_below_the_last_message():
+def test_the_form_stands_in_the_part_of_the_prompt_that_stays_the_same():
     messages = [Message("system", "You play."), Message("user", "Well?")]
-    assert with_form(messages, Lenient) == [messages[0], Message("user", f"Well?\n\n{form_of(Lenient)}")]
+    reminder = "Answer with one JSON object and nothing else, of that schema."
+    form = form_of(Lenient)
+    assert with_form(messages, Lenient) == [
+        Message("system", f"You play.\n\n{form}"),
+        Message("user", f"Well?\n\n{reminder}"),
+    ]
+    assert with_form(messages[1:], Lenient) == [Message("user", f"Well?\n\n{form}\n\n{reminder}")]
 
 
 def test_a_schema_for_a_grammar_ends_every_string_and_list():

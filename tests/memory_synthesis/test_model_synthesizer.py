@@ -11,7 +11,7 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
-from zorkgpt.llm.structured import json_schema
+from zorkgpt.llm.structured import FORM_HEADING, json_schema
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer, SynthesisAnswer
@@ -263,6 +263,7 @@ def test_a_game_s_instructions_stay_data():
     assert prompt.count("\n- You won.") == 1
 
 
-def test_the_form_is_that_of_the_response_and_stands_at_the_end():
-    schema = json.loads(prompt_of(REQUEST).splitlines()[-1])
+def test_the_form_is_that_of_the_response():
+    _, _, form = prompt_of(REQUEST).partition(f"{FORM_HEADING}\n")
+    schema = json.loads(form.splitlines()[0])
     assert list(schema["properties"]) == list(MemorySynthesisResponse.model_fields)

@@ -21,6 +21,7 @@ _START = re.compile(r"""\{(?=\s*(?:["'}]|\w+\s*:))""")
 BARE_OBJECT = "Answer with one JSON object and nothing else."
 """The instruction where the schema stands in the request; some servers insist that a prompt says JSON."""
 
+FORM_HEADING = "The answer is one JSON object of this JSON schema:"
 _LONGEST_REPAIR = 20_000
 _DEEPEST_REPAIR = 20
 """The time that a repair takes grows with the square of the depth."""
@@ -69,9 +70,9 @@ def _strict_schema(schema: dict[str, Any], *, bounded: bool) -> dict[str, Any]:
 
 
 def form_of(model: type[BaseModel]) -> str:
-    """Return the instruction at the end of a prompt that requests this form of answer."""
+    """Return the instruction that names the form of the answer."""
     schema = json.dumps(json_schema(model), ensure_ascii=False)
-    return f"{BARE_OBJECT[:-1]}, of this JSON schema:\n{schema}"
+    return f"{FORM_HEADING}\n{schema}"
 
 
 def read_answer(text: str, model: type[Answer]) -> Answer:
@@ -167,8 +168,9 @@ def ask_for(
 
 
 def with_form(messages: list[Message], model: type[BaseModel]) -> list[Message]:
-    """Append the form of the answer to the last message."""
-    return with_instruction(messages, form_of(model))
+    """Append the form of the answer to the first message, which servers can cache, and a reminder to the last."""
+    first, *rest = messages
+    return with_instruction([*with_instruction([first], form_of(model)), *rest], f"{BARE_OBJECT[:-1]}, of that schema.")
 
 
 def with_instruction(messages: list[Message], instruction: str) -> list[Message]:
