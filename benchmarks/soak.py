@@ -1,6 +1,6 @@
 """Whether a turn stays as fast and the process as small over many episodes.
 
-    uv run python -m benchmarks.soak [--game zork1.z5] [--episodes 100] [--turns 60] [--publish]
+    uv run python -m benchmarks.soak [--game zork1.z5] [--episodes 100] [--turns 60] [--minutes 60] [--publish]
 
 One process plays all episodes by the rules, with everything on, in one folder. For each tenth of the episodes: CPU time
 of this process a turn, its resident memory, the files of the folder, and how much is known, since more known places and
@@ -9,8 +9,10 @@ loads the embedding model, per 100 episodes.
 """
 
 import argparse
+import math
 import statistics
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -38,14 +40,15 @@ class Sample:
         return 1000 * self.cpu_s / self.turns
 
 
-def soak(game: str | None, episodes: int, turns: int) -> list[Sample]:
-    """Play the episodes and return a sample for each."""
-    samples = []
+def soak(game: str | None, episodes: int, turns: int, minutes: float = math.inf) -> list[Sample]:
+    """Play the episodes and return a sample for each; begin none after so many minutes."""
+    samples: list[Sample] = []
+    until = time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory() as name:
         config = GameConfiguration(zork_game_workdir=name, max_turns_per_episode=turns)
         options = RunOptions(PlayerChoice("rules", "measurement", None), story=find_story(game))
         with assemble(config, options) as run:
-            for _ in range(episodes):
+            while len(samples) < episodes and time.monotonic() < until:
                 begun = process_time()
                 end = run.play_episode()
                 cpu_s = process_time() - begun
@@ -67,11 +70,14 @@ def table(samples: list[Sample]) -> Table:
     for start in range(0, len(samples), step):
         part = samples[start : start + step]
         row = [_median(part, name) for name in ("turn_ms", "resident_mb", "files_mb", "places", "memories")]
-        rows.append([f"{start + 1}-{start + len(part)}", *(f"{number:.1f}" for number in row)])
+        played = sum(one.turns for one in part)
+        rows.append([f"{start + 1}-{start + len(part)}", f"{played:,}", *(f"{number:.1f}" for number in row)])
     rest = samples[step:]
     slopes = [_slope(rest, name) for name in ("turn_ms", "resident_mb", "files_mb", "places", "memories")]
-    rows.append(["slope per 100 episodes", *(f"{slope:+.1f}" for slope in slopes)])
-    return Table(columns=["episodes", "CPU ms a turn", "resident MB", "files MB", "places", "memories"], rows=rows)
+    rows.append(["slope per 100 episodes", "", *(f"{slope:+.1f}" for slope in slopes)])
+    return Table(
+        columns=["episodes", "turns", "CPU ms a turn", "resident MB", "files MB", "places", "memories"], rows=rows
+    )
 
 
 def _median(samples: list[Sample], name: str) -> float:
@@ -90,14 +96,14 @@ def main() -> None:
     parser.add_argument("--game", default=None)
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--turns", type=int, default=60)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no episode after so many minutes")
     parser.add_argument("--publish", action="store_true")
     given = parser.parse_args()
-    samples = soak(given.game, given.episodes, given.turns)
+    samples = soak(given.game, given.episodes, given.turns, given.minutes)
     found = table(samples)
-    print(f"{sum(one.turns for one in samples)} turns")
     print(markdown(found))
     if given.publish:
-        command = f"uv run python -m benchmarks.soak --episodes {given.episodes} --turns {given.turns}"
+        command = f"uv run python -m benchmarks.soak --episodes {len(samples)} --turns {given.turns}"
         print(publish("soak", command, {"episodes": found}))
 
 
