@@ -81,13 +81,13 @@ def test_what_was_there_before_the_history_began_was_always_there(tmp_path):
     assert [one.title for one in play.manager.as_of(2, 3)[5]] == ["Old", "New"]
 
 
-def test_an_edit_by_hand_counts_from_the_next_change_of_the_episode_on(tmp_path):
+def test_an_edit_by_hand_counts_from_the_change_before_it_on(tmp_path):
     path = tmp_path / "Memories.md"
     play = Play(tmp_path, 2)
     play.turn(1, adds("A"))
     path.write_text(path.read_text().replace("The text of A.", "Said better."))
     play.turn(8, adds("B"))
-    assert [one.text for one in play.manager.as_of(2, 7)[5]] == ["The text of A."]
+    assert [one.text for one in play.manager.as_of(2, 7)[5]] == ["Said better."]
     assert [one.text for one in play.manager.as_of(2, 8)[5]] == ["Said better.", "The text of B."]
     path.write_text(path.read_text().replace("Said better.", "Said best."))
     with play.manager.store.transaction():

@@ -176,8 +176,7 @@ def _plain(record: HistoryRecord) -> dict[str, Any]:
 class AsOf:
     """What was remembered at the end of any turn, by replaying the journal.
 
-    Changes that a player made name their episode and turn. A change by a person in the middle of an episode counts from
-    the episode's next change on.
+    Changes that a player made name their episode and turn. A change by a person counts from the change before it on.
 
     Args:
         journal: The journal of the memory.
@@ -239,15 +238,16 @@ class AsOf:
         episode = episode_key(episode)
         turns, positions = self._turns.get(episode, []), self._positions.get(episode, [])
         done = bisect_right(turns, turn)
-        if done < len(turns):
-            return positions[done - 1] + 1 if done else positions[0]
+        if done == 0 < len(turns):
+            return positions[0]
         if done:
-            return self._with_later_edits(positions[-1] + 1, self._ended(episode))
+            ended = self._ended(episode) if done == len(turns) else None
+            return self._with_later_edits(positions[done - 1] + 1, ended)
         later = [first for other, (first, *_) in self._positions.items() if _is_later(other, episode)]
         return min(later, default=len(self._lasting))
 
     def _with_later_edits(self, count: int, ended: str | None) -> int:
-        """Count what a person changed after the episode's last own change, while it ran."""
+        """Count what a person changed right after the episode's own change, before the episode ended."""
         while count < len(self._lasting) and self._lasting[count].turn_stamp is None:
             if ended is not None and self._lasting[count].at[:19] > ended[:19]:
                 break
