@@ -111,7 +111,7 @@ class MemoryBaseStore(BaseStore):
         self._sweeper = TtlSweeper(self.sweep_ttl)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run all reads, then write all puts and deletions in one transaction.
+        """Run all reads, then write all puts and deletions in one transaction. Of several for one key, the last counts.
 
         Raises:
             TypeError: If a value can't be written as JSON.
