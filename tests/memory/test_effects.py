@@ -333,6 +333,20 @@ def test_a_place_counts_each_command_that_changed_nothing_once_an_episode(play, 
     assert not any(is_of_attempts(memory) for request in requests(manager) for memory in request.memories)
 
 
+def test_what_has_an_effect_later_is_no_longer_among_what_had_none(play, state):
+    manager = play()
+    for action in ("push wall", "pull wall"):
+        turn(manager, state, action, "No.")
+    leave(manager, state)
+    turn(manager, state, "Push wall", "It moves.", nothing_changed=False, unnamed_change=True)
+    turn(manager, state, "push wall", "No further.")
+    leave(manager, state)
+    assert manager.get_location_memory(5) == '[NOTE] Tried without effect: "pull wall" changed nothing here. (2 so far)'
+    turn(manager, state, "pull wall", "It moves.", nothing_changed=False, unnamed_change=True)
+    leave(manager, state)
+    assert manager.get_location_memory(5) == ""
+
+
 def test_what_was_not_counted_yet_is_counted_after_an_interruption(play, state):
     manager = play()
     turn(manager, state, "push wall", "No.")

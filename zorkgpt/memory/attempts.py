@@ -19,6 +19,8 @@ class Attempts:
         """Each place and action of the episode that was noted."""
         self._waiting: dict[PlaceKey, dict[int, str]] = {}
         """Turn → action, of those that no entry counts yet."""
+        self._worked: dict[PlaceKey, set[str]] = {}
+        """The actions of the episode that had an effect at a place."""
 
     def is_repeated(self, turn: SynthesisRequest) -> bool:
         """Return whether the same was tried in the same state before and changed nothing either, and note the turn."""
@@ -33,11 +35,19 @@ class Attempts:
 
     def note(self, turn: SynthesisRequest) -> None:
         """Note an action without effect, once an episode for each place. What the parser refused was no attempt."""
-        attempt = turn.location_id, folded(turn.action)
-        tried = turn.context.nothing_changed and not turn.context.refused_by_parser
-        if tried and not turn.arrival and attempt not in self._noted:
-            self._noted.add(attempt)
-            self._waiting.setdefault(turn.location_id, {})[turn.context.turn] = attempt[1]
+        place, action = turn.location_id, folded(turn.action)
+        if turn.arrival or turn.context.refused_by_parser:
+            return
+        if not turn.context.nothing_changed:
+            self._worked.setdefault(place, set()).add(action)
+            self._waiting.setdefault(place, {})
+        elif (place, action) not in self._noted:
+            self._noted.add((place, action))
+            self._waiting.setdefault(place, {})[turn.context.turn] = action
+
+    def worked(self, location_id: PlaceKey) -> set[str]:
+        """Return the actions that had an effect at a place in this episode."""
+        return set(self._worked.get(location_id, ()))
 
     def take(self, location_id: PlaceKey) -> dict[int, str]:
         """Return turn → action of those that are to be counted at a place, in their order, and drop them."""
@@ -45,7 +55,7 @@ class Attempts:
 
     @property
     def places(self) -> tuple[PlaceKey, ...]:
-        """The places with turns to be counted."""
+        """The places with turns to be counted, or with actions that had an effect."""
         return tuple(self._waiting)
 
     def reset(self) -> None:
@@ -53,12 +63,14 @@ class Attempts:
         self._in_vain.clear()
         self._noted.clear()
         self._waiting.clear()
+        self._worked.clear()
 
     def snapshot(self) -> dict[str, Any]:
         """Return the attempts of the episode as plain values."""
         return {
             "in_vain": sorted(self._in_vain),
             "noted": [list(attempt) for attempt in sorted(self._noted, key=str)],
+            "worked": [[place, sorted(actions)] for place, actions in self._worked.items()],
             "waiting": [[place, list(actions.items())] for place, actions in self._waiting.items()],
         }
 
@@ -66,5 +78,6 @@ class Attempts:
         """Continue an interrupted episode from what `snapshot` returned."""
         self._in_vain = set(map(str, saved["in_vain"]))
         self._noted = {(saved_place(place), str(action)) for place, action in saved["noted"]}
+        self._worked = {saved_place(place): set(map(str, actions)) for place, actions in saved["worked"]}
         waiting = ((saved_place(place), actions) for place, actions in saved["waiting"])
         self._waiting = {place: {int(turn): str(action) for turn, action in actions} for place, actions in waiting}

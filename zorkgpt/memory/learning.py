@@ -57,6 +57,7 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory, shown
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW, ChangeLimit
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
@@ -386,22 +387,30 @@ class Learner:
                 self._writer.remove_ephemeral(other, known, "what was here is gone")
 
     def count_attempts(self) -> None:
-        """Write how much was tried without effect at the places that the player has left."""
+        """Write what was tried without effect at the places that the player has left, and has had none there yet."""
         for place in self._attempts.places:
-            actions = self._attempts.take(place)
-            turns = tuple(actions)
-            known = ledger_entry(self._writer.current(place), TRIED)
-            entry = Memory(
-                Category.NOTE,
-                TRIED,
-                self._state.episode,
-                str(turns[0]),
-                0,
-                _tried(known.text if known else "", actions.values()),
-                Persistence.PERMANENT,
-                kind=MemoryKind.INSIGHT,
-            )
-            self._writer.keep_entry(place, self._writer.name_of(place), entry, known, seen=turns)
+            worked, new = self._attempts.worked(place), self._attempts.take(place)
+            memories = self._writer.current(place)
+            worked |= {folded(one.action) for one in memories if one.action and one.outcome != "nothing"}
+            seen = {turn: one_line(action) for turn, action in new.items() if action not in worked}
+            known = ledger_entry(memories, TRIED)
+            before = _QUOTED.findall(known.text) if known else []
+            tried = [action for action in before if action not in {*seen.values(), *map(one_line, worked)}]
+            tried += dict.fromkeys(seen.values())
+            if not tried and known is not None:
+                self._writer.invalidate(place, TRIED, "it has had an effect since", self._state.turn)
+            elif seen or tried != before:
+                entry = Memory(
+                    Category.NOTE,
+                    TRIED,
+                    self._state.episode,
+                    str(next(iter(seen), self._state.turn)),
+                    0,
+                    f"{', '.join(tried[-_MOST_TRIED:])} changed nothing here.",
+                    Persistence.PERMANENT,
+                    kind=MemoryKind.INSIGHT,
+                )
+                self._writer.keep_entry(place, self._writer.name_of(place), entry, known, seen=tuple(seen))
 
     def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
         entry = ledger_entry(self._writer.current(location_id), STARTS_HERE)
@@ -914,13 +923,6 @@ class Learner:
             elif not is_ledger_entry(match.memory) and match not in found:
                 found.append(match)
         return found
-
-
-def _tried(text: str, actions: Iterable[str]) -> str:
-    """Return the text of the entry of attempts, given what it was before, with these actions as the newest."""
-    new = [one_line(action) for action in actions]
-    tried = dict.fromkeys([*(old for old in _QUOTED.findall(text) if old not in new), *new])
-    return f"{', '.join(list(tried)[-_MOST_TRIED:])} changed nothing here."
 
 
 def _is_models(memory: Memory) -> bool:

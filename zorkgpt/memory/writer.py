@@ -335,7 +335,7 @@ class MemoryWriter:
         Args:
             seen: The turns that count as observations of the entry, in order.
         """
-        if known is not None and not seen and known.claims == entry.claims:
+        if known is not None and not seen and (known.claims, known.text) == (entry.claims, entry.text):
             return
         with self._failures_reported(), self._changing(lasting=entry.persistence.outlives_episode) as draft:
             self.note_name(location_id, name)
