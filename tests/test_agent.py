@@ -91,6 +91,7 @@ def test_a_model_without_command_lines_is_asked_for_typed_answers_from_then_on()
         decision = agent.get_action_with_reasoning(PlayerContext(NOTHING_KNOWN, "A hall.", turn=turn))
         assert decision == AgentDecision("ring bell", "It may call someone.")
     assert [form_of(AgentAnswer) in call.prompt for call in llm.calls] == [False] * 3 + [True] * 2
+    assert ["ACTION:" in call.prompt for call in llm.calls] == [True] * 3 + [False] * 2
 
 
 def test_prompts_shrink_to_the_context_of_the_model():
@@ -302,7 +303,7 @@ You've been here 5 times across 4 episodes.
 ## Best line so far
 
 These commands lead from here to 7 points, the best score so far (episode 1). They worked when replayed in a new game.
-ACTION: FOLLOW plays them, ACTION: FOLLOW 5 the next five, until anything differs.
+The command FOLLOW plays them, FOLLOW 5 the next five, until anything differs.
 - "ring bell", "down" (+5)
 
 ## Untried exits and things elsewhere, nearest first

@@ -14,7 +14,6 @@ from zorkgpt.context.tools import MOST_CALLS, RESULT_TOKENS, AgentTools
 from zorkgpt.errors import BudgetExceeded, InvalidAnswer, LLMError, LLMUnreachable, OutOfBounds
 from zorkgpt.llm.messages import LLM, Completion, Message, ToolCall
 from zorkgpt.llm.roles import Role
-from zorkgpt.llm.structured import with_instruction
 from zorkgpt.llm.tools import ToolCaller, written_calls
 from zorkgpt.log import get_logger
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -35,9 +34,6 @@ _MAX_COMMAND = 200
 _ASK_AGAIN = """Your answer holds no line that begins with ACTION: and names one command.
 Answer again with that line only, for example:
 ACTION: look"""
-_ASK_FOR_FIELDS = (
-    "Your answer takes two fields: `reasons`, in a sentence or two, and `action`, one command for the game."
-)
 
 
 class AgentAnswer(BaseModel):
@@ -80,20 +76,18 @@ class Agent(Player):
             LLMError: If the model could not be asked, several times in a row.
         """
         budgets = budgets_for(context, self._budgets, self._context_length, self._tools)
-        messages = _question(context, budgets, plain=self._plain)
-        decision = self._decision(messages, context)
+        decision = self._decision(context, budgets)
         soon = budgets.model_copy(update={"history_tokens": int(budgets.history_tokens * _FULL)})
         fitting = turns_shown(context, soon)
         return replace(decision, summarize_to=fitting[0].turn - 1 if fitting else 0)
 
-    def _decision(self, messages: list[Message], context: PlayerContext) -> AgentDecision:
-        if self._by_fields:
-            return self._in_fields(messages)
-        try:
-            return self._in_words(messages, context)
-        except InvalidAnswer as problem:
-            log.warning("agent's model is asked for a typed answer", extra={"problem": str(problem)})
-            decision = self._in_fields(messages)
+    def _decision(self, context: PlayerContext, budgets: ContextSection) -> AgentDecision:
+        if not self._by_fields:
+            try:
+                return self._in_words(_question(context, budgets, plain=self._plain), context)
+            except InvalidAnswer as problem:
+                log.warning("agent's model is asked for a typed answer", extra={"problem": str(problem)})
+        decision = self._in_fields(_question(context, budgets, plain=self._plain, by_fields=True))
         self._by_fields = True
         return decision
 
@@ -122,7 +116,7 @@ class Agent(Player):
 
     def _in_fields(self, messages: list[Message]) -> AgentDecision:
         """Return the command and the reasons of a typed answer."""
-        completion = self._ask(with_instruction(messages, _ASK_FOR_FIELDS), AgentAnswer)
+        completion = self._ask(messages, AgentAnswer)
         answer = AgentAnswer.model_validate(completion.parsed)
         action = _command(answer.action)
         if action is None:
@@ -188,18 +182,25 @@ def budgets_for(
     """
     if context_length is None:
         return budgets
-    empty = render("agent", sections=())
+    empty = render("agent", sections=(), by_fields=False)
     around = estimated_tokens(empty.system) + estimated_tokens(empty.user)
     if tools is not None and tools.toolbox.fits(context_length):
         around += tools.toolbox.tokens + MOST_CALLS * RESULT_TOKENS
     return fitted(context, budgets, context_length - _ANSWER_TOKENS - around)
 
 
-def _question(context: PlayerContext, budgets: ContextSection, *, plain: bool) -> list[Message]:
+def _question(
+    context: PlayerContext, budgets: ContextSection, *, plain: bool, by_fields: bool = False
+) -> list[Message]:
+    """Return the question to the model.
+
+    Args:
+        by_fields: The answer is typed, instead of ending in a line for the command.
+    """
     if plain:
-        prompt = render("agent_plain", sections=plain_sections(context, budgets))
+        prompt = render("agent_plain", sections=plain_sections(context, budgets), by_fields=by_fields)
     else:
-        prompt = render("agent", sections=agent_sections(context, budgets))
+        prompt = render("agent", sections=agent_sections(context, budgets), by_fields=by_fields)
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 

@@ -161,7 +161,7 @@ def best_line(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     note = (
         f"These commands lead from here to {line.score} points, the best score so far (episode {line.episode}). They "
         "worked when replayed in a new game.\n"
-        "ACTION: FOLLOW plays them, ACTION: FOLLOW 5 the next five, until anything differs."
+        "The command FOLLOW plays them, FOLLOW 5 the next five, until anything differs."
     )
     room = budgets.best_line_tokens - estimated_tokens(f"{_BEST_LINE}\n\n{note}\n-  {left_out_note(len(steps))}\n\n")
     count = newest((f"{step}, " for step in steps), room)
