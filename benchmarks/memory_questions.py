@@ -2,8 +2,8 @@
 
 `uv run python -m benchmarks.memory_questions [--episodes 2]` (with ZORKGPT_ZORK1 set, Zork I is played too).
 
-A scripted model answers from the facts in its own prompt: it keeps first looks, what was taken, left, scored or
-refused, and deaths. Tokens are estimated from characters, as the budgets are.
+A scripted model answers from the facts in its own prompt: it keeps first looks, what scored or was refused, and
+deaths, but not where things lie, as the prompt asks. Tokens are estimated from characters, as the budgets are.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import re
 import statistics
 import tempfile
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,17 @@ class AttentiveLLM(ChattyLLM):
         if "You compare short notes" in messages[0].content:
             return {"verdicts": []}
         answer = remembered(prompt)
+        if _is_whereabouts(answer) and "The score rose" not in prompt:
+            answer = next(iter(answer.get("also", ())), {}) | {"should_remember": "also" in answer}
         for fact in (answer, *answer.get("also", ())):
             fact |= {name: fact[name][:120] for name in ("memory_title", "memory_text") if name in fact}
         return answer | {"exits": exits_named(prompt)}
+
+
+def _is_whereabouts(answer: Mapping[str, Any]) -> bool:
+    """Return whether the answer keeps no more than where something was found or left."""
+    title = answer.get("memory_title", "")
+    return title.endswith(" is here") or title.startswith("I left the ")
 
 
 @dataclass(frozen=True)

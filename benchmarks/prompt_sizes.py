@@ -7,7 +7,7 @@ server with a prefix cache reads only that.
 last one of the same role. The form of an answer is not counted: servers take it beside the prompt.
 
 `uv run python -m benchmarks.prompt_sizes [--publish]` plays Zork I if ZORKGPT_ZORK1 names it, else the bundled story.
-The comparison with the plain player is played in both.
+The comparison with the plain player is played in both, by a model that keeps what the memory's prompt asks for.
 
 A model that talks at length plays the walkthrough, remembers something on every turn that it is asked about and wants
 five things whenever it is asked, so that memories and objectives are as full as their budgets let them be. Tokens are
