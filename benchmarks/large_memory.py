@@ -77,9 +77,11 @@ def _fill(address: str, size: int, *, is_one_place: bool) -> None:
 
     with AgentMemory.open(address) as memory:
         for start in range(0, size, 10_000):
+            numbers = range(start, min(size, start + 10_000))
             with memory.store.transaction() as draft:
-                for number in range(start, min(size, start + 10_000)):
-                    draft.add(_namespace(number, is_one_place=is_one_place), "", _memory(number))
+                draft.add_each(
+                    [(_namespace(number, is_one_place=is_one_place), "", _memory(number)) for number in numbers]
+                )
 
 
 def _fill_langgraph(path: Path, size: int, *, is_one_place: bool) -> None:
