@@ -1,25 +1,19 @@
-"""Ask models in the background: work gives way while its question is open, and goes on at the end of a turn.
-
-All of our own code still runs one piece at a time. Work runs in a thread of its own, but only while the caller of
-`start` or `applied` waits for it; between them, nothing but its question is in flight.
-"""
+"""Ask models in the background: work gives way while its question is open, and goes on at the end of a turn."""
 
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextvars import ContextVar, copy_context
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import asdict, dataclass
 from functools import partial
-from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from zorkgpt.llm.messages import LLM, Answer, Completion, Message
-from zorkgpt.llm.roles import Role
+from zorkgpt.llm.background_work import OpenQuestion, Work, question_from
+from zorkgpt.llm.messages import Message
 
 LATE = -1
 """In the place of a turn: before a later episode."""
@@ -35,42 +29,6 @@ class Applied:
     name: str
     turn: int
     """The turn that it is about."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """Work that waits for an answer, as a checkpoint holds it."""
-
-    kind: str
-    name: str
-    turn: int
-    """The turn that it is about."""
-    about: Any
-    """What the work is done on, as plain values for JSON."""
-    messages: tuple[Message, ...]
-    """Its first question."""
-
-
-class BackgroundLLM:
-    """An `LLM` whose questions let the asking work give way, if it runs in the background."""
-
-    def __init__(self, llm: LLM) -> None:
-        self._llm = llm
-
-    def complete(
-        self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
-    ) -> Completion:
-        """Ask the model. In the background, return only when the work goes on."""
-        work = _WORK.get()
-        if work is None:
-            return self._llm.complete(messages, role=role, response_model=response_model)
-        return work.ask(messages, partial(self._llm.complete, role=role, response_model=response_model))
-
-
-def asked_for() -> tuple[int, int] | None:
-    """Return the episode and the turn that a question in the background is about; None for any other question."""
-    work = _WORK.get()
-    return None if work is None else (work.episode, work.turn)
 
 
 class BackgroundQuestions(BaseManager):
@@ -96,7 +54,7 @@ class BackgroundQuestions(BaseManager):
         self.enabled = enabled
         self._recorded = recorded
         self._kinds: dict[str, tuple[Callable[[Any], None], Callable[[Any], Any]]] = {}
-        self._open: list[_Work] = []
+        self._open: list[Work] = []
         self._started: Counter[tuple[str, int]] = Counter()
         self._restored: list[OpenQuestion] = []
         self._counts: Counter[str] = Counter()
@@ -192,7 +150,7 @@ class BackgroundQuestions(BaseManager):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take the open questions that `snapshot` returned. `ask_again` asks them."""
-        self._restored = [_question_from(saved) for saved in state["open"]]
+        self._restored = [question_from(saved) for saved in state["open"]]
         self._counts = Counter({str(name): int(count) for name, count in state["counts"].items()})
 
     def ask_again(self) -> None:
@@ -214,7 +172,7 @@ class BackgroundQuestions(BaseManager):
 
     def _begin(self, kind: str, name: str, turn: int, about: Any, messages: Sequence[Message] = ()) -> None:
         do = partial(self._kinds[kind][0], about)
-        work = _Work(kind, name, self._state.episode_id, turn, about, do, messages, asks_at_once=self._recorded is None)
+        work = Work(kind, name, self._state.episode_id, turn, about, do, messages, asks_at_once=self._recorded is None)
         self._open.append(work)
         self._run(work)
 
@@ -224,7 +182,7 @@ class BackgroundQuestions(BaseManager):
             if work is not None:
                 yield self._go_on(work)
 
-    def _go_on(self, work: "_Work") -> Applied:
+    def _go_on(self, work: Work) -> Applied:
         work.await_answer()
         self._counts["applied"] += 1
         self._counts["longest_delay_turns"] = max(
@@ -233,7 +191,7 @@ class BackgroundQuestions(BaseManager):
         self._run(work)
         return Applied(work.name, work.turn)
 
-    def _run(self, work: "_Work") -> None:
+    def _run(self, work: Work) -> None:
         try:
             work.go_on()
         finally:
@@ -242,114 +200,3 @@ class BackgroundQuestions(BaseManager):
 
     def _questions(self) -> list[OpenQuestion]:
         return [OpenQuestion(work.kind, work.name, work.turn, work.about, work.messages) for work in self._open]
-
-
-class _Abandoned(BaseException):
-    """Ends work whose answer nobody waits for."""
-
-
-class _Work:
-    """Work in a thread that runs only while another one waits in `go_on`."""
-
-    def __init__(
-        self,
-        kind: str,
-        name: str,
-        episode: int,
-        turn: int,
-        about: Any,
-        do: Callable[[], None],
-        messages: Sequence[Message],
-        *,
-        asks_at_once: bool,
-    ) -> None:
-        self.kind, self.name, self.episode, self.turn, self.about = kind, name, episode, turn, about
-        self.messages = tuple(messages)
-        """The first question; empty until it is asked."""
-        self.asked = 0
-        self.answer: Future[Completion] = Future()
-        self.is_over = False
-        self._do = do
-        self._asks_at_once = asks_at_once
-        self._is_abandoned = False
-        self._error: BaseException | None = None
-        self._may_run, self._gave_way = Event(), Event()
-        Thread(target=copy_context().run, args=(self._run,), daemon=True, name=name).start()
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether its question has an answer, or an error."""
-        return self.answer.done()
-
-    def await_answer(self) -> None:
-        if self._asks_at_once:
-            wait([self.answer])
-
-    def go_on(self) -> None:
-        """Run until the next question or the end, and raise what it raises."""
-        interrupt: BaseException | None = None
-        self._gave_way.clear()
-        self._may_run.set()
-        while not self._gave_way.is_set():
-            try:
-                self._gave_way.wait()
-            except BaseException as error:
-                # After Ctrl-C too, only one piece of our code may run at a time.
-                interrupt = error
-        if self._error is not None:
-            raise self._error
-        if interrupt is not None:
-            raise interrupt
-
-    def abandon(self) -> None:
-        """End it where it waits."""
-        self._is_abandoned = True
-        self.go_on()
-
-    def ask(self, messages: list[Message], ask: Callable[[list[Message]], Completion]) -> Completion:
-        """Ask in a further thread, give way, and return the answer when this work may go on."""
-        self.asked += 1
-        if self.asked == 1:
-            # Asked again after an interruption, it is word for word the same question.
-            messages = list(self.messages or messages)
-            self.messages = tuple(messages)
-        self.answer = Future()
-        if self._asks_at_once:
-            question = copy_context()
-            Thread(target=question.run, args=(_settle, self.answer, ask, messages), daemon=True, name=self.name).start()
-        self._give_way()
-        return self.answer.result() if self._asks_at_once else ask(messages)
-
-    def _give_way(self) -> None:
-        self._may_run.clear()
-        self._gave_way.set()
-        self._may_run.wait()
-        if self._is_abandoned:
-            raise _Abandoned
-
-    def _run(self) -> None:
-        _WORK.set(self)
-        self._may_run.wait()
-        try:
-            self._do()
-        except _Abandoned:
-            pass
-        except BaseException as error:
-            self._error = error
-        self.is_over = True
-        self._gave_way.set()
-
-
-_WORK: ContextVar[_Work | None] = ContextVar("work", default=None)
-
-
-def _settle(answer: "Future[Completion]", ask: Callable[[list[Message]], Completion], messages: list[Message]) -> None:
-    try:
-        answer.set_result(ask(messages))
-    except BaseException as error:
-        answer.set_exception(error)
-
-
-def _question_from(saved: Any) -> OpenQuestion:
-    messages = tuple(Message(**message) for message in saved["messages"])
-    return OpenQuestion(str(saved["kind"]), str(saved["name"]), int(saved["turn"]), saved["about"], messages)

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from managers.background import asked_for
 from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import UsageTotals
+from zorkgpt.llm.background_work import asked_for
 from zorkgpt.llm.client import LLMClient, ModelStatus
 from zorkgpt.llm.progress import CallObserver
 from zorkgpt.llm.roles import Role

@@ -9,7 +9,7 @@ from typing import Any
 
 from game_interface.game import Game, StoryIdentity
 from game_interface.story import Story
-from managers.background import AppliedAnswers, BackgroundLLM, BackgroundQuestions
+from managers.background import AppliedAnswers, BackgroundQuestions
 from managers.episode_log import EpisodeLog
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
@@ -21,6 +21,7 @@ from zorkgpt.context.tools import AgentTools
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
 from zorkgpt.knowledge.store import KnowledgeStore
+from zorkgpt.llm.background_work import BackgroundLLM
 from zorkgpt.llm.messages import LLM
 from zorkgpt.llm.progress import CallObserver
 from zorkgpt.log import get_logger
