@@ -73,6 +73,13 @@ def test_a_server_that_is_gone_is_told_by_its_address_and_what_was_seen_stays(po
                 connection.execute(f"ALTER TABLE elsewhere RENAME TO {table}")
         assert rows(postgres, "SELECT title FROM zorkgpt_memories") == [("first",)]
         assert manager.add_memory(5, "Hall", memory("Second")) is True
+    with postgres.open() as manager, psycopg.connect(postgres.address, autocommit=True) as connection:
+        connection.execute("ALTER TABLE zorkgpt_sections RENAME TO elsewhere")
+        with pytest.raises(MemoryStoreError):
+            manager.find()
+        connection.execute("ALTER TABLE elsewhere RENAME TO zorkgpt_sections")
+        assert manager.add_memory(5, "Hall", memory("Third")) is True
+        assert rows(postgres, "SELECT count(*) FROM zorkgpt_sections") == [(1,)]
     assert "memories could not be written" in caplog.text
 
 

@@ -222,9 +222,8 @@ class MemoryRows:
         asked = {(key, column_of(place)): (place, key) for place, key in wanted if place not in self._places}
         taken = {asked[key, column] for key, column in self._at_places("memory, place", "memory", asked)}
         known = {place for place, _ in wanted if place in self._places}
-        return taken | {(place, stored.memory) for place in known for stored in self._places[place]}.intersection(
-            wanted
-        )
+        cached = {(place, stored.memory) for place in known for stored in self._places[place]}
+        return taken | cached.intersection(wanted)
 
     def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
         at, given = ("", ()) if place is None else (" AND place = %s", (column_of(place),))
@@ -416,14 +415,14 @@ class MemoryRows:
         return self._sections[place]
 
     def _read_sections(self, places: Iterable[SubjectKey]) -> None:
-        wanted = {column_of(place): place for place in places if place not in self._sections}
-        self._sections |= {place: [] for place in wanted.values()}
-        self._cached += len(wanted)
-        for columns in _pages(list(wanted)):
+        found: dict[str, list[_Section]] = {column_of(place): [] for place in places if place not in self._sections}
+        for columns in _pages(list(found)):
             marks = ", ".join(["%s"] * len(columns))
             for column, number, head, tail, end in self._rows(_SECTIONS.format(marks), columns):
                 stored = _Section(number, parse_section(bytes(head)), bytes(tail), None if end is None else bytes(end))
-                self._sections[wanted[column]].append(stored)
+                found[column].append(stored)
+        self._sections |= {place_in(column): sections for column, sections in found.items()}
+        self._cached += len(found)
 
     # Changing
 
