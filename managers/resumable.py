@@ -13,7 +13,7 @@ from session.journal import JournalContent, TurnDecision
 from zorkgpt.errors import CheckpointError, EpisodeInUse, WorkdirError
 from zorkgpt.log_files import packed
 from zorkgpt.run_folder import CHECKPOINT, TURN_JOURNAL, episodes_in, run_directory
-from zorkgpt.runlog.episodes import LOCK, PATIENCE_S, last_end, read_events, turns_in
+from zorkgpt.runlog.episodes import PATIENCE_S, last_end, playing_lock, read_events, turns_in
 from zorkgpt.runlog.events import EpisodeEnded
 
 FINAL_ENDINGS = ("victory", "death", "the story's end")
@@ -96,11 +96,6 @@ def _opened(log: Path) -> BinaryIO:
         return log.open("rb")
     except OSError as error:
         raise CheckpointError(f"The log {log} can't be read: {error.strerror}.") from None
-
-
-def playing_lock(directory: Path) -> FileLock:
-    """Return the lock of the process that plays the episode. The system releases it if the process is killed."""
-    return FileLock(directory / LOCK, thread_local=False)
 
 
 def lock_for_playing(directory: Path) -> FileLock:

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from managers.resumable import playing_lock
 from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from tests.fixtures.evaluations import TO_THE_ORCHARD, a_run
@@ -12,7 +11,7 @@ from zorkgpt.errors import ConfigurationError, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.metrics import figures_of
 from zorkgpt.evals.protocols import EvaluationProtocol
-from zorkgpt.runlog.episodes import last_end, read_episode
+from zorkgpt.runlog.episodes import last_end, playing_lock, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted
 
 pytestmark = pytest.mark.slow

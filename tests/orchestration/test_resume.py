@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from game_interface.story import find_story
-from managers.resumable import find_resumable, playing_lock, read_saved
+from managers.resumable import find_resumable, read_saved
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
@@ -25,7 +25,7 @@ from tests.fixtures.stories import of_another_build
 from zorkgpt.errors import CheckpointError, LLMError, WorkdirError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory
-from zorkgpt.runlog.episodes import last_end, read_episode
+from zorkgpt.runlog.episodes import last_end, playing_lock, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed
 from zorkgpt.runlog.story_folder import StoryMark, mark_folder
 

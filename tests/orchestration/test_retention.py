@@ -12,7 +12,7 @@ from zorkgpt.explore.archive import FILE_NAME, kept_trail
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf
 from zorkgpt.run_folder import EPISODE_LOG, run_directory
-from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.episodes import playing_lock, read_episode
 from zorkgpt.viewer.run_files import open_run
 
 PACKED = f"{EPISODE_LOG}.gz"
@@ -66,6 +66,13 @@ def test_the_newest_stay_resumable_and_others_say_why_they_are_not(tmp_path):
     assert find_resumable(tmp_path, EPISODE_LOG, episode=2, max_turns=20).checkpoint.turn == TURNS
     with pytest.raises(CheckpointError, match="Episode 1 can't go on: it is old, and its log was compressed"):
         find_resumable(tmp_path, EPISODE_LOG, episode=1, max_turns=20)
+
+
+def test_an_episode_that_is_played_stays_as_it_is(tmp_path):
+    played(tmp_path, 1, keep=5)
+    with playing_lock(run_directory(tmp_path, 1)).acquire():
+        played(tmp_path, 1, keep=1)
+    assert find_resumable(tmp_path, EPISODE_LOG, episode=1, max_turns=20).checkpoint.turn == TURNS
 
 
 def test_a_damaged_packed_log_is_an_error_that_names_it(tmp_path):

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from filelock import FileLock
+
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnHistory, TurnRecord
@@ -119,6 +121,11 @@ class RunLogWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def playing_lock(directory: Path) -> FileLock:
+    """Return the lock of the process that plays the episode. The system releases it if the process is killed."""
+    return FileLock(directory / LOCK, thread_local=False)
 
 
 def is_played(directory: Path) -> bool | None:
