@@ -123,6 +123,8 @@ def test_what_the_models_took_is_told_by_role(tmp_path):
     assert (row["agent_calls"], row["agent_tokens"]) == ("3", str(episode.usage["agent"].tokens))
     [parts] = ms_by_part(results.runs).values()
     assert parts["model, agent"] == pytest.approx(episode.usage["agent"].seconds * 1000 / 3)
+    # The other roles are asked in the background.
+    assert [part for part in parts if part.startswith("model, ")] == ["model, agent"]
     assert "<h2>Model usage by role</h2>" in report(results, {})
 
 

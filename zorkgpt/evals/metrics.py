@@ -500,6 +500,6 @@ METRICS: tuple[Metric, ...] = (
     Metric("tokens", Group.COST, "tokens", _total("tokens")),
     Metric("cost", Group.COST, "cost", _cost),
     Metric("seconds", Group.COST, "seconds", lambda all_: sum(one.seconds for one in all_)),
-    Metric("model_seconds", Group.COST, "seconds waiting for models", _total("seconds")),
+    Metric("model_seconds", Group.COST, "seconds of model calls", _total("seconds")),
 )
 """All metrics of a run."""

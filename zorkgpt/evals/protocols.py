@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from zorkgpt.errors import ConfigurationError
+from zorkgpt.text import number_of
 
 Headline = Literal["area", "best"]
 _LEARNING = re.compile(r"learning-([1-9]\d{0,3})(?:x([1-9]\d{0,5}))?")
@@ -109,7 +110,7 @@ def protocol_named(name: str) -> EvaluationProtocol:
             return protocol
     if found := _LEARNING.fullmatch(name):
         episodes, turns = int(found[1]), int(found[2] or _LEARNING_TURNS)
-        what = f"{episodes} episodes of {turns} turns of one story with the same seed"
+        what = f"{number_of(episodes, 'episode', 'episodes')} of {turns} turns of one story with the same seed"
         return EvaluationProtocol(name, what, episodes, turns, seeds=(1, 2, 3, 4, 5), headline="area")
     if found := _GENERATIONS.fullmatch(name):
         generations, size, turns = int(found[1]), int(found[2]), int(found[3] or _LEARNING_TURNS)

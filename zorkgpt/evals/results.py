@@ -447,15 +447,8 @@ def _value(value: Any) -> Any:
 
 OUTSIDE = "before the first turn, after the last, and pauses"
 """The time of an episode that lies outside its turns."""
-_ASKED_IN: dict[str, Part] = {
-    Role.AGENT: Part.PLAYER,
-    Role.CRITIC: Part.PLAYER,
-    Role.MEMORY: Part.MEMORY,
-    Role.OBJECTIVES: Part.MANAGERS,
-    Role.KNOWLEDGE: Part.MANAGERS,
-    Role.SUMMARY: Part.MANAGERS,
-}
-"""The part that waits for the model of a role."""
+_WAITED_FOR = (Role.AGENT, Role.CRITIC)
+"""The roles that the player waits for; the others are asked in the background."""
 
 
 def usage_by_role(runs: Iterable[RunFigures]) -> dict[tuple[Ablation, str], RoleUsage]:
@@ -470,7 +463,7 @@ def usage_by_role(runs: Iterable[RunFigures]) -> dict[tuple[Ablation, str], Role
 
 
 def ms_by_part(runs: Iterable[RunFigures]) -> dict[Ablation, dict[str, float]]:
-    """Return the milliseconds a turn of each part, without the models that it asked, and of the models by role.
+    """Return the milliseconds a turn of each part, and of the models that the player waits for.
 
     They add up to the whole time of the episodes. Ablations whose logs do not tell are left out.
     """
@@ -479,7 +472,7 @@ def ms_by_part(runs: Iterable[RunFigures]) -> dict[Ablation, dict[str, float]]:
     for run in runs:
         for one in run.episodes:
             if one.parts_s:
-                waited = {role: usage.seconds for role, usage in one.usage.items()}
+                waited = {role: usage.seconds for role, usage in one.usage.items() if role in _WAITED_FOR}
                 seconds.setdefault(run.run.ablation, Counter()).update(_apart(one.parts_s, waited, one.seconds))
                 turns[run.run.ablation] += one.turns
     return {
@@ -490,12 +483,9 @@ def ms_by_part(runs: Iterable[RunFigures]) -> dict[Ablation, dict[str, float]]:
 
 
 def _apart(parts_s: Mapping[str, float], waited_s: Mapping[str, float], whole_s: float) -> dict[str, float]:
-    """Take the waiting for models out of the parts that waited, and add what lies outside the turns."""
+    """Take the waiting for models out of the player's part, and add what lies outside the turns."""
     apart = {part.value: parts_s.get(part, 0.0) for part in Part}
-    for role, seconds in waited_s.items():
-        part = _ASKED_IN.get(role, Part.MANAGERS)
-        # Some is asked before the first turn and after the last, which belong to no part.
-        apart[part] = max(0.0, apart[part] - seconds)
+    apart[Part.PLAYER] = max(0.0, apart[Part.PLAYER] - sum(waited_s.values()))
     models = {f"model, {role}": seconds for role, seconds in waited_s.items()}
     known = sum(apart.values()) + sum(models.values())
     return apart | models | {OUTSIDE: max(0.0, whole_s - known)}
