@@ -139,6 +139,17 @@ def test_the_time_by_part_adds_up_to_the_whole(played):
         assert parts["interpreter"] > 0
 
 
+def test_large_and_small_figures_are_written_out():
+    metrics = {metric.name: metric for metric in METRICS}
+    assert [metrics["tokens"].shown(value) for value in (47860.0, -1234.5, 261.74, 0.0123)] == [
+        "47,860",
+        "-1,234",
+        "261.7",
+        "0.0123",
+    ]
+    assert metrics["failed"].shown(-0.0004) == "0.0 %"
+
+
 def test_every_metric_stands_in_table_page_and_json(played):
     table, page, told = tables(played), report(played, {}), json.loads(as_json_text(played))
     [story] = played.stories

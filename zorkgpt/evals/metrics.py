@@ -203,8 +203,10 @@ class Metric:
 
     def shown(self, value: float) -> str:
         """Return the value for people."""
-        # Adding zero takes the sign from what is rounded to nothing.
-        return f"{round(100 * value, 1) + 0.0:.1f} %" if self.unit == "%" else f"{value:,.4g}"
+        if self.unit == "%":
+            # Adding zero takes the sign from what is rounded to nothing.
+            return f"{round(100 * value, 1) + 0.0:.1f} %"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def figures_of(run: EvaluationRun) -> RunFigures:
