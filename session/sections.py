@@ -266,7 +266,7 @@ class OrchestratorSection(SettingsSection):
     """How episodes are run."""
 
     max_turns_per_episode: int = Field(default=500, ge=1)
-    """Maximum turns per episode."""
+    """Maximum turns per episode. Without this setting, `--player rules` plays 250."""
     knowledge_update_interval: int = Field(default=100, ge=1)
     """Turns between updates of the knowledge base."""
     objective_update_interval: int = Field(default=15, ge=1)

@@ -227,7 +227,7 @@ def test_sword_and_lamp_are_back_in_place_after_a_restart(play):
 
 def test_the_lamp_warns_and_then_goes_out(play):
     play(*INTO_THE_HOUSE, "turn on lamp")
-    said = "".join(play("wait") for _ in range(250))
+    said = "".join(play("wait") for _ in range(400))
     warnings = ["flickers", "turning red", "gutters", "goes out"]
     assert [warning for warning in warnings if warning in said] == warnings
     assert "no oil left" in play("turn on lamp")
@@ -260,7 +260,7 @@ def test_the_trap_door_bars_itself_behind_you(play):
 @pytest.mark.parametrize("gift", ["bread", "iron key"])
 def test_the_troll_takes_a_gift_gratefully_and_kills_at_the_next_attempt(play, gift):
     play(*TO_THE_TROLL)
-    assert "across the way" in play("north", "north")
+    assert "puts an arm across" in play("north", "north")
     assert "gratefully" in play(f"give {gift} to troll")
     assert play.ended is None
     assert "You have died" in play("north")
@@ -358,7 +358,7 @@ def test_four_rooms_are_named_marsh(play):
 def test_the_punt_moves_between_rooms_once_its_rope_is_cut(play):
     play(*INTO_THE_HOUSE, "south", "take sword", "north", "north", "southwest", "east", "south", "south")
     play(*TO_THE_STAITHE)
-    assert "something that floats" in play("west")
+    assert "made fast with a tarred rope" in play("west")
     play("enter punt", "west")
     assert play.room == "Staithe"
     play("cut rope", "west")
@@ -413,8 +413,8 @@ def test_the_word_opens_the_wall_that_listens_and_does_nothing_elsewhere(play):
         [*TO_THE_MARSH, "west", "west"],
         [*TO_THE_MARSH, "west", "north", "north"],
         [*TO_THE_TROLL, "attack troll", "attack troll"],
-        [*TO_THE_WALL, "west"],
-        [*WALKTHROUGH[: WALKTHROUGH.index("cut rope") + 1], "west", "south"],
+        [*TO_THE_WALL, "west", "west"],
+        [*WALKTHROUGH[: WALKTHROUGH.index("cut rope") + 1], "west", "south", "south"],
     ],
     ids=["causeway", "well", "berries", "green twice", "green elsewhere", "troll struck twice", "pit", "sluice"],
 )
@@ -425,8 +425,20 @@ def test_a_deadly_step_kills_and_ends_the_game(play, commands):
     assert play.ended == "death"
 
 
-def test_the_causeway_lets_you_home_when_the_accounts_balance(play):
+@pytest.mark.parametrize("steps", [["south"], ["go home"]])
+def test_the_causeway_lets_you_home_when_the_accounts_balance(play, steps):
+    assert "under water" in play("go home")
     play(*WALKTHROUGH[:-1])
     assert (play.room, play.told("score")) == ("Causeway End", 96)
-    play("south")
+    play(*steps)
     assert play.ended == "victory"
+
+
+def test_the_punt_is_entered_and_left_by_walking(play):
+    play(*WALKTHROUGH[: WALKTHROUGH.index("cut rope") + 1], "exit")
+    assert "step into the punt" in play("west")
+    assert "step ashore" in play("north", "north")
+    play("south", "south", "east")
+    assert (play.room, play.holder("(self object)")) == ("Staithe", "punt")
+    play("east")
+    assert (play.room, play.holder("(self object)")) == ("Marsh", "Marsh")

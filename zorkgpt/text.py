@@ -72,6 +72,11 @@ def quoted(value: object) -> str:
     return f"{text[:half]} [...] {text[-half:]}"
 
 
+def first_paragraph(response: str) -> str:
+    """Return what a response says of the action; later paragraphs tell what goes on meanwhile."""
+    return response.strip().partition("\n\n")[0]
+
+
 def visible(text: str) -> str:
     """Return the text in one line, without invisible characters and those that change the order of others."""
     if text.isprintable():

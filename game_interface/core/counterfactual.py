@@ -193,7 +193,8 @@ def _probes(language: Language, opening: View, reader: ViewReader) -> Iterator[s
     # Commands as long as they can be, for what the parser keeps of one.
     yield from (_NO_WORD * 15, f"{_NO_WORD} " * 13)
     for verb in ("take", "drop"):
-        yield from (f"{verb} {_NO_WORD * 14}", f"{verb} {' and '.join([_PLAYER_WORD] * 10)}")
+        yield from (f"{verb} {_NO_WORD * 14}", f"{verb}{f' {_PLAYER_WORD}' * 14}")
+        yield f"{verb} {' and '.join([_PLAYER_WORD] * 10)}"
     # Some of them describe objects that are here, which suffices for the parser.
     yield from (f"examine {adjective}" for adjective in sorted(language.adjectives))
 

@@ -61,6 +61,13 @@ def test_what_does_nothing_before_its_first_step_works_after_it(zork):
     assert failed(too_early)
 
 
+def test_a_long_command_that_does_nothing_failed(bundled):
+    for command in ("north", "west", "north", "take bottle", "south"):
+        bundled.act(command)
+    steps = [bundled.act(f"{verb} brine pans with glass bottle") for verb in ("dig", "attack")]
+    assert [(step.unnamed_change, failed(step)) for step in steps] == [(False, True)] * 2
+
+
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_a_missed_blow_is_no_failure(zork1, seed):
     commands = get_zork1_walkthrough()

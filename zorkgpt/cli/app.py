@@ -18,7 +18,7 @@ _FIRST_STEPS = """Play interactive fiction with an agent that learns across epis
 
 \b
 First steps:
-  {command}                          play five fast episodes without a model
+  {command}                          play ten fast episodes without a model
   {command} --view                   the same, with a live view in the browser
   {command} --player human           play yourself
   {command} --model M --base-url URL play with a model

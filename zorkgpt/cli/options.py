@@ -58,10 +58,13 @@ class PlayOptions:
         typer.Option(
             "--episodes",
             min=1,
-            help="Number of episodes. [default: 5 for rules, 1 for human and --resume, otherwise 2]",
+            help="Number of episodes. [default: 10 for rules, 5 for search, 1 for human and --resume, otherwise 2]",
         ),
     ] = None
-    max_turns: Annotated[int | None, typer.Option("--max-turns", help="Maximum turns per episode.")] = None
+    max_turns: Annotated[
+        int | None,
+        typer.Option("--max-turns", help="Maximum turns per episode. [default: as configured, or 250 for rules]"),
+    ] = None
     keep: Annotated[
         int | None,
         typer.Option(

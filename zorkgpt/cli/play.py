@@ -50,8 +50,10 @@ from zorkgpt.text import printable
 log = get_logger(__name__)
 
 _EPISODES = 2
-_USUAL_EPISODES = {"rules": 5, SEARCH: 5, "human": 1}
-"""The player without a model is fast, and five show what it learns; a person says when to play again."""
+_USUAL_EPISODES = {"rules": 10, SEARCH: 5, "human": 1}
+"""The players without a model are fast, and show in so many what they learn; a person says when to play again."""
+_TURNS_OF_RULES = 250
+"""Turns per episode of the rules, unless configured: in longer ones they soon try only what promises little."""
 _MOST_DIGITS = 18
 """Digits of an episode's number."""
 # After an episode that ends for one of these reasons, the next one would too.
@@ -121,6 +123,10 @@ def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
         choice = PlayerChoice(recording.started.player, f"replay of {options.replay}", None)
     if choice.kind == PLAIN:
         options = replace(options, no_memory=True)
+    limits = config.orchestrator
+    if choice.kind == "rules" and "max_turns_per_episode" not in limits.model_fields_set:
+        limits = limits.model_copy(update={"max_turns_per_episode": _TURNS_OF_RULES})
+        config = config.model_copy(update={"orchestrator": limits})
     if options.workdir is None:
         config = config.with_workdir(story_folder(config, StoryMark.of(story.summary())))
     _check_replay(options, config, story, recording)

@@ -47,6 +47,8 @@ class Trail:
     """Location → what the rules left untried there when the episode ended; see `LeftToTry`."""
     refused: tuple[str, ...] = ()
     """Commands that the parser did not accept."""
+    winning: TrailStep | None = None
+    """The step after which the game was won; None if it was not."""
 
 
 def observed_state(now: Observation) -> ObservedState:
@@ -60,7 +62,7 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
     left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
     steps: list[TrailStep] = []
     refused: dict[str, None] = {}
-    deadly = False
+    deadly, winning = False, None
     for turn in events:
         if not isinstance(turn, TurnRecord) or turn.transition.refused or turn.transition.fault:
             continue
@@ -73,7 +75,10 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
             refused[step.action] = None
         if step.finished:
             # Nothing can be done after the end.
-            steps.pop()
+            last = steps.pop()
+            winning = last if step.victory else None
             break
     untried = {int(place): action for place, action in left.items()}
-    return Trail(started.episode, started.seed, started.location_id, tuple(steps), deadly, untried, tuple(refused))
+    return Trail(
+        started.episode, started.seed, started.location_id, tuple(steps), deadly, untried, tuple(refused), winning
+    )

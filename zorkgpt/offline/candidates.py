@@ -93,6 +93,15 @@ class Nouns:
                 listed |= numbers
                 yield word
 
+    def named_in(self, text: str, items: Iterable[Item]) -> Iterator[str]:
+        """Yield the names of the things that a text names, by their last word or by a word that is theirs alone."""
+        words = set(words_of(text)) - _PRONOUNS
+        own = {min(numbers) for word in words if len(numbers := self._numbers(word)) == 1}
+        for item in items:
+            name = self.name(item)
+            if name and (item.num in own or name.split()[-1] in words):
+                yield name
+
     def _numbers(self, word: str) -> frozenset[int]:
         return self.language.names.get(self.language.truncate(word), frozenset()) if self.language else frozenset()
 
@@ -135,7 +144,9 @@ class Tier(IntEnum):
     """What a text of the game suggests."""
     BARE_EXIT = 13
     """Any direction at a place whose text names no exit."""
-    GRAMMAR = 14
+    TOOL = 14
+    """Using on what refused an action what the refusal names: a thing that is carried, a word to be said."""
+    GRAMMAR = 15
     """Any other command that the story's own grammar accepts."""
 
 
@@ -156,6 +167,7 @@ COST = {
     Tier.OTHER_EXIT: 22.0,
     Tier.COMBINE: 20.0,
     Tier.FIDDLE: 30.0,
+    Tier.TOOL: 5.0,
     Tier.GRAMMAR: 75.0,
 }
 """The cost of each kind of action, in steps."""

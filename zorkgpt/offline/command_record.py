@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import PlainSerializer
 
 from zorkgpt.offline.grammar_tries import GrammarTry
+from zorkgpt.text import first_paragraph
 
 _PRIOR_TRIES = 4
 """How many tries the chance of an untried pattern counts as much as."""
@@ -48,8 +49,7 @@ class CommandRecord:
     def note_response(self, response: str, tried: GrammarTry) -> bool:
         """Note a response, and return whether it was never seen before, whatever it names."""
         own = {word for name in tried.names for word in name.split()}
-        # Later paragraphs tell what goes on meanwhile.
-        first = response.strip().partition("\n\n")[0].lower()
+        first = first_paragraph(response).lower()
         words = " ".join(word for word in re.findall(r"\w+", first) if word not in own)
         digest = blake2b(words.encode(), digest_size=8).hexdigest()
         is_new = digest not in self.responses

@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import COST, Tier
 from zorkgpt.offline.notes import PlaceNotes
+from zorkgpt.offline.offers import tools_wanted
 from zorkgpt.offline.view import TurnView
 from zorkgpt.player import AgentDecision
 from zorkgpt.text import normalized_action
@@ -104,13 +105,16 @@ class _ActionSearch:
         if not elsewhere and notes.target and notes.target[0] == room and notes.target[1] in place.remembered:
             # What a memory made the player come here for comes first: if it no longer holds, that will be known.
             yield 0.0, notes.target[1]
-        yield from islice((option for option in place.left if option[1] not in idle | walked), 1)
+        left = (option for option in place.left if option[1] not in idle | walked)
+        yield from islice(left, 1)
+        # The cheapest may be an exit that is dangerous.
+        yield from islice((option for option in left if not canonical_direction(option[1])), 1)
         if not place.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
         yield from self._fetch(room, elsewhere=elsewhere)
         yield from self._put_away(room)
         if elsewhere:
-            yield from self._unlock(room)
+            yield from self._bring(room)
 
     def _fetch(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
         """Fetch a tool that was laid down so that an exit could be passed."""
@@ -133,13 +137,17 @@ class _ActionSearch:
                     unproven = COST[Tier.HANDLE] if known else _PUT_COST
                     yield _PROVEN_COST if holder in proven else unproven, action
 
-    def _unlock(self, room: int) -> Iterator[tuple[float, str]]:
-        """Bring what is carried to what is locked elsewhere."""
-        place = self._turn.episode.place(room)
-        for lock in place.locked:
-            for key in self._turn.notes.held:
-                if place.is_fresh(action := f"unlock {lock} with {key}"):
-                    yield COST[Tier.COMBINE] + place.cost_of_repeating(action), action
+    def _bring(self, room: int) -> Iterator[tuple[float, str]]:
+        """Bring to what refused elsewhere a key, the carried thing that the refusal names, or a word to say."""
+        place, episode, notes = self._turn.episode.place(room), self._turn.episode, self._turn.notes
+        carried = self._turn.context.observation.carried or ()
+        keys = (f"unlock {lock} with {key}" for lock in place.locked for key in notes.held)
+        tools = (f"use {tool}" for _, tool in tools_wanted(place, episode.nouns, carried))
+        yield from ((COST[Tier.TOOL], action) for action in chain(keys, tools) if place.is_fresh(action))
+        if (unsaid := [f"say {word}" for word in episode.words if place.is_fresh(f"say {word}")]) and episode.is_barred(
+            room
+        ):
+            yield from ((COST[Tier.TOOL], action) for action in unsaid)
 
 
 def _reason(place: PlaceNotes, action: str) -> str:

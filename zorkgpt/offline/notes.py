@@ -9,12 +9,12 @@ from typing import Annotated
 
 from pydantic import Field, PlainSerializer
 
-from zorkgpt.memory.models import Memory, Persistence
+from zorkgpt.memory.models import Memory, MemoryKind, Persistence
 from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import COST, Candidate, Tier, words_of
 from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
-from zorkgpt.offline.phrases import is_unlocked
+from zorkgpt.offline.phrases import is_unlocked, quoted_words
 from zorkgpt.world.directions import canonical_direction
 
 _IN_ORDER = PlainSerializer(sorted)
@@ -129,6 +129,8 @@ class PlaceNotes:
     done: NameSet = field(default_factory=set)
     """Actions taken in this episode."""
     remembered: dict[str, ActionOutcome] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    """The single words that texts read here have in quotation marks."""
     failed_before: dict[str, str] = field(default_factory=dict)
     """Actions that had no effect here in earlier episodes → the response."""
     barren: dict[str, int] = field(default_factory=dict)
@@ -171,6 +173,8 @@ class PlaceNotes:
         if told == self.read:
             return
         self.read, self.remembered = told, {}
+        texts = (memory.text for memory in memories if memory.kind is MemoryKind.TEXT)
+        self.words = tuple(dict.fromkeys(word for text in texts for word in quoted_words(text)))
         for memory in memories:
             known = remembered_outcome(memory)
             if known and not opens_a_menu(known[0]):
@@ -253,10 +257,15 @@ class PlaceNotes:
         self._renew()
 
     @property
+    def all_refusals(self) -> dict[str, str]:
+        """Action that failed here in any episode → the latest response."""
+        return self.failed_before | self.refusals
+
+    @property
     def locked(self) -> tuple[str, ...]:
         """Things that the game called locked, unless it has said in this episode that they no longer are."""
-        refusals = self.failed_before | self.refusals
-        tried = ((action.removeprefix("open "), text) for action, text in refusals.items() if "open " in action)
+        refusals = self.all_refusals.items()
+        tried = ((action.removeprefix("open "), text) for action, text in refusals if "open " in action)
         locked = (noun for noun, text in tried if "locked" in words_of(text))
         return tuple(noun for noun in locked if not self._is_unlocked(noun))
 
@@ -283,19 +292,20 @@ class PlaceNotes:
     @cached_property
     def left(self) -> list[tuple[float, str]]:
         """Actions left to try here as (cost, action), the cheapest first."""
-        costs = ((self._cost(tier) + self.cost_of_repeating(action), action) for tier, action in self._pending())
+        costs = ((self._cost(tier) + self.cost_of_repeating(action, tier), action) for tier, action in self._pending())
         return sorted(costs, key=itemgetter(0))
 
     def _cost(self, tier: Tier) -> float:
         # So that such commands are spread over the places.
         return COST[tier] + (self.grammar_tries if tier is Tier.GRAMMAR else 0)
 
-    def cost_of_repeating(self, action: str) -> float:
+    def cost_of_repeating(self, action: str, tier: Tier) -> float:
         """Return the cost of an action for the earlier episodes in which it scored nothing."""
-        if self.remembered.get(action) is ActionOutcome.SCORES:
+        if self.remembered.get(action) is ActionOutcome.SCORES or action in self.reopened:
             return 0.0
         here = self.barren.get(action, 0)
-        elsewhere = self.barren_places.get(action, 0) - bool(here)
+        # What a refusal of this place asks for is no less likely here.
+        elsewhere = self.barren_places.get(action, 0) - bool(here) if tier is not Tier.TOOL else 0
         return min(_REPEATED_COST * here, _MAX_REPEATED_COST) + min(_ELSEWHERE_COST * elsewhere, _MAX_ELSEWHERE_COST)
 
     @property

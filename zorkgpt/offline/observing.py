@@ -8,7 +8,7 @@ from zorkgpt.offline.notes import LastTurn
 from zorkgpt.offline.offers import Offer, holders, note_offers
 from zorkgpt.offline.phrases import is_dark, is_laden, topics_in
 from zorkgpt.offline.view import TurnView
-from zorkgpt.text import normalized_action
+from zorkgpt.text import first_paragraph, normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 
 _MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
@@ -32,7 +32,7 @@ def observe_result(turn: TurnView) -> None:
     if turn.here == last.place:
         failed = last.action in map(normalized_action, turn.context.failed_here)
         if failed:
-            turn.place.refusals[last.action] = turn.context.response
+            turn.place.refusals[last.action] = first_paragraph(turn.context.response)
         (turn.place.in_vain.add if failed else turn.place.in_vain.discard)(last.action)
     _note_command(turn, last, failed=failed)
     turn.episode.plan.note(last.place, exit_name(last.action), failed=failed, changed=bool(turn.context.changed))

@@ -4,14 +4,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
 
 from game_interface.models import Item
+from session.outcome import is_passive
 from zorkgpt.action_check import check_action
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.offline.advice import advice_in
 from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
-from zorkgpt.offline.grammar_tries import commands
+from zorkgpt.offline.grammar_tries import GrammarTry, commands, grammar_tries
+from zorkgpt.offline.notes import PlaceNotes
+from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.view import TurnView
 from zorkgpt.text import normalized_action
-from zorkgpt.world.directions import directions_in
+from zorkgpt.world.directions import canonical_direction, directions_in
 
 # Kind, verb, needed attributes: if the meaning of any of these is known, the thing must have one of them, or not have
 # it ("!").
@@ -86,7 +89,44 @@ def usual_verbs(turn: TurnView) -> Iterator[Candidate]:
 def keys(turn: TurnView) -> Iterator[Candidate]:
     """Something that is carried may be the key to what is locked."""
     held = dict.fromkeys(turn.names(turn.context.observation.inventory))
-    yield from (Candidate(Tier.COMBINE, f"unlock {lock} with {key}") for lock in turn.place.locked for key in held)
+    yield from (Candidate(Tier.TOOL, f"unlock {lock} with {key}") for lock in turn.place.locked for key in held)
+
+
+def tools(turn: TurnView) -> Iterator[Candidate]:
+    """What refuses may say what is missing ("It wants a blade"), so use on it what is carried of that name."""
+    now, nouns = turn.context.observation, turn.episode.nouns
+    if turn.language is None or turn.scene is None or now.dark:
+        return
+    names_of = [set(nouns.analyzed(action).names) for action in turn.place.remembered]
+    tries: list[GrammarTry] = []
+    for action, tool in tools_wanted(turn.place, nouns, now.carried or ()):
+        said = turn.place.all_refusals[action]
+        obstacles = nouns.analyzed(action).names or nouns.mentioned(said, turn.scene, now.carried or ())
+        # What has had an effect on it needs no other verb.
+        left = [obstacle for obstacle in obstacles if {obstacle, tool} not in names_of]
+        tries += (each for each in grammar_tries(turn.language, left, [tool], {}) if len(each.names) == 2)
+    ranked = sorted(tries, key=turn.episode.promise, reverse=True)
+    yield from (Candidate(Tier.TOOL, each.command) for each in ranked)
+
+
+def tools_wanted(place: PlaceNotes, nouns: Nouns, carried: Collection[Item]) -> Iterator[tuple[str, str]]:
+    """Yield the exits and things that refused at a place, each with a carried thing that the refusal names.
+
+    A tool that scored here has done its part.
+    """
+    scored = {action for action, outcome in place.remembered.items() if outcome is ActionOutcome.SCORES}
+    used = {name for action in scored for name in nouns.analyzed(action).names}
+    for action, said in place.all_refusals.items():
+        is_one = len(nouns.analyzed(action).names) + bool(canonical_direction(action)) == 1
+        if is_one and not is_passive(action) and not any(nouns.named_in(action, carried)):
+            yield from ((action, tool) for tool in nouns.named_in(said, carried) if tool not in used)
+
+
+def passwords(turn: TurnView) -> Iterator[Candidate]:
+    """A word in a text's quotation marks may be a password, so say it where something bars the way."""
+    words = turn.episode.words
+    if words and turn.episode.nouns.known("say") and turn.episode.is_barred(turn.here):
+        yield from (Candidate(Tier.TOOL, f"say {word}") for word in words)
 
 
 def grammar(turn: TurnView) -> Iterator[Candidate]:
@@ -104,7 +144,7 @@ def grammar(turn: TurnView) -> Iterator[Candidate]:
 
 
 Offer = Callable[[TurnView], Iterable[Candidate]]
-OFFERS: tuple[Offer, ...] = (advice, exits, usual_verbs, keys, grammar)
+OFFERS: tuple[Offer, ...] = (advice, exits, usual_verbs, keys, tools, passwords, grammar)
 
 
 def note_offers(turn: TurnView, offers: Collection[Offer]) -> None:

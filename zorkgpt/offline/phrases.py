@@ -40,6 +40,14 @@ def is_hostile(text: str) -> bool:
     return bool(_HOSTILE.search(text.lower()))
 
 
+def quoted_words(text: str) -> tuple[str, ...]:
+    """Return the single words that a text puts in quotation marks, in lower case."""
+    return tuple(dict.fromkeys(found[1].lower() for found in _QUOTED_WORD.finditer(text)))
+
+
+_QUOTED_WORD = re.compile(r"[\"“]([a-zA-Z]{3,20})[.,!?]?[\"”]")
+
+
 def topics_in(text: str) -> tuple[str, ...]:
     """Return the words that a text puts in quotation marks or in capitals: names, answers, magic words."""
     return tuple(dict.fromkeys(found[0].strip('"“”.,!?').lower() for found in _TOPIC.finditer(text)))

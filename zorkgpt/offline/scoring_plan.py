@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import PlainSerializer
 
-from zorkgpt.explore.trail import Trail
+from zorkgpt.explore.trail import Trail, TrailStep
 from zorkgpt.offline.candidates import words_of
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
@@ -49,9 +49,13 @@ def scoring_steps(trails: Iterable[Trail]) -> tuple[ScoringStep, ...]:
 
 def _score_order(trail: Trail) -> tuple[int, int]:
     """Return a sort key: the highest score, negated, and the step that first reached it."""
-    scores = [step.standing.score or 0 for step in trail.steps]
+    scores = [step.standing.score or 0 for step in _all_steps(trail)]
     highest = max(scores, default=0)
     return -highest, scores.index(highest) if scores else 0
+
+
+def _all_steps(trail: Trail) -> tuple[TrailStep, ...]:
+    return (*trail.steps, trail.winning) if trail.winning else trail.steps
 
 
 def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
@@ -62,7 +66,7 @@ def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
     steps: dict[tuple[int, str], tuple[ScoringStep, bool]] = {}
     place, score = trail.start, 0
     held: tuple[str, ...] = ()
-    for step in trail.steps:
+    for step in _all_steps(trail):
         now = step.standing
         gain = max(0, (now.score or 0) - score)
         action = exit_name(normalized_action(step.action))

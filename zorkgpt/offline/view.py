@@ -19,6 +19,7 @@ from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.phrases import is_dark, is_laden
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import PlayerContext
+from zorkgpt.world.directions import canonical_direction
 from zorkgpt.world.graph import DangerousSpot, MapGraph
 
 SOMEWHERE = 0
@@ -81,6 +82,18 @@ class Episode:
         """The results of commands, of this episode and of earlier ones."""
         return self.notes.record, self.experience.record
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words in quotation marks of all texts that are remembered."""
+        return tuple(dict.fromkeys(word for place in self.places.values() for word in place.words))
+
+    def is_barred(self, room: int) -> bool:
+        """Return whether an exit from this place refused with a reason that was given nowhere else."""
+        refusals = self.place(room).all_refusals
+        reasons = {said for way, said in refusals.items() if canonical_direction(way)}
+        elsewhere = (notes for other, notes in self.places.items() if other != room)
+        return bool(reasons.difference(*(notes.all_refusals.values() for notes in elsewhere)))
+
     def promise(self, tried: GrammarTry) -> float:
         """Return how much more promising a command is than if nothing like it had been tried."""
         return chance(tried, _USUAL_CHANCE, *self.records) / chance(tried, _USUAL_CHANCE, CommandRecord())
@@ -107,7 +120,7 @@ class Episode:
         # Failures because of weight or darkness say nothing about another time.
         failed = self.graph.in_vain.get(room, {})
         otherwise = {action for action, response in failed.items() if is_laden(response) or is_dark(response)}
-        notes.failed_before = {action: response for action, response in failed.items() if action not in otherwise}
+        notes.failed_before = {action: said for action, said in failed.items() if action not in otherwise}
         notes.barren = {action: times for action, times in notes.barren.items() if action not in otherwise}
         for action, outcome in notes.remembered.items():
             if outcome is ActionOutcome.SCORES and action.startswith("take "):

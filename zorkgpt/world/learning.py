@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from game_interface.models import Transition
 from session.outcome import moved_or_had_effect, shows_outcome, worked
 from zorkgpt.prompts.render import cut
-from zorkgpt.text import normalized_action
+from zorkgpt.text import first_paragraph, normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import MapGraph
@@ -98,7 +98,7 @@ class MapLearner:
                 self._graph.reopen(room)
         elif not moved_or_had_effect(step) and (room, action) not in self._successes:
             # An action that has succeeded before fails now because it is done already.
-            response = cut(" ".join(step.response.split()), _MOST_RESPONSE_CHARACTERS)
+            response = cut(" ".join(first_paragraph(step.response).split()), _MOST_RESPONSE_CHARACTERS)
             unlocking = self._unlocking(room) if canonical_direction(action) else ()
             self._graph.add_attempt(room, action, response, unlocking)
 

@@ -41,6 +41,7 @@ Fixture ledge "ledge" Cistern
 Object  brass_key "brass key" ledge
   with  name 'key' 'brass',
         description "Small, plain and worn by use: a key with something to do.",
+        after [; Take: Achieved(T_KEY); ],
   has   shiny;
 
 Room    Culvert "Culvert"
@@ -130,7 +131,8 @@ Object  troll "troll" Toll_Arch
 [ PassTroll;
     if (troll notin Toll_Arch) return Salt_Gallery;
     if (troll.accepted == 0)
-        "The troll puts an arm across the way, quite gently. ~Have you brought me anything?~ it says.";
+        "The troll puts an arm across, quite gently. Brine drips on it there, and the arm is a little shorter for
+        it. ~Have you brought me anything?~ it says.";
     deadflag = 1;
     "You thank the troll for its good will and step past. ~But you still have some left,~ says the troll, and takes that gratefully too,
     beginning with the legs.";
@@ -154,6 +156,10 @@ DarkRoom Salt_Gallery "Salt Gallery"
         s_to Toll_Arch,
         e_to [; if (blind_wall has open) return Strongroom; "The wall is smooth, shut, and attentive."; ],
         w_to [;
+            if (self hasnt general) {
+                give self general;
+                "You put one foot out, and there is no floor for it. You take it back. Something that you kicked is still falling.";
+            }
             deadflag = 1;
             "You take one step more than there is floor. It is a very old mine, and they dug it for two hundred years.";
         ];

@@ -27,6 +27,7 @@ Class   Liquid
           ThrowAt:
             if (second == nothing && troll in real_location) <<Pour bottle troll>>;
             <<Pour bottle second>>;
+          Give, Show: <<Give bottle second>>;
           PutOn, Insert: if (second == bottle) "It is in the bottle already."; <<Pour bottle second>>;
           Drop, Empty: <<Pour bottle>>;
         ];

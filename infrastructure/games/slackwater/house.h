@@ -24,13 +24,13 @@ Object  bread "stale bread" kitchen_table
 Object  lamp "storm lamp" Kitchen
   with  name 'lamp' 'storm' 'lantern' 'light' 'knob' 'wick' 'oil' 'flame',
         initial "A storm lamp hangs from a hook by the range.",
-        charge 250,
+        charge 400,
         description [;
             print "A storm lamp, the kind that is lit by turning a knob. ";
             if (self.charge == 0) "It is dry.";
             if (self has on) print "It is burning. "; else print "It is out. ";
-            if (self.charge > 150) "The oil stands high in the glass.";
-            if (self.charge > 50) "The oil is at the half.";
+            if (self.charge > 250) "The oil stands high in the glass.";
+            if (self.charge > 80) "The oil is at the half.";
             "There is not much oil left.";
         ],
         before [;
@@ -128,8 +128,8 @@ Object  chest "sea chest" Hall
     if (n < 5) "You lay ", (the) thing, " in the chest. It fits its hollow as if it had never been away.";
     tide_out = true;
     give chest ~open ~openable locked;
-    "You lay ", (the) thing, " in the last of the five hollows. The lid comes down of its own accord, the lock says ~quite~, and
-    far out over the shore the noise of water, which you had stopped hearing, stops. Slack water. The causeway will be dry.";
+    "You lay ", (the) thing, " in the last of the five hollows. The lid comes down of its own accord, and far out over the shore the
+    noise of water, which you had stopped hearing, stops. Slack water. The causeway will be dry. ~Go home,~ says the lock.";
 ];
 
 Room    Counting_Room "Counting Room"

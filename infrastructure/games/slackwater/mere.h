@@ -9,7 +9,15 @@ Room    Staithe "Staithe"
         ],
         initial [; Achieved(T_STAITHE); ],
         e_to Marsh_Stump,
-        w_to [; if (player in punt) return Mere; "You would need something that floats."; ],
+        w_to [;
+            if (punt notin self) "You would need something that floats.";
+            if (punt hasnt general) "The punt would take you; but it is made fast with a tarred rope, and the knot has set like stone. It
+                wants a blade.";
+            if (player in punt) return Mere;
+            move player to punt;
+            print "You step into the punt and push off.^";
+            <<Go w_obj>>;
+        ],
         nw_to [; return self.w_to(); ],
         before [; Swim: "The mere is as cold as a key, and a good deal wider than you are."; ],
         flight Salt_Pans Chapel_Islet;
@@ -42,12 +50,19 @@ Object  punt "punt" Staithe
           Go:
             if (noun == d_obj or u_obj) rfalse;
             if (self in Staithe) {
+                if (noun == e_obj) { move player to Staithe; <Go noun>; return 2; }
                 if (noun ~= w_obj or nw_obj) rfalse;
                 if (self hasnt general) { print "The punt goes as far as its rope goes, which is not far. The knot has set
-                    like stone.^"; return 2; }
+                    like stone. It wants a blade.^"; return 2; }
                 return 1;
             }
-            if (self in Chapel_Islet && noun ~= s_obj) rfalse;
+            if (self in Chapel_Islet && noun ~= s_obj) {
+                if (noun ~= n_obj or in_obj) rfalse;
+                move player to Chapel_Islet;
+                print "You step ashore.^";
+                <Go noun>;
+                return 2;
+            }
             return 1;
           Take, Push, Pull: "It is heavier than that.";
           Untie: if (sword notin player) <<Untie mooring>>; <<Cut mooring>>;
@@ -77,6 +92,11 @@ Room    Mere "Open Mere"
         n_to Chapel_Islet,
         w_to "The reeds will not have the punt.",
         s_to [;
+            if (self hasnt general) {
+                give self general;
+                "The punt slides south, and begins to slide faster. You get it back with everything that you and the pole have. There
+                would be no getting it back a second time.";
+            }
             deadflag = 1;
             "The punt slides south, and then it slides faster. You have time to see the lip of the sluice, to use the pole, and
             to see what the sluice does with the pole.";
@@ -94,7 +114,13 @@ Room    Chapel_Islet "Chapel Islet"
             all round you; the open water is south.",
         n_to Chapel,
         in_to Chapel,
-        s_to [; if (player in punt) return Mere; "You would need something that floats."; ],
+        s_to [;
+            if (punt notin self) "You would need something that floats.";
+            if (player in punt) return Mere;
+            move player to punt;
+            print "You step into the punt and push off.^";
+            <<Go s_obj>>;
+        ],
         before [; Swim: "The mere is as cold as a key, and a good deal wider than you are."; ],
         flight Staithe;
 Fixture chapel_front "chapel" Chapel_Islet

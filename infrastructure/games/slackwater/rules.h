@@ -20,7 +20,7 @@ Object  letter "solicitors' letter"
     move jackdaw to Orchard;
     StartDaemon(jackdaw);
     print "^^The tide came in behind you as if it had been waiting round the corner. You are a clerk with a letter of commission, a dry
-        pair of boots and, until somebody squares the late Reeve's accounts, an island.^^";
+        pair of boots and, until somebody squares the late Reeve's accounts, an island. You had better read the letter.^^";
 ];
 
 Object  jackdaw "jackdaw"
@@ -128,6 +128,7 @@ Object  jackdaw "jackdaw"
         T_CHAPEL:  "reaching the chapel";
         T_WORD:    "saying the word";
         T_HOME:    "going home";
+        T_KEY:     "finding the brass key";
     }
     if (n >= T_STORED) "squaring one of the accounts";
     "finding one of the five things";

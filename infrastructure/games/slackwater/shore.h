@@ -291,7 +291,7 @@ Fixture pans "brine pans" Salt_Pans
   with  name 'pan' 'pans' 'brine' 'salt' 'crust' 'water' 'glass' 'edges' 'square' 'white' 'sea',
         description "Sea water, sunned until it is strong enough to float an egg. The crust is salt; the rest is only waiting.",
         before [;
-          Take: "It is too much for your hands. A bottle might hold some.";
+          Take, Push, Pull, Turn, Touch: "It is too much for your hands. A bottle might hold some.";
           Insert: if (second == bottle) <<Fill bottle>>;
           Receive: if (noun == bottle) <<Fill bottle>>; "It would be gone for good. You keep it.";
           Drink, Taste: "Your tongue tries to leave.";

@@ -14,6 +14,13 @@
 ];
 [ UntieSub; "It is not tied."; ];
 
+[ HomeSub;
+    if (~~tide_out) "The causeway is under water, and will be until the accounts balance.";
+    if (real_location hasnt light) "From here, you would have to find the way out first.";
+    if (real_location ~= Causeway_End) print "You let yourself out, and nothing on the island stands in your way.^^";
+    WalkHome();
+];
+
 [ MagicSub;
     if (real_location ~= Salt_Gallery || blind_wall has open) "You say it aloud. Nothing here has an ear for it.";
     give blind_wall open;
@@ -21,18 +28,17 @@
     "You say it. The ear goes pink. Then the whole wall, with the tact of a good butler, withdraws to the right, and leaves a doorway east.";
 ];
 
-[ SayTopicSub;
+[ SayTopicSub  word;
+    wn = consult_from;
+    word = NextWord();
+    if (word == 'ebbandry') <<Magic>>;
     if (real_location == Salt_Gallery && blind_wall hasnt open) "The ear listens politely, and goes on waiting for another word.";
     if (troll in real_location && lightflag) "~Have you brought me anything?~ says the troll.";
     "You say so. Nobody disputes it.";
 ];
 
-Verb 'ebbandry' * -> Magic;
-
 Extend 'say' first
     * -> Shout
-    * 'ebbandry' -> Magic
-    * 'ebbandry' 'to' noun -> Magic
     * topic -> SayTopic;
 
 Extend 'read' replace
@@ -316,7 +322,8 @@ Extend 'climb' first
     * 'down' -> Descend;
 
 Extend 'go' first
-    * 'back'/'on'/'away'/'home'/'around' -> VagueGo
+    * 'home' -> Home
+    * 'back'/'on'/'away'/'around' -> VagueGo
     * 'upstairs' -> Ascend
     * 'downstairs' -> Descend;
 Verb 'upstairs' * -> Ascend;
