@@ -136,8 +136,8 @@ def test_the_end_of_an_episode_stays_on_the_screen(tmp_path):
         with console.capture() as screen:
             console.print(display.frame())
     display.close()
-    assert "Episode 1 ended: turn limit, score 0/100, 5 turns" in screen.get()
-    assert "scores so far: 0" in screen.get()
+    assert "Episode 1 ended: turn limit, score 1/100, 5 turns" in screen.get()
+    assert "scores so far: 1" in screen.get()
 
 
 def test_the_panels_show_position_rate_and_time_left(tmp_path):

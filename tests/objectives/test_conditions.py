@@ -59,7 +59,7 @@ def test_the_walkthrough_reaches_it_on_the_very_turn(proposal, action):
         {"kind": "opened", "thing": "front door"},
         {"kind": "thing_at", "thing": "storm lamp", "place": "sea chest"},
         {"kind": "way_tried", "place": "Hall", "way": "east"},
-        {"kind": "scored_at", "place": "Cistern"},
+        {"kind": "scored_at", "place": "Culvert"},
     ],
     ids=str,
 )

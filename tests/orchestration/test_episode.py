@@ -15,7 +15,7 @@ from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.errors import ConfigurationError, WorkdirError
 from zorkgpt.runlog.episodes import read_episode
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, LeftToTry
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, LeftToTry
 
 
 @pytest.mark.slow
@@ -31,8 +31,9 @@ def test_the_log_holds_every_turn_and_both_ends(tmp_path):
     with a_run(tmp_path, turns=7) as run:
         run.play_episode()
     events = read_episode(tmp_path, 1)
-    assert [type(event) for event in events] == [EpisodeStarted, *[TurnRecord] * 7, LeftToTry, EpisodeEnded]
-    assert [event.turn for event in events[1:-2]] == list(range(1, 8))
+    at_the_end = [KnowledgeUpdated, LeftToTry, EpisodeEnded]
+    assert [type(event) for event in events] == [EpisodeStarted, *[TurnRecord] * 7, *at_the_end]
+    assert [event.turn for event in events[1:-3]] == list(range(1, 8))
     assert events[0].story["bundled"] is True
     assert events[-1].reason == "turn limit"
 

@@ -115,9 +115,9 @@ def test_the_best_line_is_verified_and_kept_for_other_players(searched):
 
 
 def test_the_rules_gain_from_what_the_search_has_found(searched, tmp_path):
-    with a_run(tmp_path, story=STORY, turns=10) as run:
+    with a_run(tmp_path, story=STORY, turns=7) as run:
         alone = run.play_episode()
-    with a_run(searched, story=STORY, turns=10) as run:
+    with a_run(searched, story=STORY, turns=7) as run:
         after = run.play_episode()
     assert {turn.player for turn in turns_of(searched, 3)} == {"rules"}
     assert after.score > alone.score
