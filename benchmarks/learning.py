@@ -1,6 +1,6 @@
 """What memory is worth to the rules player: runs an evaluation and publishes its tables.
 
-    uv run python -m benchmarks.learning [--seeds 1-10] [--out FOLDER] [--publish]
+    uv run python -m benchmarks.learning [--seeds 1-5] [--out FOLDER] [--publish]
 
 The evaluation continues where it stopped, so that publishing a finished one plays nothing.
 """
@@ -16,7 +16,7 @@ from benchmarks.publish import ROOT, Table, markdown, publish
 
 ARMS = ("on", "off", "shuffled")
 METRICS = {
-    "last_score": ("score of the fifth episode, of 100", 1, ""),
+    "last_score": ("score of the last episode, of 100", 1, ""),
     "repeated": ("repeated failures, share of all actions", 100, " %"),
     "failed": ("failed actions, share of all actions", 100, " %"),
     "untrue": ("untrue memories, share of those shown that the game state decides", 100, " %"),
@@ -73,11 +73,20 @@ def _cell(interval: dict[str, Any] | None, factor: float, unit: str, *, sign: st
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", default="1-10")
+    parser.add_argument("--seeds", default="1-5")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "learning")
     parser.add_argument("--publish", action="store_true")
     given = parser.parse_args()
-    evaluation = ["eval", "learning-5", "--games", "slackwater", "--seeds", given.seeds, "--ablate", "off,shuffled"]
+    evaluation = [
+        "eval",
+        "learning-10x250",
+        "--games",
+        "slackwater",
+        "--seeds",
+        given.seeds,
+        "--ablate",
+        "off,shuffled",
+    ]
     subprocess.run(
         [sys.executable, "main.py", *evaluation, "--no-pages", "--out", str(given.out)], cwd=ROOT, check=True
     )
