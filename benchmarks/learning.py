@@ -1,6 +1,6 @@
 """What memory is worth to the rules player: runs an evaluation and publishes its tables.
 
-    uv run python -m benchmarks.learning [--seeds 1-5] [--out FOLDER] [--publish]
+    uv run python -m benchmarks.learning [--seeds 1-3] [--out FOLDER] [--publish]
 
 The evaluation continues where it stopped, so that publishing a finished one plays nothing.
 """
@@ -73,7 +73,7 @@ def _cell(interval: dict[str, Any] | None, factor: float, unit: str, *, sign: st
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", default="1-5")
+    parser.add_argument("--seeds", default="1-3")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "learning")
     parser.add_argument("--publish", action="store_true")
     given = parser.parse_args()

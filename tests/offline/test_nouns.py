@@ -32,6 +32,14 @@ def test_a_name_is_made_of_words_that_mean_the_thing(play, zork1):
     assert named == {"bird's nest": "nest", "jewel-encrusted egg": "encrusted egg"}
 
 
+def test_a_refusal_names_what_is_carried_by_its_last_word_or_by_one_of_its_own(play, bundled_story):
+    game, step = play(bundled_story, "north", "west", "north", "take bottle")
+    named = [
+        list(nouns_of(game).named_in(text, step.after.carried)) for text in ("A bottle might do.", "A flask!", "Glass.")
+    ]
+    assert named == [["glass bottle"], ["glass bottle"], []]
+
+
 def test_what_a_text_mentions_beside_the_things_in_sight(play, zork1):
     game, step = play(zork1, "north", "east")
     mentioned = list(nouns_of(game).mentioned(step.response, game.scene(), step.after.visible))

@@ -184,6 +184,18 @@ def test_without_memory_every_episode_is_the_first(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_bundled_story_is_won_within_ten_episodes_and_not_without_memory(tmp_path):
+    scores = {}
+    for remember, episodes in ((True, 7), (False, 2)):
+        with a_run(tmp_path / str(remember), turns=250, remember=remember) as run:
+            ended = [run.play_episode() for _ in range(episodes)]
+        scores[remember] = [end.score for end in ended]
+        assert (ended[-1].reason == "victory") is remember
+    assert scores[True] == sorted(scores[True])
+    assert scores[False] == [scores[True][0]] * 2
+
+
+@pytest.mark.slow
 def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(three_episodes, tmp_path):
     with a_run(tmp_path, turns=TURNS) as run:
         run.play_episode()

@@ -144,10 +144,9 @@ class _ActionSearch:
         keys = (f"unlock {lock} with {key}" for lock in place.locked for key in notes.held)
         tools = (f"use {tool}" for _, tool in tools_wanted(place, episode.nouns, carried))
         yield from ((COST[Tier.TOOL], action) for action in chain(keys, tools) if place.is_fresh(action))
-        if (unsaid := [f"say {word}" for word in episode.words if place.is_fresh(f"say {word}")]) and episode.is_barred(
-            room
-        ):
-            yield from ((COST[Tier.TOOL], action) for action in unsaid)
+        passwords = [action for word in episode.words if place.is_fresh(action := f"say {word}")]
+        if passwords and episode.is_barred(room):
+            yield from ((COST[Tier.TOOL], action) for action in passwords)
 
 
 def _reason(place: PlaceNotes, action: str) -> str:
