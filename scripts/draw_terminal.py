@@ -18,8 +18,9 @@ from zorkgpt.cli.status import Status, StatusLine
 from zorkgpt.llm.progress import CurrentCall
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "play.svg"
-_EPISODES, _SCORE = 5, 8
-"""The picture is of the turn in which the last but one of the episodes reaches this score."""
+_EPISODES, _TURNS = 10, 250
+_SHOWN, _SCORE = 4, 9
+"""The picture is of the turn in which this episode reaches this score."""
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
         record=True, width=132, height=38, file=io.StringIO(), force_terminal=True, markup=False, highlight=False
     )
     choice = choose_player("rules", GameConfiguration())
-    config = GameConfiguration(embedding_provider="none")
+    config = GameConfiguration(embedding_provider="none", max_turns_per_episode=_TURNS)
     pace = RunProgress(_EPISODES, config.max_turns_per_episode)
     line = StatusLine(screen, Status(CurrentCall()))
     heading = "Slack Water — player: rules"
@@ -35,7 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions(choice, find_story("slackwater"))
         with assemble(config.with_workdir(Path(folder)), options, (pace,)) as run:
-            for _ in range(_EPISODES - 2):
+            for _ in range(_SHOWN - 1):
                 run.play_episode()
             run.reset_episode()
             while (run.game_state.current_score or 0) < _SCORE and not run.game_state.finished:
