@@ -2,29 +2,28 @@
 
     uv run python -m benchmarks.search STORY... [--steps 600 20000] [--without-rules 20000] [--publish]
 
-Steps are commands that are played, from saved states or not. The rules play episodes of 400 turns. Places, the highest
-score, and states (place, inventory and score) count over all that was played. Verified: the search's commands, played
-in a new game without saves, lead to its score.
+Steps are commands that are played, from saved states or not. The rules play episodes of up to 400 turns. The search
+player plays episodes too, and searches as long before each. Places, the highest score, and states (place, inventory and
+score) count over all that was played. Verified: the best line, played in a new game without saves, leads to its score.
 """
 
 import argparse
 import logging
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 
 from benchmarks.publish import Table, markdown, publish
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
+from orchestration.players import SEARCH, PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.explore.archive import TrailReader
+from zorkgpt.explore.best_line import load_line
 from zorkgpt.explore.trail import ObservedState
-from zorkgpt.offline.search import searched_route
 from zorkgpt.offline.search_archive import load_archive
-from zorkgpt.run_folder import SEARCH_FILE
+from zorkgpt.run_folder import BEST_LINE_FILE, SEARCH_FILE
 
 TURNS = 400
 COLUMNS = ["story", "steps", "player", "places", "best", "states", "line", "verified"]
@@ -36,30 +35,32 @@ def shown(reached: set[ObservedState]) -> list[str]:
     return [f"{len(places)}", f"{max((state.score or 0 for state in reached), default=0)}", f"{len(reached):,}"]
 
 
-def by_search(game: str, steps: int, folder: Path) -> list[str]:
-    story = find_story(game)
-    open_game = partial(JerichoInterface, story=story)
-    route = searched_route(folder / SEARCH_FILE, open_game, seed=1, steps=steps, max_turns=TURNS, jobs=1)
-    cells = load_archive(folder / SEARCH_FILE, story.sha256, seed=1).cells
-    figures = shown({cell.standing for cell in cells})
-    if route is None:
-        return [*figures, "", ""]
-    with open_game() as fresh:
-        score = [fresh.act(step.action).after.score for step in route.steps][-1]
-    return [*figures, f"{len(route.steps)}", "yes" if score == route.goal.score else "no"]
-
-
-def by_rules(game: str, steps: int, folder: Path) -> list[str]:
+def played(game: str, player: str, steps: int, folder: Path) -> list[str]:
+    """Play episodes until so many steps were played, and return what was reached."""
     story, left = find_story(game), steps
+    share = 2 if player == SEARCH else 1
+    turns = min(TURNS, steps // (2 * share))
     while left > 0:
         config = GameConfiguration(
-            zork_game_workdir=str(folder), max_turns_per_episode=min(TURNS, left), embedding_provider="none"
+            zork_game_workdir=str(folder),
+            max_turns_per_episode=turns,
+            search_steps=turns,
+            embedding_provider="none",
         )
-        with assemble(config, RunOptions(PlayerChoice("rules", "measurement", None), story)) as run:
-            while left >= config.max_turns_per_episode:
-                left -= max(run.play_episode().turns, 1)
+        with assemble(config, RunOptions(PlayerChoice(player, "measurement", None), story)) as run:
+            left -= max(run.play_episode().turns, 1) + (share - 1) * turns
     kept = TrailReader(folder, config.episode_log_file, story.sha256).before("all")
-    return [*shown({step.standing for each in kept for step in each.trail.steps}), "", ""]
+    reached = {step.standing for each in kept for step in each.trail.steps}
+    if player != SEARCH:
+        return [*shown(reached), "", ""]
+    reached |= {cell.standing for cell in load_archive(folder / SEARCH_FILE, story.sha256, seed=1).cells}
+    line = load_line(folder / BEST_LINE_FILE, story.sha256, seed=1)
+    if line is None:
+        return [*shown(reached), "", ""]
+    with JerichoInterface(story=story) as fresh:
+        fresh.start()
+        score = [fresh.act(step.action).after.score for step in line.route.steps][-1]
+    return [*shown(reached), f"{len(line.route.steps)}", "yes" if score == line.score else "no"]
 
 
 def main() -> None:
@@ -73,12 +74,12 @@ def main() -> None:
     table = Table(columns=COLUMNS, rows=[])
     for steps in given.steps:
         for game in given.stories:
-            for player, play in (("rules", by_rules), ("search", by_search)):
+            for player in ("rules", SEARCH):
                 if player == "rules" and steps in given.without_rules:
                     continue
                 began = time.perf_counter()
                 with tempfile.TemporaryDirectory() as folder:
-                    figures = play(game, steps, Path(folder))
+                    figures = played(game, player, steps, Path(folder))
                 table["rows"].append([find_story(game).title or Path(game).stem, f"{steps:,}", player, *figures])
                 print(*table["rows"][-1], f"{time.perf_counter() - began:.0f} s", sep=" | ", flush=True)
     print(markdown(table))

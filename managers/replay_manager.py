@@ -25,8 +25,8 @@ from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 
 _WAY = TypeAdapter(ReplayRoute)
-RouteSearch = Callable[[], ReplayRoute | None]
-"""Searches, and returns the best commands so far; None if nothing was found."""
+RouteSearch = Callable[[ReplayRoute | None], ReplayRoute | None]
+"""Searches on from the best commands that are known, and returns the best so far; None if nothing was found."""
 
 
 class ReplayManager(BaseManager):
@@ -81,7 +81,7 @@ class ReplayManager(BaseManager):
 
     def _play_found(self, search: RouteSearch) -> None:
         try:
-            route = search()
+            route = search(self._line.route if self._line else None)
         except ZorkGPTError as error:
             self._log.warning("the search failed", extra={"reason": str(error)})
             return

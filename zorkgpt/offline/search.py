@@ -112,13 +112,20 @@ def _outcome(game: SearchableGame, state: bytes, tried: GrammarTry, ignored: fro
         played.append(game.try_action(tried.command))
     if (question := played[-1].after.question) is not None and not played[-1].finished:
         played += [game.try_action(answer) for answer in question.way_back]
-    last, turns = played[-1], tuple(played)
+    return _outcome_of(game, tried, tuple(played), before, ignored)
+
+
+def _outcome_of(
+    game: SearchableGame, tried: GrammarTry, played: tuple[Transition, ...], before: View, ignored: frozenset[int]
+) -> Outcome:
+    """Return what these turns have led to from the memory before."""
+    last = played[-1]
     goes_on = last.after.question is None and (not last.finished or last.victory)
     if not goes_on or any(step.died or step.refused or step.fault for step in played):
-        return Outcome(tried, turns, {}, None)
+        return Outcome(tried, played, {}, None)
     variables = {variable(at): values for at, values in _differing_bytes(before, game.memory) if at not in ignored}
     changed = bool(variables) or any(map(_has_effect, played))
-    return Outcome(tried, turns, variables, zlib.compress(game.save_state(), 1) if changed else None)
+    return Outcome(tried, played, variables, zlib.compress(game.save_state(), 1) if changed else None)
 
 
 def _has_effect(step: Transition) -> bool:
@@ -172,6 +179,31 @@ class StateSearch:
         self._states = {0: zlib.compress(game.save_state(), 1)}
         """Cell → its state, compressed."""
 
+    def follow(self, commands: Sequence[str], most: int) -> None:
+        """Add the states that these commands lead to from the opening, as far as the game goes on.
+
+        Args:
+            most: No more of them are played.
+
+        Raises:
+            ZorkGPTError: If the game can't be played.
+        """
+        self._learn_bookkeeping(most // 4)
+        number, waiting = 0, list[Transition]()
+        self._game.restore_state(zlib.decompress(self._states[number]))
+        before = self._game.memory
+        for command in commands[:most]:
+            same = (each for each in self._possible() if each.command == command)
+            tried = next(same, GrammarTry(command, command, ()))
+            waiting.append(self._game.try_action(command))
+            self._archive.steps += 1
+            outcome = _outcome_of(self._game, tried, tuple(waiting), before, self._bookkeeping)
+            reached = self._learn(number, outcome)
+            if waiting[-1].died or waiting[-1].finished:
+                break
+            if reached is not None:
+                number, waiting, before = reached, [], self._game.memory
+
     def run(self, steps: int) -> None:
         """Play commands until there were so many, or nothing is left to try. The last one may take a few turns more.
 
@@ -179,13 +211,14 @@ class StateSearch:
             ZorkGPTError: If the game can't be played.
         """
         end = self._archive.steps + steps
-        if not self._archive.variables:
-            self._learn_bookkeeping(steps // 4)
+        self._learn_bookkeeping(steps // 4)
         while self._archive.steps < end and (bursts := list(self._bursts(end))):
             self._play(bursts)
 
     def _learn_bookkeeping(self, most: int) -> None:
-        """Try different verbs at the opening."""
+        """Try different verbs at the opening, unless that was done before."""
+        if self._archive.variables:
+            return
         language, scene = self._game.language, self._game.scene()
         tries = {each.command.split()[0]: each for each in self._possible()}.values()
         valid = (each for each in tries if check_action(each.command, language, scene).valid)
@@ -193,6 +226,12 @@ class StateSearch:
         for outcome in play_burst(self._game, self._states[0], first, frozenset()):
             self._archive.steps += len(outcome.played)
             self._note_variables(outcome)
+
+    @property
+    def _bookkeeping(self) -> frozenset[int]:
+        """The variables that say nothing about the world."""
+        verbs = self._archive.variables
+        return frozenset(address for address, by in verbs.items() if len(by) >= _BOOKKEEPING_VERBS)
 
     def _note_variables(self, outcome: Outcome) -> WorldChanges:
         """Note which verb has changed which variables, and return the changes that may say something."""
@@ -314,9 +353,7 @@ class StateSearch:
     # Learning
 
     def _play(self, bursts: Sequence[tuple[int, list[GrammarTry]]]) -> None:
-        verbs = self._archive.variables
-        ignored = frozenset(address for address, by in verbs.items() if len(by) >= _BOOKKEEPING_VERBS)
-        given = [(self._states[number], tries, ignored) for number, tries in bursts]
+        given = [(self._states[number], tries, self._bookkeeping) for number, tries in bursts]
         if self._pool is None:
             results = [play_burst(self._game, *each) for each in given]
         else:
@@ -324,13 +361,14 @@ class StateSearch:
             results = [each.result() for each in running]
         for (number, _), outcomes in zip(bursts, results, strict=True):
             for outcome in outcomes:
+                self._archive.steps += len(outcome.played)
                 self._learn(number, outcome)
 
-    def _learn(self, number: int, outcome: Outcome) -> None:
+    def _learn(self, number: int, outcome: Outcome) -> int | None:
+        """Learn what a command has led to from a cell, and return its cell; None if it has led nowhere."""
         archive, tried, step = self._archive, outcome.tried, outcome.played[-1]
         cell, now = archive.cells[number], step.after
         place, there = cell.standing.place or 0, now.location_id
-        archive.steps += len(outcome.played)
         cell.tried.add(tried.command)
         archive.spent[place] += 1
         is_new_text = archive.record.note_response(step.response, tried)
@@ -347,7 +385,7 @@ class StateSearch:
             elif is_new_text:
                 archive.record.obstacles.update(tried.names)
             archive.note_vain(place, tried.command)
-            return
+            return None
         self._mention(now, step.response)
         after = merged(archive.changes_of(number), delta)
         steps = tuple(
@@ -358,8 +396,9 @@ class StateSearch:
         reached = SearchCell(
             number, steps, observed_state(now), delta, cell.depth + len(steps), progress_of(after), promise
         )
-        if archive.add(reached, after):
-            self._states[len(archive.cells) - 1] = outcome.state
+        added = archive.add(reached, after)
+        self._states.setdefault(added, outcome.state)
+        return added
 
     def _delta(self, outcome: Outcome, is_new_text: bool) -> WorldChanges:
         """Return what a command has changed, except where creatures are.
@@ -405,9 +444,12 @@ class StateSearch:
 
 
 def searched_route(
-    path: Path, open_game: OpenGame, seed: int, steps: int, max_turns: int, jobs: int
+    path: Path, open_game: OpenGame, seed: int, steps: int, max_turns: int, jobs: int, known: ReplayRoute | None = None
 ) -> ReplayRoute | None:
     """Search on from the archive in a file, and return the commands to the highest score so far.
+
+    Args:
+        known: Commands that others have found; if they score more than the archive, the search begins with them.
 
     Raises:
         ZorkGPTError: If the game can't be played.
@@ -418,6 +460,9 @@ def searched_route(
         pool: Executor | None = None
         if jobs > 1:
             pool = stack.enter_context(ProcessPoolExecutor(jobs, initializer=_open_in_worker, initargs=(open_game,)))
-        StateSearch(archive, game, pool, jobs).run(steps)
+        search, end = StateSearch(archive, game, pool, jobs), archive.steps + steps
+        if known is not None and (known.goal.score or 0) > archive.highest:
+            search.follow([step.action for step in known.steps], steps)
+        search.run(end - archive.steps)
     save_archive(path, archive)
     return archive.best_route(max_turns)

@@ -91,27 +91,29 @@ class SearchArchive:
     """Address in the story's memory → verbs that have changed it."""
 
     def __post_init__(self) -> None:
-        self.keys: set[str] = set()
-        """The digests of all states."""
+        self.keys: dict[str, int] = {}
+        """The digest of each state → its cell."""
         self.most_progress: defaultdict[int | None, int] = defaultdict(lambda: -1)
         """Place → the most progress with which it was reached; -1 if it was not."""
         for number, cell in enumerate(self.cells):
-            self._index(cell, self.changes_of(number))
+            self._index(number, cell, self.changes_of(number))
 
-    def add(self, cell: SearchCell, changes: WorldChanges) -> bool:
-        """Add a cell and return True; return False if there is one with the same state.
+    def add(self, cell: SearchCell, changes: WorldChanges) -> int:
+        """Add a cell, unless there is one with the same state, and return the number of the cell with this state.
 
         Args:
             changes: What differs from the opening.
         """
-        if self.key(cell.standing, changes) in self.keys:
-            return False
+        known = self.keys.get(self.key(cell.standing, changes))
+        if known is not None:
+            return known
         self.cells.append(cell)
-        self._index(cell, changes)
-        return True
+        number = len(self.cells) - 1
+        self._index(number, cell, changes)
+        return number
 
-    def _index(self, cell: SearchCell, changes: WorldChanges) -> None:
-        self.keys.add(self.key(cell.standing, changes))
+    def _index(self, number: int, cell: SearchCell, changes: WorldChanges) -> None:
+        self.keys[self.key(cell.standing, changes)] = number
         place = cell.standing.place
         self.most_progress[place] = max(self.most_progress[place], cell.progress)
 
@@ -120,6 +122,11 @@ class SearchArchive:
         """Return the digest of a state: its place, its score, and what has changed."""
         now = sorted((what, int(value)) for what, (_, value) in changes.items())
         return blake2b(repr((standing.place, standing.score, now)).encode(), digest_size=12).hexdigest()
+
+    @property
+    def highest(self) -> int:
+        """The highest score of all cells."""
+        return max((cell.standing.score or 0 for cell in self.cells), default=0)
 
     def note_vain(self, place: int, command: str) -> None:
         """Count a command that did nothing."""
