@@ -123,6 +123,20 @@ def test_the_rules_gain_from_what_the_search_has_found(searched, tmp_path):
     assert after.score > alone.score
 
 
+def test_it_searches_on_from_the_best_line_that_others_have_found(tmp_path):
+    known = an_archive(500).best_route(max_turns=100)
+    search = partial(searched_route, open_game=partial(JerichoInterface, story=STORY), seed=1, max_turns=100, jobs=1)
+    alone = search(tmp_path / "alone.json", steps=60)
+    route = search(tmp_path / "known.json", steps=60, known=known)
+    assert (alone.goal.score or 0) < route.goal.score == known.goal.score
+    archive = load_archive(tmp_path / "known.json", STORY.sha256, seed=1)
+    assert 60 <= archive.steps <= 64
+    with JerichoInterface(story=STORY) as game:
+        game.start()
+        reached = [game.act(step.action).after.score for step in route.steps]
+    assert reached[-1] == known.goal.score
+
+
 def test_a_damaged_archive_is_reported_and_made_again(tmp_path, caplog):
     path = tmp_path / SEARCH_FILE
     path.write_bytes(b'{"cells": [')
