@@ -23,7 +23,7 @@ from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
-from session.outcome import failed
+from session.outcome import failed, refused_by_parser
 from tests.fixtures.walkthrough import ZORK1_SEED, get_zork1_walkthrough
 from zorkgpt.errors import ZorkGPTError
 
@@ -78,12 +78,12 @@ def episodes(story: str | None, seed: int, count: int, turns: int, commands: lis
 
 
 def first_refusals(played: list[list[Turn]]) -> list[Turn]:
-    """The turns on which an action is refused at a place for the first time, over all episodes."""
+    """The turns on which the world refuses an action at a place for the first time, over all episodes."""
     known, found = set(), []
     for turn in (turn for episode in played for turn in episode):
         step = turn.record.transition
         attempt = (step.before.location, " ".join(step.action.lower().split()))
-        if failed(step) and not step.refused and attempt not in known:
+        if failed(step) and not (step.refused or refused_by_parser(step)) and attempt not in known:
             known.add(attempt)
             found.append(turn)
     return found

@@ -144,7 +144,9 @@ def test_a_working_directory_that_cannot_be_made_is_refused(tmp_path):
 
 
 def test_a_person_sees_on_request_what_the_agent_would_see(tmp_path):
-    done = command("--player", "human", "--workdir", str(tmp_path), stdin="north\nsouth\n\\x\n/see\n/dance\nquit\n")
+    done = command(
+        "--player", "human", "--workdir", str(tmp_path), stdin="read letter\nnorth\nsouth\n\\x\n/see\n/dance\nquit\n"
+    )
     assert done.returncode == 0
     assert done.stdout.count("known exits: north to ") == 1
     assert done.stdout.count("memories of this location:") == 1

@@ -117,7 +117,7 @@ def test_the_folder_of_another_story_is_refused_and_left_as_it_is(other, said, m
     assert play("--workdir", "mine", "--game", other) == ExitCode.BAD_INPUT
     told = said()
     assert "mine keeps memories, map and runs of Slack Water (release 3" in told
-    assert "Other! (release 2, serial 991231" in told
+    assert "Other! (release 3, serial 991231" in told
     assert "--workdir" in told
     assert contents(Path("mine")) == before
     assert not ROOT.exists()

@@ -11,7 +11,7 @@ from zorkgpt.prompts.render import cut, fence, one_line, render
 
 
 def test_a_missing_value_is_an_error_and_not_a_blank():
-    with pytest.raises(UndefinedError, match="'sections' is undefined"):
+    with pytest.raises(UndefinedError, match="is undefined"):
         render("agent", seen=None)
 
 

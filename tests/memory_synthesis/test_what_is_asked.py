@@ -26,7 +26,7 @@ def test_every_first_refusal_of_the_rules_player_is_asked_about():
 
 @pytest.mark.parametrize(
     ("story", "most"),
-    [("bundled", (65, 28)), ("zork1", (100, 18))],
+    [("bundled", (65, 29)), ("zork1", (100, 18))],
 )
 def test_a_model_is_not_asked_about_known_outcomes_and_answered_turns(story, most, request):
     if story == "zork1":

@@ -23,7 +23,7 @@ def address(tmp_path_factory):
 
 
 def test_every_text_has_contrast(address, open_page):
-    page = open_page(f"{address}#2:18")
+    page = open_page(f"{address}#2:24")
     expect(page.locator("#memories .memory").first).to_be_visible()
     for known in ("Memories", "Objectives", "Knowledge"):
         page.locator("#known-tabs").get_by_role("button", name=known).click()
