@@ -80,7 +80,7 @@ def test_an_edit_by_hand_is_shown_before_the_history_knows_of_it(workdir):
     assert shown(workdir) == {LAMP.title: LAMP.text}
 
 
-def test_a_file_that_lags_behind_its_journal_differs_only_meanwhile(workdir):
+def test_a_file_that_lags_behind_its_journal_differs_only_if_nobody_writes_it(workdir, monkeypatch):
     path = workdir / "Memories.md"
     asked = client(workdir)
     assert asked.get("/api/run").json()["differing"] == 0
@@ -89,7 +89,9 @@ def test_a_file_that_lags_behind_its_journal_differs_only_meanwhile(workdir):
         memory.update(LAMP.title, 10, pinned=True)
     after = path.read_bytes()
     path.write_bytes(before)
-    assert [asked.get("/api/run").json()["differing"] for _ in range(3)] == [0, 1, 1]
+    assert [asked.get("/api/run").json()["differing"] for _ in range(3)] == [0, 0, 0]
+    monkeypatch.setattr("zorkgpt.viewer.memory_threads._PATIENCE_S", 0)
+    assert asked.get("/api/run").json()["differing"] == 1
     path.write_bytes(after)
     assert [asked.get("/api/run").json()["differing"] for _ in range(3)] == [1, 0, 0]
     [pinned] = [one for one in asked.get("/api/places/10").json()["threads"] if one[0]["set"]["title"] == LAMP.title]

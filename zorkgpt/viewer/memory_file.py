@@ -7,6 +7,7 @@ from pathlib import Path
 from zorkgpt.files import Stamp
 from zorkgpt.memory.storage.damage import is_memory_file
 from zorkgpt.memory.storage.document import Document, parse
+from zorkgpt.memory.storage.markdown import digest_of
 
 
 class MemoryFile:
@@ -18,6 +19,8 @@ class MemoryFile:
         """None if there is no such file, or it can't be read."""
         self.unreadable = 0
         """The number of memories and headings that are not understood."""
+        self.digest = ""
+        """The digest of the file as it was read; "" for no file."""
         self.trouble = ""
         """Why it is not read, though it is there."""
         self._seen: Stamp = ()
@@ -33,12 +36,17 @@ class MemoryFile:
         if not settled or stamp == self._read:
             return False
         self._read = stamp
-        self.document, self.unreadable, self.trouble = None, 0, ""
+        self.document, self.digest, self.unreadable, self.trouble = None, "", 0, ""
         try:
             self._load()
         except OSError as error:
             self.trouble = f"can't be read ({error.strerror})"
         return True
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file is as it was read."""
+        return self._stamp() == self._read
 
     def _load(self) -> None:
         if not self._read:
@@ -48,6 +56,7 @@ class MemoryFile:
             self.trouble = "not a regular file"
             return
         data = self.path.read_bytes()
+        self.digest = digest_of(data)
         if not is_memory_file(data):
             self.trouble = "damaged" if data.strip(b"\x00 \t\r\n") else "empty"
         else:

@@ -1,10 +1,12 @@
 """The versions of each memory with the turn each came from, read from the journal."""
 
+import time
 from collections import Counter
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.credit.assignment import results_in_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key
@@ -12,12 +14,15 @@ from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.changes import Change, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import HistoryRecord, differences, record_of, row_of
+from zorkgpt.memory.storage.markdown import is_awaited
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, text, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 
+_PATIENCE_S = 5.0
+"""How long a change in the journal may take to reach the file."""
 _END = 999_999
 """A turn after all others, on which the ephemeral memories end."""
 _WHOLE_CHARACTERS = 5_000_000
@@ -64,6 +69,8 @@ class MemoryThreads:
         self._ephemeral: dict[SubjectKey, dict[int, _PlaceMemories]] = {}
         """The ephemeral memories of each place, by episode."""
         self._is_compared = True
+        self._awaited_since: float | None = None
+        """When the file was seen first to be older than the journal, as `time.monotonic`; None if it is not."""
         self.differing = 0
         """The number of memories that differ between the file and its journal."""
         self._now = (0, 0)
@@ -90,9 +97,9 @@ class MemoryThreads:
                 self.rows.unreadable += 1
         has_new_rows = self.rows.end != before
         if has_new_rows:
-            # A record is written before its file: the file may be about to change.
             self._in_file, self.differing, self._is_compared = {}, 0, False
-        is_due = was_read or not (has_new_rows or self._is_compared)
+        self._is_compared = self._is_compared and not was_read
+        is_due = not (self._is_compared or self._is_being_written())
         if is_due:
             self._compare(self.file.document, latest)
         self.changes += is_due or has_new_rows
@@ -128,6 +135,16 @@ class MemoryThreads:
 
     def _places(self) -> "dict[SubjectKey, _PlaceMemories]":
         return self._in_journal | self._in_file
+
+    def _is_being_written(self) -> bool:
+        """Return whether file and journal are of different moments: a record is written before its file."""
+        try:
+            is_older = not self.file.is_current or is_awaited(self._database, self.file.digest)
+        except MemoryStoreError:
+            is_older = False
+        self._awaited_since = (self._awaited_since or time.monotonic()) if is_older else None
+        # Whoever wrote the record may have been killed.
+        return self._awaited_since is not None and time.monotonic() - self._awaited_since < _PATIENCE_S
 
     def _compare(self, document: Document | None, latest: tuple[int, int]) -> None:
         """Add the changes that the file has and the journal has not."""

@@ -411,6 +411,15 @@ class MarkdownStore:
         self._note_file(self._digest)
 
 
+def is_awaited(database: SqliteDatabase, digest: str) -> bool:
+    """Return whether the last change in the journal replaces the file with this digest, which is not done yet.
+
+    Raises:
+        MemoryStoreError: The journal can't be read.
+    """
+    return database.rows("SELECT before FROM zorkgpt_file WHERE digest != before") == [(digest,)]
+
+
 def digest_of(data: bytes | None) -> str:
     """Return the digest by which the journal knows a file, "" for no file."""
     # Processors have instructions for it.
