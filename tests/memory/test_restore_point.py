@@ -1,14 +1,17 @@
 """What was written after a checkpoint is taken back, unless somebody else wrote too."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.fixtures.memory import memory
 from tests.fixtures.stores import Home
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import AtomicFile
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.markdown import sidecar
+from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
 from zorkgpt.memory.storage.restore_point import FileRestorer
 
 
@@ -182,3 +185,19 @@ def test_a_file_tells_the_last_restorer_only(tmp_path):
         FileRestorer(knowledge).begin(tmp_path / name, 1)
     edit(knowledge, "- Noted\n")
     assert [folder.name for folder in tmp_path.iterdir() if folder.is_dir()] == ["second"]
+
+
+def test_a_return_that_fails_halfway_is_completed_by_the_next_write(tmp_path):
+    marked = Marked(tmp_path)
+    marked.memory.add_memory(5, "Hall", memory("After"))
+    store = MarkdownStore(tmp_path / "Memories.md", lock_timeout_s=0.1)
+    with closing(sqlite3.connect(store.database.path)) as reader:
+        # A reader keeps SQLite from committing what was prepared.
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM zorkgpt_journal").fetchone()
+        with pytest.raises(MemoryStoreError, match="database is locked"):
+            store.restorer().restore(marked.folder, marked.point)
+    with SimpleMemoryManager(path=store) as again:
+        assert again.add_memory(5, "Hall", memory("Later"))
+        assert [one.title for one in again.memory_cache[5]] == ["Before", "Later"]
+        assert again.store.journal.lasting() == again.memory_cache

@@ -109,6 +109,18 @@ def test_victory_is_for_good_and_leaves_nothing_to_resume(tmp_path):
         find_resumable(tmp_path, LOG)
 
 
+def test_open_questions_that_cannot_be_deleted_are_named_and_nothing_is_lost(tmp_path):
+    an_interrupted_one(tmp_path)
+    in_the_way = tmp_path / "runs" / "1" / "open_questions.json"
+    in_the_way.mkdir()
+    with a_run(tmp_path, turns=12) as run, pytest.raises(WorkdirError, match="open_questions.json can't be deleted"):
+        run.play_episode(resume=1)
+    in_the_way.rmdir()
+    with a_run(tmp_path, turns=12) as run:
+        run.play_episode(resume=1)
+    assert [turn for turn, *_ in turns_of(tmp_path)] == list(range(1, 13))
+
+
 def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
     with pytest.raises(CheckpointError, match="no episode was played"):
         find_resumable(tmp_path, LOG)

@@ -398,7 +398,7 @@ class Learner:
             tried = [action for action in before if action not in {*seen.values(), *map(one_line, worked)}]
             tried += dict.fromkeys(seen.values())
             if not tried and known is not None:
-                self._writer.invalidate(place, TRIED, "it has had an effect since", self._state.turn)
+                self._writer.invalidate(place, TRIED, "all of these have worked since", self._state.turn)
             elif seen or tried != before:
                 entry = Memory(
                     Category.NOTE,

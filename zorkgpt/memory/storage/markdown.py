@@ -349,11 +349,7 @@ class MarkdownStore:
         self._unreconciled = False
 
     def _bring_up(self, source: str) -> None:
-        if not self.database.exists():
-            return
-        # Within a change, a journal that can't be read is an error, and not an empty one.
-        with self.database.change():
-            state = self._file_state()
+        state = self._file_state()
         if state is None or state.digest == self._digest:
             return
         if state.before == self._digest:
