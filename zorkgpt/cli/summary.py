@@ -24,8 +24,8 @@ COMMAND = "uv run python main.py" if IS_CHECKOUT else "zorkgpt"
 """The command that starts this program."""
 _WIDE = 76
 _MAX_BAR_WIDTH = 30
-_MAX_EPISODES = 8
-"""Episodes in the bar chart; with more, the summary would not fit on a terminal of 24 lines."""
+_MAX_EPISODES = 10
+"""Episodes in the bar chart: all of the default run, in a summary of about a screen."""
 _TOO_MANY_DOWNGRADES = 0.05
 """Share of a model's memories; above it, the summary says that the model misreads its prompt."""
 _LEARNING = ("turns", "turns_asked", "synthesized", "core_validation_downgrade", "persistence_corrected", "audit")
