@@ -60,6 +60,7 @@ from zorkgpt.errors import CheckpointError, ZorkGPTError
 from zorkgpt.evals.truth import WorldNow
 from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.memory.places import is_place
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.runlog.episodes import read_episode
@@ -325,7 +326,7 @@ def faults_of(folder: Path, counts: Counter[str]) -> list[str]:
     wrong = []
     store = MarkdownStore(folder / "Memories.md")
     store.refresh()
-    found = store.document.all_memories()
+    found = by_place(store.document.find(EVERY))
     kept = {_key(place, one) for place, memories in found.items() for one in memories}
     journal = {_key(place, one) for place, memories in store.journal.lasting().items() for one in memories}
     wrong += [f"only in the file: {one}" for one in kept - journal]

@@ -50,6 +50,7 @@ from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.dedup.judge import Verdicts
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.upkeep.classification import ClassificationAnswer
 from zorkgpt.objectives.finder import ObjectivesAnswer, RefinementAnswer
 
@@ -181,12 +182,12 @@ def memory_file(data, new):
     problems = list(document.problems())
     assert all(problem.line >= 1 for problem in problems)
     assert render(document) == data
-    before = document.all_memories()
+    before = by_place(document.find(EVERY))
     draft = Draft(MemoryBook(document))
     draft.add(5, "Hall", new)
     written = render(draft.document)
-    after = parse(written).all_memories()
-    assert after == draft.document.all_memories()
+    after = by_place(parse(written).find(EVERY))
+    assert after == by_place(draft.document.find(EVERY))
     assert in_one_line(new) in after[5]
     assert {place: kept for place, kept in after.items() if place != 5} == {
         place: kept for place, kept in before.items() if place != 5

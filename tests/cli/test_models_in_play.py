@@ -17,6 +17,7 @@ from zorkgpt.cli.app import run
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.storage.document import parse
+from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.run_folder import MODEL_CALLS, run_directory
 from zorkgpt.runlog.episodes import read_episode, read_events, turns_in
 from zorkgpt.runlog.events import ModelCalled
@@ -280,8 +281,8 @@ def test_a_run_says_when_the_model_misses_the_point(play, tmp_path):
     with ChatServer(insists) as server:
         _, out, _ = play(server, "--quiet", "--max-turns", "6")
     assert "The memory model misreads its prompt" in out
-    kept = parse((tmp_path / "files" / "Memories.md").read_bytes()).all_memories()
-    assert {memory.persistence for memories in kept.values() for memory in memories} == {"core", "permanent"}
+    kept = parse((tmp_path / "files" / "Memories.md").read_bytes()).find(EVERY)
+    assert {memory.persistence for _, memory in kept} == {"core", "permanent"}
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from zorkgpt.evals.truth import read_shown
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.runlog.episodes import read_episode
 
@@ -82,7 +83,7 @@ def test_all_episodes_of_a_generation_begin_with_what_those_before_have_learned(
     # Nothing was known in the first generation, and the second has not failed where the first one had.
     assert [one.shown > 0 for one in episodes[2:]] == [True, True]
     first, second = (MarkdownStore(whole.snapshot(number) / "Memories.md").document for number in (1, 2))
-    counts = [memory.observation_count for memories in first.all_memories().values() for memory in memories]
+    counts = [memory.observation_count for _, memory in first.find(EVERY)]
     assert max(counts) == 2
     assert {3, 4} <= {episode for section in second.sections for episode in section.episodes}
     names = {path.partition("/")[2] for path in learned(whole) if path.startswith("2/")}

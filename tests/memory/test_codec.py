@@ -9,6 +9,7 @@ from zorkgpt.memory.models import episode_key
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.section import Problem
 
 
@@ -74,8 +75,8 @@ def test_what_is_written_is_read_back(located):
     expected: dict[int, list] = {}
     for location_id, _, kept in located:
         expected.setdefault(location_id, []).append(in_one_line(kept))
-    assert read.all_memories() == expected
-    assert read.all_memories() == document.all_memories()
+    assert by_place(read.find(EVERY)) == expected
+    assert by_place(read.find(EVERY)) == by_place(document.find(EVERY))
     assert list(read.problems()) == []
 
 
@@ -126,7 +127,7 @@ def test_a_new_memory_changes_no_byte_of_what_was_there(data, new, location_id):
     before = parse(data)
     after = added(before, location_id, "Hall", new)
     read = parse(render(after))
-    assert read.all_memories() == after.all_memories()
+    assert by_place(read.find(EVERY)) == by_place(after.find(EVERY))
     assert read.memories(location_id) == expected_with(before.memories(location_id), read, location_id, new)
     kept = [part for section in before.sections for part in raw_parts(section)]
     assert is_subsequence(kept, render(after))
@@ -145,7 +146,7 @@ def test_a_memory_that_changes_changes_no_other_byte(data, choice):
     at = sum(map(len, raw_before(before, chosen)))
     size = len(raw.encode("utf-8", "surrogateescape"))
     assert render(after) == data[:at] + new.encode() + data[at + size :]
-    assert parse(render(after)).all_memories() == after.all_memories()
+    assert by_place(parse(render(after)).find(EVERY)) == by_place(after.find(EVERY))
 
 
 def entries(document):
@@ -229,7 +230,7 @@ def test_no_text_becomes_structure(field, forged):
         fields = {"status": "SUPERSEDED", {"reason": "invalidation_reason"}.get(field, field): nasty}
     name = nasty if field == "name" else "Hall"
     read = parse(render(document_of((5, name, memory(**{"title": "T", **fields})))))
-    assert read.all_memories() == {5: [in_one_line(memory(**{"title": "T", **fields}))]}
+    assert by_place(read.find(EVERY)) == {5: [in_one_line(memory(**{"title": "T", **fields}))]}
     assert [section.location_id for section in read.sections] == [None, 5]
     assert read.sections_of(5)[0].name == one_line(name)
 
@@ -254,7 +255,7 @@ def test_a_broken_entry_says_what_is_wrong():
     for line, message in broken.items():
         document = parse(body + line + b"\nText.\n")
         assert list(document.problems()) == [Problem(3, f"not a memory: {message}")]
-        assert document.all_memories() == {}
+        assert by_place(document.find(EVERY)) == {}
 
 
 def test_a_section_with_the_same_bytes_is_not_read_again():

@@ -17,6 +17,7 @@ from zorkgpt.files import Recovery
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.damage import is_damaged
 from zorkgpt.memory.storage.document import parse, render
+from zorkgpt.memory.storage.lasting import EVERY
 
 HALL = memory("Rug", text="The rug hides a trap door.")
 ATTIC = memory("Rope", text="A rope lies beside the table.")
@@ -45,7 +46,7 @@ def sound(path):
 
 
 def texts(path):
-    return {one.text for kept in parse(path.read_bytes()).all_memories().values() for one in kept}
+    return {one.text for _, one in parse(path.read_bytes()).find(EVERY)}
 
 
 DAMAGED = {

@@ -15,6 +15,7 @@ from zorkgpt.files import Disk
 from zorkgpt.memory.editing import Edit, edit, fingerprint
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.history import replayed
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
 
 ROOT = Path(__file__).parents[2]
@@ -212,4 +213,4 @@ def test_any_text_is_kept_as_it_was_given(tmp_path_factory, text, title, pinned,
         made = manager.edit_memory(5, title, wanted)
     expected = in_one_line(replace(memory(title), text=text, pinned=pinned, vetoed=vetoed))
     assert made == expected
-    assert MarkdownStore(path).document.all_memories() == {5: [expected]}
+    assert by_place(MarkdownStore(path).document.find(EVERY)) == {5: [expected]}

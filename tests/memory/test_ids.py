@@ -13,6 +13,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import parse, render
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.upkeep.exchange import add_missing, json_lines, read_memories
 
 CART = "https://shop/cart"
@@ -102,8 +103,10 @@ def test_ids_differ_and_are_read_as_they_were_written(located):
     draft = Draft(MemoryBook())
     for place, title, text in located:
         draft.add(place, "", memory(title, text=text))
-    written = {place: [memory_id(place, one) for one in kept] for place, kept in draft.document.all_memories().items()}
-    read = parse(render(draft.document)).all_memories()
+    written = {
+        place: [memory_id(place, one) for one in kept] for place, kept in by_place(draft.document.find(EVERY)).items()
+    }
+    read = by_place(parse(render(draft.document)).find(EVERY))
     assert {place: [memory_id(place, one) for one in kept] for place, kept in read.items()} == written
     every = [one for ids in written.values() for one in ids]
     assert len(every) == len(set(every)) == len(located)

@@ -14,6 +14,7 @@ from zorkgpt.memory.models import GAME, SubjectKey, Thing, ZMachineContext
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import shown
 from zorkgpt.memory.storage.entry import as_read
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.synthesis import SynthesisRequest, facts_in_words
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 
@@ -171,7 +172,7 @@ class Played:
 
     def memory(self, subject: SubjectKey = 5):
         self.manager.reset_episode()
-        ((kept_at, (kept,)),) = self.manager.store.document.all_memories().items()
+        ((kept_at, (kept,)),) = by_place(self.manager.store.document.find(EVERY)).items()
         assert kept_at == subject
         return kept
 
@@ -247,7 +248,7 @@ def test_a_danger_that_comes_again_in_other_words_is_the_same_one(tmp_path):
         told = replace(truth.loss, sentence=sentence)
         manager.record_action_outcome(place, "Hall", "wait", sentence, replace(truth, loss=told))
         manager.reset_episode()
-    ((subject, (kept,)),) = manager.store.document.all_memories().items()
+    ((subject, (kept,)),) = by_place(manager.store.document.find(EVERY)).items()
     assert (subject, kept.text, kept.observation_count) == (Thing(11), "It bites.", 2)
 
 

@@ -6,6 +6,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory
 from zorkgpt.memory.storage.document import parse, render
 from zorkgpt.memory.storage.entry import render_entry
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 
 HEAD = "# Location Memories\n\n## Location 5: Living Room\n**Visits:** 3 | **Episodes:** 1, 2, 3\n\n### Memories\n\n"
 
@@ -84,7 +85,7 @@ CORPUS = {
 def test_an_older_file_is_read(form):
     text, expected = CORPUS[form]
     document = parse((HEAD + text).encode())
-    assert document.all_memories() == {5: [expected]}
+    assert by_place(document.find(EVERY)) == {5: [expected]}
     assert list(document.problems()) == []
     assert render(document) == (HEAD + text).encode()
     section = document.sections_of(5)[0]

@@ -13,6 +13,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.document import parse, render
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.sql_store import PostgresStore
 from zorkgpt.memory.upkeep.exchange import add_missing
 
@@ -106,7 +107,7 @@ def test_a_change_writes_the_row_of_its_memory_and_no_other(postgres):
         assert len(changed) == 1
         where = f"SELECT convert_from(entry, 'UTF8') FROM zorkgpt_memories WHERE id = {changed[0]}"
         assert rows(postgres, where)[0][0].startswith("**[NOTE - PERMANENT] Another**")
-        assert list(parse(postgres.text().encode()).all_memories()) == [-3, 5, 7, 9, "https://shop/cart"]
+        assert list(by_place(parse(postgres.text().encode()).find(EVERY))) == [-3, 5, 7, 9, "https://shop/cart"]
 
 
 @pytest.mark.parametrize("many", [0, 700])

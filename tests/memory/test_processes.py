@@ -10,6 +10,7 @@ import pytest
 from tests.fixtures.memory import memory
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.document import parse
+from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.storage.markdown import MarkdownStore
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,7 @@ def start(script: str, *arguments: object) -> subprocess.Popen:
 
 
 def titles_in(path: Path) -> list[str]:
-    return [one.title for kept in parse(path.read_bytes()).all_memories().values() for one in kept]
+    return [one.title for _, one in parse(path.read_bytes()).find(EVERY)]
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from tests.fixtures.memory import memory
 from tests.fixtures.stores import FileHome, Home, PostgresHome, empty_schema
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.history import replayed
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 
 PLACES = st.integers(1, 3)
 KINDS = st.sampled_from(["core", "permanent", "ephemeral"])
@@ -114,7 +115,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_file_says_what_the_model_says(self):
-        found = parse(self.home.text().encode()).all_memories()
+        found = by_place(parse(self.home.text().encode()).find(EVERY))
         assert found == {place: kept for place, kept in self.lasting.items() if kept}
 
     @invariant()

@@ -26,6 +26,7 @@ from zorkgpt.memory.places import (
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of
 
 DOOR = Thing(181)
 SUBJECTS = [DOOR, GAME]
@@ -90,8 +91,8 @@ def test_sections_of_subjects_are_read_back(located):
         draft.add(key, name, memory())
         document = draft.document
     read = parse(render(document))
-    assert read.all_memories() == document.all_memories()
-    assert set(read.all_memories()) == {key for key, _ in located}
+    assert by_place(read.find(EVERY)) == by_place(document.find(EVERY))
+    assert set(by_place(read.find(EVERY))) == {key for key, _ in located}
     assert list(read.problems()) == []
     for key in (GAME, Thing(181)):
         names = [one_line(name) for known, name in located if known == key]
@@ -186,7 +187,7 @@ def test_the_episodes_of_a_thing_are_ordered_by_number(home):
         manager.remember(DOOR, "It creaks.", title="Noise", episode=2, turn=3)
         manager.remember(DOOR, "It is locked.", title="Locked", episode=2, turn=40)
         kept = manager.get("Locked").memory
-        assert manager.store.document.episodes(DOOR) == (2, 9, 10)
+        assert episodes_of(manager.store.lasting, DOOR) == (2, 9, 10)
     assert (kept.first_episode, kept.episode, kept.turns, kept.observation_count) == (9, 10, "1→5", 3)
 
 
@@ -219,7 +220,7 @@ def test_commands_name_things_and_the_game(home, tmp_path):
     ]
     copied = tmp_path / "copied.md"
     run("import", exported, "--file", copied)
-    assert parse(copied.read_bytes()).all_memories().keys() == {5, DOOR, GAME}
+    assert by_place(parse(copied.read_bytes()).find(EVERY)).keys() == {5, DOOR, GAME}
     run("move", 5, "thing 7", "--file", copied)
     assert "## Thing 7: Arcade\n\n### Memories" in copied.read_text()
     run("convert", tmp_path / "copied.sqlite", "--file", copied)

@@ -31,6 +31,7 @@ from zorkgpt.memory.models import Memory, Persistence, PlaceKey
 from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.filters import Filters, Prefix
+from zorkgpt.memory.storage.lasting import titled_each
 
 with importing("langgraph"):
     from langgraph.store.base import (
@@ -188,7 +189,7 @@ class MemoryBaseStore(BaseStore):
             return self._namespaces(op)
         if isinstance(op, GetOp):
             place = _place(op.namespace)
-            memory = self._memory.store.lasting.titled(place, title_of_key(op.key))
+            [memory] = titled_each(self._memory.store.lasting, [(place, title_of_key(op.key))])
             if memory is None:
                 return None
             found = self._items([(place, memory, None)])
@@ -252,7 +253,7 @@ class MemoryBaseStore(BaseStore):
                     continue
                 if op.filter and not _fits_filter(value_of_text(memory.text), op.filter):
                     continue
-                item = lasting.titled(place, memory.title)
+                [item] = titled_each(lasting, [(place, memory.title)])
                 if item is not None and memory_id(place, item) == result.located.id:
                     found.append((place, item, result.score))
             if len(found) >= wanted or len(best) < count:
@@ -260,7 +261,8 @@ class MemoryBaseStore(BaseStore):
             count *= _FACTOR
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        found = {namespace_of(place) for place in self._memory.store.lasting.believed_places() if is_place(place)}
+        places = self._memory.store.lasting.places(believed=True)
+        found = {namespace_of(place) for place in places if is_place(place)}
         kept = [each for each in found if all(_fits(each, condition) for condition in op.match_conditions or ())]
         cut = kept if op.max_depth is None else {each[: op.max_depth] for each in kept}
         return sorted(cut)[op.offset : op.offset + op.limit]
@@ -308,7 +310,7 @@ def _vector_index(memory: AgentMemory, index: IndexConfig) -> "VectorIndex":
 def _put(draft: Draft, puts: Iterable[PutOp]) -> None:
     """Write puts and deletions. Of several with one namespace and key, the last is written."""
     wanted = {(_place(op.namespace), title_of_key(op.key)): op for op in puts}
-    known = zip(wanted.items(), draft.lasting.titled_each(list(wanted)), strict=True)
+    known = zip(wanted.items(), titled_each(draft.lasting, list(wanted)), strict=True)
     added: list[tuple[PlaceKey, str, Memory]] = []
     for ((place, title), op), old in known:
         if old is not None and old.is_settled_by_person:
@@ -344,7 +346,7 @@ def _replace(
 
 
 def _restart_ttl(draft: Draft, place: PlaceKey, title: str) -> None:
-    memory = draft.lasting.titled(place, title)
+    [memory] = titled_each(draft.lasting, [(place, title)])
     if memory is not None and not memory.is_settled_by_person and (ttl := ttl_of(memory)) is not None:
         draft.replace(place, memory, replace(memory, expires_at=_expiry(ttl)), "edited")
 

@@ -11,7 +11,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.lasting import LastingMemories
+from zorkgpt.memory.storage.lasting import LastingMemories, heading_of
 from zorkgpt.memory.storage.markdown import read_document, sidecar
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial
@@ -138,7 +138,7 @@ def _useful_memories(
         found.append(
             UsefulMemory(
                 title=title,
-                place=lasting.name(place),
+                place=heading_of(lasting, place).name,
                 learned_in=_first_episode(kept[0]),
                 shown=max(shown[place, title], len(its)),
                 followed=len(its),

@@ -207,7 +207,7 @@ def stats(workdir: WorkdirOption = None, file: File = None, game: SavedGameOptio
             counts = Counter(getattr(one.memory, field) or "unknown" for one in located)
             say(f"  {field}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
         lasting = manager.store.lasting
-        say(f"  visits: {sum(map(lasting.visits, lasting.places()))}")
+        say(f"  visits: {sum(heading.visits for heading in lasting.headings(lasting.places()).values())}")
 
 
 @app.command()
@@ -215,13 +215,14 @@ def check(workdir: WorkdirOption = None, file: File = None, game: SavedGameOptio
     """List lines of the file that can't be parsed. Exits with 1 if there are any."""
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.storage.document import parse, render
+        from zorkgpt.memory.storage.lasting import EVERY
 
         # A database has no lines: they are those of the exported file.
         document = parse(render(manager.store.document))
         found = list(document.problems())
         for problem in found:
             say(f"line {problem.line}: {problem.message}")
-        memories = sum(map(len, document.all_memories().values()))
+        memories = len(document.find(EVERY))
         unparsed = number_of(len(found), "line", "lines")
         say(f"{number_of(memories, 'memory', 'memories')} read, {unparsed} not parsed and left unchanged.")
     if found:
@@ -269,8 +270,9 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
 
     past, episode, turn = past_turn(manager, "--as-of", given)
     memories = past.all_memories(episode, turn)
-    name = manager.store.lasting.name
-    return [LocatedMemory(place, name(place), memory) for place, kept in memories.items() for memory in kept]
+    headings = manager.store.lasting.headings(memories)
+    names = {place: heading.name for place, heading in headings.items()}
+    return [LocatedMemory(place, names.get(place, ""), memory) for place, kept in memories.items() for memory in kept]
 
 
 def past_turn(manager: "SimpleMemoryManager", option: str, given: str) -> "tuple[AsOf, int | str, int]":
@@ -446,7 +448,8 @@ def _written(record: "HistoryRecord") -> str:
 def place_given(manager: "SimpleMemoryManager", text: str) -> "SubjectKey":
     """Return the place that a word of the command line names: see `find_place`."""
     lasting = manager.store.lasting
-    return find_place({place: lasting.name(place) for place in lasting.places()}, text)
+    headings = lasting.headings(lasting.places())
+    return find_place({place: heading.name for place, heading in headings.items()}, text)
 
 
 def place_key(text: str) -> "SubjectKey":

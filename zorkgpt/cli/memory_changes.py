@@ -159,7 +159,7 @@ def move(
     """Move all memories of a location to another number or key."""
     with opened(workdir, file, game) as manager:
         place, wanted = place_given(manager, old), place_key(new)
-        if not manager.store.lasting.has(place):
+        if not manager.store.lasting.headings([place]):
             fail(f"There is no location {old} in {manager.store.name}.")
         if place == wanted:
             fail(f"Location {old} already has this number.")

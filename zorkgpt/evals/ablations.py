@@ -15,6 +15,8 @@ from zorkgpt.encoding import as_json
 from zorkgpt.files import write_file
 from zorkgpt.memory.models import Memory, Persistence, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import parse_place, place_order, render_place
+from zorkgpt.memory.storage.filters import Filters
+from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words
 from zorkgpt.runlog.episodes import read_episode
@@ -88,10 +90,8 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
     }
 
     with store.transaction(source=_SOURCE) as draft:
-        for place, memories in draft.lasting.all_memories().items():
-            for memory in memories:
-                if memory.persistence is Persistence.CORE:
-                    draft.replace(place, memory, replace(memory, persistence=Persistence.PERMANENT), "edited")
+        for place, memory in draft.lasting.find(replace(EVERY, persistence=Persistence.CORE)):
+            draft.replace(place, memory, replace(memory, persistence=Persistence.PERMANENT), "edited")
         for place, forgotten in ephemeral.items():
             for memory in filter(is_current, forgotten):
                 if known_again(draft.memories(place), memory) is None:
@@ -104,12 +104,7 @@ def _shuffle(path: Path, dice: random.Random) -> None:
     origins_path = path.with_name(_ORIGINS)
     store = MarkdownStore(path)
     known = _read_origins(origins_path)
-    located = [
-        (place, memory)
-        for place, memories in store.lasting.all_memories().items()
-        for memory in memories
-        if is_current(memory)
-    ]
+    located = store.lasting.find(Filters())
     origins = [(place, memory, _origin(known, place, memory)) for place, memory in located]
     places = sorted({origin for _, _, origin in origins}, key=place_order)
     dice.shuffle(places)

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from sys import maxsize
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from zorkgpt import telemetry
@@ -55,6 +54,7 @@ from zorkgpt.memory.settings import setting, settings_of
 from zorkgpt.memory.storage.addresses import is_address
 from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.history import MemoryChange
+from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.scoped import ScopedStore
 from zorkgpt.memory.storage.tables import Origin
@@ -497,7 +497,7 @@ class AgentMemory:
         with self.store.guard:
             book, scope = self._writer.book, self._scope
             if isinstance(begins, str) and scope.path:
-                found = book.find(wanted, limit=maxsize)
+                found = book.find(wanted)
                 found = [each for each in found if has_prefix(scope.relative(each[0]), begins)][offset : offset + limit]
             else:
                 within = (*scope.path, *begins) if isinstance(begins, tuple) else begins
@@ -905,7 +905,7 @@ class AgentMemory:
             found = shown(
                 list(chain.from_iterable(persistent.values())),
                 list(chain.from_iterable(ephemeral.values())),
-                episodes=lasting.episodes(place),
+                episodes=episodes_of(lasting, place),
                 budget=self._settings.budget,
                 now=lambda memory: self._learner.contradicting_state(place, memory) if is_place(place) else "",
             )

@@ -58,7 +58,9 @@ from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory, shown
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW, ChangeLimit
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.lasting import episodes_of, heading_of
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.things import (
@@ -515,10 +517,8 @@ class Learner:
             seen = [near[id(memory)] for memory in shown([one.memory for one in near.values()], []).memories]
             unconfirmed = [
                 LocatedMemory(subject, writer.name_of(subject), memory)
-                for subject, memories in writer.book.all_memories().items()
+                for subject, memory in writer.book.find(Filters(status=MemoryStatus.TENTATIVE))
                 if subject not in near_places
-                for memory in memories
-                if memory.status == MemoryStatus.TENTATIVE and is_current(memory)
             ]
         return (*seen, *self._open(turn, [one for one in unconfirmed if one not in seen]))
 
@@ -541,8 +541,8 @@ class Learner:
         with self._writer.store.guard:
             lasting = self._writer.store.lasting
             uncounted = self._visits.uncounted(location_id)
-            episodes = {episode_key(each) for each in (*lasting.episodes(location_id), *uncounted)}
-            return lasting.visits(location_id) + len(uncounted), len(episodes)
+            episodes = {episode_key(each) for each in (*episodes_of(lasting, location_id), *uncounted)}
+            return heading_of(lasting, location_id).visits + len(uncounted), len(episodes)
 
     def _responses(self, turn: SynthesisRequest) -> dict[str, str]:
         """Return the known responses with which memories about this action were learned, by title."""

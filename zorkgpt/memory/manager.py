@@ -21,9 +21,10 @@ from zorkgpt.memory.models import (
     episode_key,
 )
 from zorkgpt.memory.objects import PlacedObject
-from zorkgpt.memory.places import checked_place, is_place, place_order
+from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory, plain
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of, heading_of
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.turn_span import TurnSpan
@@ -58,7 +59,7 @@ class SimpleMemoryManager(AgentMemory):
     @property
     def memory_cache(self) -> dict[PlaceKey, list[Memory]]:
         """The core and permanent memories by place, as in the file."""
-        memories = self.store.lasting.all_memories()
+        memories = by_place(self.store.lasting.find(EVERY))
         return {place: kept for place, kept in memories.items() if is_place(place)}
 
     @property
@@ -149,7 +150,8 @@ class SimpleMemoryManager(AgentMemory):
         """Return the number of lasting memories, including superseded ones."""
         self._writer.refresh()
         with self.store.guard:
-            return _count(self.store.lasting.all_memories(), location_id)
+            lasting = self.store.lasting
+            return lasting.count() if location_id is None else len(lasting.memories(location_id))
 
     def get_memory_breakdown(self, location_id: SubjectKey) -> dict[str, int]:
         """Return the number of current memories by persistence."""
@@ -162,9 +164,7 @@ class SimpleMemoryManager(AgentMemory):
         """Return all memories, including superseded ones, ordered by place."""
         self._writer.refresh()
         with self.store.guard:
-            memories = self._writer.book.all_memories()
-            places = sorted(memories, key=place_order)
-            return self._writer.located((place, memory) for place in places for memory in memories[place])
+            return self._writer.located(self._writer.book.find(EVERY))
 
     def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
         """Return the origin, uses and results of the memories with this title, ordered by place."""
@@ -259,9 +259,9 @@ class SimpleMemoryManager(AgentMemory):
             lasting = self.store.lasting
             uncounted = self._visits.with_present(location_id, self._state.episode)
             visited_in = {
-                episode_key(each) for each in (*lasting.episodes(location_id), *uncounted, self._state.episode)
+                episode_key(each) for each in (*episodes_of(lasting, location_id), *uncounted, self._state.episode)
             }
-            return lasting.visits(location_id) + len(uncounted), len(visited_in)
+            return heading_of(lasting, location_id).visits + len(uncounted), len(visited_in)
 
     def memories_at(self, location_id: PlaceKey) -> list[Memory]:
         """Return the current memories of a location, and of the things that are there or start there."""
@@ -300,9 +300,9 @@ class SimpleMemoryManager(AgentMemory):
         """Return the number of memories and the metrics of this episode."""
         self._writer.refresh()
         with self.store.guard:
-            places = self._writer.book.all_memories()
+            places = {place for place, _ in self._writer.book.find(EVERY)}
             ephemeral = [memory for kept in self._writer.ephemeral.values() for memory in kept]
-            lasting = [memory for kept in self.store.lasting.all_memories().values() for memory in kept]
+            lasting = [memory for _, memory in self.store.lasting.find(EVERY)]
             tentative = sum(memory.status == MemoryStatus.TENTATIVE for memory in (*lasting, *ephemeral))
             metrics = {
                 "locations": len(places),

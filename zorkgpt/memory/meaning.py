@@ -1,14 +1,15 @@
 """The memories of all places that are nearest to a query in meaning."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.filters import Filters
-from zorkgpt.memory.storage.lasting import LastingMemories
+from zorkgpt.memory.storage.lasting import EVERY, LastingMemories
+from zorkgpt.text import key_of
 
 log = get_logger(__name__)
 
@@ -35,8 +36,6 @@ class Meaning:
         self, query: str, index: EmbeddingIndex, lasting: LastingMemories, wanted: Filters, count: int
     ) -> list[Near] | None:
         """Return the memories that are nearest to the query, nearest first; None: vectors can't tell now."""
-        if lasting.is_empty:
-            return []
         try:
             if not self._follow(index, lasting):
                 return None
@@ -58,8 +57,8 @@ class Meaning:
             if len(found) >= count or len(rows) < many or rows[-1][1] < RELATED:
                 return found[:count]
         # Among the wanted ones alone, where there are few of them.
-        among = lasting.text_keys_of(wanted)
-        return _allowed(table.nearest(provider.model, vector, count, among), lasting, wanted)[:count]
+        among = {key_of(memory.text) for _, memory in lasting.find(wanted)}
+        return _allowed(table.nearest(provider.model, vector, count, list(among)), lasting, wanted)[:count]
 
     def _follow(self, index: EmbeddingIndex, lasting: LastingMemories) -> bool:
         """See to it that all texts have a vector. False: vectors can't tell now."""
@@ -69,8 +68,9 @@ class Meaning:
         keys, seen = lasting.text_keys(None if is_new else self.seen)
         if keys:
             known = index.cache.table.known(index.provider.model, None if len(keys) > _MANY else list(keys))
-            missing = list(keys - known)
-            texts = {memory.text for _, _, memory in lasting.with_texts(missing) if memory.text.strip()}
+            missing = keys - known
+            new = lasting.find(replace(EVERY, texts=missing))
+            texts = {memory.text for _, memory in new if memory.text.strip()}
             if texts and index.ready_vectors(list(texts)) is None:
                 return False
         self.seen, self.rebuilds = seen, index.rebuilds
@@ -80,8 +80,8 @@ class Meaning:
 def _allowed(rows: Sequence[tuple[bytes, float]], lasting: LastingMemories, wanted: Filters) -> list[Near]:
     cosines = dict(rows)
     found = [
-        (place, memory, cosines[key])
-        for key, place, memory in lasting.with_texts(list(cosines))
-        if memory.text.strip() and wanted.passes(place, memory)
+        (place, memory, cosines[key_of(memory.text)])
+        for place, memory in lasting.find(replace(wanted, texts=cosines.keys()))
+        if memory.text.strip()
     ]
     return sorted(found, key=lambda near: -near[2])

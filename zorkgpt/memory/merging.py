@@ -29,6 +29,7 @@ from zorkgpt.memory.storage.changes import Change, VisitCount
 from zorkgpt.memory.storage.document import Document, render
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import OBSERVATIONS, HistoryRecord, TurnStamp, kind_of
+from zorkgpt.memory.storage.lasting import EVERY, heading_of
 from zorkgpt.memory.storage.markdown import MarkdownStore, digest_of, read_document, sidecar
 from zorkgpt.memory.storage.tables import Journal, Trials
 from zorkgpt.memory.storage.trials import Trial
@@ -176,11 +177,7 @@ class _Merger:
 
     def write(self) -> None:
         """Write the memory file with its journal and trials."""
-        counts = {
-            (place, memory.title): (memory.worked, memory.tried)
-            for place, memories in self._base.all_memories().items()
-            for memory in memories
-        }
+        counts = {(place, memory.title): (memory.worked, memory.tried) for place, memory in self._base.find(EVERY)}
         written: list[Trial] = []
         for trials in self._trials:
             done = counted(trials, counts)
@@ -196,12 +193,12 @@ class _Merger:
         return replace(trial, title=self._titles.get((trial.location_id, trial.title), trial.title))
 
     def _merge_place(self, place: SubjectKey, after: Document, episode: int) -> None:
-        name = after.name(place)
+        name = heading_of(after, place).name
         base = {memory_id(place, memory): memory for memory in self._base.memories(place)}
         now = {memory_id(place, memory): memory for memory in after.memories(place)}
-        visits = max(1, after.visits(place) - self._base.visits(place))
+        visits = max(1, heading_of(after, place).visits - heading_of(self._base, place).visits)
         with self._store.transaction() as draft:
-            if draft.lasting.has(place) or now:
+            if draft.lasting.headings([place]) or now:
                 draft.apply(VisitCount(place, name, (episode,) * visits))
             for key, old in base.items():
                 new = now.get(key)

@@ -20,6 +20,7 @@ from zorkgpt.memory.places import place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import HistoryRecord, replayed
+from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.trials import Trial, trial_row
@@ -91,8 +92,8 @@ def explain(
         place = record.change.location_id
         if location_id in (None, place) and wanted in map(str.casefold, _titles(record.change)):
             found.setdefault(place, []).append(record)
-    for place, memories in book.all_memories().items():
-        if location_id in (None, place) and any(one.title.casefold() == wanted for one in memories):
+    for place, memory in book.named(wanted, location_id):
+        if memory.title.casefold() == wanted:
             found.setdefault(place, [])
     trials = list(store.trials.trials()) if found else []
     folder = store.path.parent / RUNS if runs is None else runs
@@ -113,7 +114,7 @@ def _provenance(
     kept = [one for one in book.memories(place) if one.title.casefold() == wanted]
     memory = next((one for one in kept if is_current(one)), kept[-1] if kept else None)
     title = memory.title if memory else _last_title(records, wanted)
-    names = [book.lasting.name(place), *(record.change.location_name for record in records)]
+    names = [heading_of(book.lasting, place).name, *(record.change.location_name for record in records)]
     its = tuple(one for one in trials if one.location_id == place and one.title.casefold() == wanted)
     return Provenance(
         place, next(filter(None, names), ""), title, memory, records, tuple(_shown(runs, place, title)), its

@@ -100,7 +100,7 @@ class Searcher:
         if filters.location_id is not None:
             return self._of_place(filters)
         if filters.among is not None:
-            return self._writer.located(self._store.lasting.find(filters, limit=len(filters.among)))
+            return self._writer.located(self._store.lasting.find(filters))
         places = self._store.lasting.places()
         return [one for place in places for one in self._of_place(replace(filters, location_id=place))]
 

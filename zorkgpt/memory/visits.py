@@ -65,7 +65,7 @@ class Visits:
 
     def are_waiting(self, lasting: LastingMemories) -> bool:
         """Return whether there are any to be counted at the places that the file has, of a turn at least."""
-        return any(lasting.has(place) for place in self._uncounted if place != self._just_reached)
+        return bool(lasting.headings(place for place in self._uncounted if place != self._just_reached))
 
     def count_in(self, draft: Draft) -> None:
         """Count the visits of all places that the draft has. Call `written` once it is stored."""
@@ -74,7 +74,8 @@ class Visits:
 
     def written(self, lasting: LastingMemories) -> None:
         """Drop the visits of the places that are stored: they are counted there."""
-        for place in [place for place in self._uncounted if lasting.has(place)]:
+        there = lasting.headings(self._uncounted)
+        for place in [place for place in self._uncounted if place in there]:
             del self._uncounted[place]
 
     def reset(self) -> None:

@@ -24,6 +24,7 @@ from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
+from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over, titled
 from zorkgpt.memory.turn_span import TurnSpan
@@ -271,15 +272,14 @@ class MemoryWriter:
 
     def name_of(self, location_id: SubjectKey) -> str:
         """Return the name of a place in the file, or else the first one given; "" if unknown."""
-        return self.store.lasting.name(location_id) or self.names.get(location_id, "")
+        return heading_of(self.store.lasting, location_id).name or self.names.get(location_id, "")
 
     def located(self, found: Iterable[tuple[SubjectKey, Memory]]) -> list[LocatedMemory]:
         """Return memories with their places and the names of these. A database is asked for all names at once."""
         memories = list(found)
-        names = self.store.lasting.names({place for place, _ in memories})
-        return [
-            LocatedMemory(place, names.get(place) or self.names.get(place, ""), memory) for place, memory in memories
-        ]
+        headings = self.store.lasting.headings({place for place, _ in memories})
+        names = self.names | {place: heading.name for place, heading in headings.items() if heading.name}
+        return [LocatedMemory(place, names.get(place, ""), memory) for place, memory in memories]
 
     def note_name(self, location_id: SubjectKey, name: str) -> None:
         """Record the name of a place if it has none. Another name is logged once and ignored."""

@@ -12,6 +12,7 @@ from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import HistoryRecord
+from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, seen_between, seen_first, seen_last
@@ -50,7 +51,8 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
     last_question = deduplicator.counts.judge_calls + MOST_QUESTIONS
     found: list[Merge] = []
     for location_id in sorted(store.lasting.places(), key=place_order):
-        found += _of_place(deduplicator, location_id, store.lasting.name(location_id), threshold, last_question)
+        name = heading_of(store.lasting, location_id).name
+        found += _of_place(deduplicator, location_id, name, threshold, last_question)
     return found
 
 

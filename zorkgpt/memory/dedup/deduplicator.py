@@ -19,6 +19,7 @@ from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, 
 from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey
 from zorkgpt.memory.places import place_text
 from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current, same_words
@@ -297,8 +298,7 @@ class Deduplicator:
     def texts(self) -> list[str]:
         """Return the texts of all believed lasting memories, in every wording that is in use."""
         with self._store.guard:
-            places = self._store.lasting.all_memories().values()
-            believed = [memory.text for memories in places for memory in memories if is_current(memory)]
+            believed = [memory.text for _, memory in self._store.lasting.find(Filters())]
             return [*filter(str.strip, believed), *self._wordings.all()]
 
     def save_vectors(self) -> None:

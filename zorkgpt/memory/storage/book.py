@@ -12,9 +12,9 @@ from zorkgpt.memory.places import has_prefix, place_in_words, place_order
 from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
-from zorkgpt.memory.storage.escaping import folded, one_line
+from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.filters import Filters, Prefix
-from zorkgpt.memory.storage.lasting import LastingMemories
+from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading_of
 from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.storage.versions import observed, proven_wrong
 
@@ -35,29 +35,13 @@ class MemoryBook:
         """Return the places that may have memories."""
         return {*self.lasting.places(), *self.ephemeral}
 
-    def all_memories(self) -> dict[SubjectKey, list[Memory]]:
-        """Return the memories of each place that has any."""
-        found = dict(self.lasting.all_memories())
-        for place, memories in self.ephemeral.items():
-            if memories:
-                found[place] = [*found.get(place, ()), *memories]
-        return found
-
     def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories with this id or, ignoring case, this title, with their places, ordered by place.
 
         Args:
             place: Only at this place. Defaults to all places.
         """
-        title = folded(wanted)
-        brief = [
-            (each, memory)
-            for each, memories in self.ephemeral.items()
-            if place in (None, each)
-            for memory in memories
-            if memory_id(each, memory) == wanted or folded(memory.title) == title
-        ]
-        return sorted([*self.lasting.named(wanted, place), *brief], key=lambda found: place_order(found[0]))
+        return self.find(Filters(place, named=wanted, with_past=True))
 
     def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
         """Return what has expired, with its place; not what a person has pinned or edited.
@@ -65,17 +49,11 @@ class MemoryBook:
         Args:
             now: As `Memory.expires_at`.
         """
-        brief = [
-            (place, memory)
-            for place, memories in self.ephemeral.items()
-            for memory in memories
-            if memory.expires_at is not None and memory.expires_at <= now
-        ]
-        found = [*self.lasting.expired(now), *brief]
+        found = self.find(Filters(expires_by=now, with_past=True))
         return [(place, memory) for place, memory in found if not memory.is_settled_by_person]
 
     def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0
+        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
     ) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories that pass the filters, ordered by place, at each place the lasting ones first."""
         brief = [
@@ -87,8 +65,9 @@ class MemoryBook:
         ]
         if not brief:
             return self.lasting.find(wanted, prefix=prefix, limit=limit, offset=offset)
-        lasting = self.lasting.find(wanted, prefix=prefix, limit=offset + limit)
-        return sorted([*lasting, *brief], key=lambda found: place_order(found[0]))[offset : offset + limit]
+        end = None if limit is None else offset + limit
+        lasting = self.lasting.find(wanted, prefix=prefix, limit=end)
+        return sorted([*lasting, *brief], key=lambda found: place_order(found[0]))[offset:end]
 
     def apply(self, steps: Iterable[Step]) -> "MemoryBook":
         """Return the book after these steps.
@@ -167,12 +146,12 @@ class Draft:
         return self.lasting.memories(place)
 
     def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
-        """Return the episodes in which a place was visited: see `LastingMemories.episodes`."""
-        return self.lasting.episodes(place)
+        """Return the episodes in which a place was visited: see `episodes_of`."""
+        return episodes_of(self.lasting, place)
 
     def name(self, place: SubjectKey) -> str:
         """Return the name of a place; "" if it has none."""
-        return self.lasting.name(place) or self._names.get(place, "")
+        return heading_of(self.lasting, place).name or self._names.get(place, "")
 
     def apply(self, *steps: Step) -> None:
         """Apply steps to the book."""
@@ -221,7 +200,7 @@ class Draft:
         Args:
             visits: The episodes of the visits with which a new section begins. Defaults to that of the first memory.
         """
-        if visits and memories[0].persistence.outlives_episode and not self.lasting.has(place):
+        if visits and memories[0].persistence.outlives_episode and not self.lasting.headings([place]):
             self.apply(VisitCount(place, name, visits))
         stored = self._with_ids([(place, memory) for memory in memories])
         name = self.name(place) or name
@@ -230,7 +209,8 @@ class Draft:
 
     def add_each(self, new: Sequence[tuple[SubjectKey, str, Memory]]) -> None:
         """Add lasting memories to the places of these keys and names. A database is asked for all of them at once."""
-        names = self.lasting.names(dict.fromkeys(place for place, _, _ in new))
+        headings = self.lasting.headings(dict.fromkeys(place for place, _, _ in new))
+        names = {place: heading.name for place, heading in headings.items()}
         stored = self._with_ids([(place, memory) for place, _, memory in new])
         self.apply(
             *(
@@ -243,13 +223,13 @@ class Draft:
         """Return new memories as they are read back, each with an id that is free at its place."""
         memories = [(place, as_read(memory)) for place, memory in new]
         wanted = {(place, memory_id(place, memory)) for place, memory in memories}
-        taken = self.lasting.taken_ids(wanted)
+        taken = self._ids_among(wanted)
         for place in {place for place, _ in memories}:
             taken |= {(place, memory_id(place, one)) for one in self.book.ephemeral.get(place, ())}
 
         def is_taken(place: SubjectKey, key: str) -> bool:
             asked = place, key
-            return asked in taken or (asked not in wanted and bool(self.lasting.taken_ids([asked])))
+            return asked in taken or (asked not in wanted and asked in self._ids_among({asked}))
 
         for place, memory in memories:
             is_lasting = memory.persistence.outlives_episode
@@ -257,6 +237,10 @@ class Draft:
             memory.id = with_id(place, memory, partial(is_taken, place), follows=is_lasting)
             taken.add((place, memory_id(place, memory)))
         return [memory for _, memory in memories]
+
+    def _ids_among(self, wanted: set[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
+        found = self.lasting.find(Filters(among=wanted, with_past=True))
+        return {(place, memory_id(place, memory)) for place, memory in found}
 
     def replace(
         self,
@@ -327,16 +311,17 @@ class Draft:
 
     def count_visits(self, place: SubjectKey, episodes: tuple[int | str, ...]) -> None:
         """Count visits of a place that has a section."""
-        if episodes and self.lasting.has(place):
+        if episodes and self.lasting.headings([place]):
             self.apply(VisitCount(place, "", episodes))
 
     def move(self, old_place: SubjectKey, new_place: SubjectKey) -> int:
         """Give the sections of a place another key, where they are, and return the number of memories moved."""
-        lasting, moved = self.lasting.moved(old_place, new_place)
-        self.book = replace(self.book, lasting=lasting)
+        name, memories = self.name(old_place), self.memories(old_place)
+        self.book = replace(self.book, lasting=self.lasting.moved(old_place, new_place))
         self._is_rewritten = True
         was, now = f"was {place_in_words(old_place)}", f"now {place_in_words(new_place)}"
-        for name, memory in moved:
-            self.steps.append(Change("moved", old_place, name, memory, None, now))
-            self.steps.append(Change("moved", new_place, name, None, memory, was))
-        return len(moved)
+        for memory in memories:
+            moved = replace(memory, id=memory_id(old_place, memory))
+            self.steps.append(Change("moved", old_place, name, moved, None, now))
+            self.steps.append(Change("moved", new_place, name, None, moved, was))
+        return len(memories)

@@ -19,6 +19,7 @@ import re
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.document import parse
 from zorkgpt.memory.storage.escaping import decode, one_line
+from zorkgpt.memory.storage.lasting import EVERY
 
 _FIRST_LINE = re.compile(rb"^[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECASE | re.MULTILINE)
 """The first line, however an editor or a formatter marks a title."""
@@ -61,8 +62,7 @@ def is_damaged(data: bytes, before: bytes) -> bool:
 
 
 def _memories(data: bytes) -> set[tuple[SubjectKey, str, str]]:
-    found = parse(data).all_memories()
-    return {(place, one.title, one.text) for place, kept in found.items() for one in kept}
+    return {(place, one.title, one.text) for place, one in parse(data).find(EVERY)}
 
 
 def _says_any(data: bytes, known: set[tuple[SubjectKey, str, str]]) -> bool:

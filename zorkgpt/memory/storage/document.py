@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, islice
 
-from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
-from zorkgpt.memory.places import has_prefix, is_place, place_order
+from zorkgpt.memory.places import has_prefix, place_order
 from zorkgpt.memory.storage.changes import Change, Step, VisitCount, is_addition, position_of
-from zorkgpt.memory.storage.escaping import encode, folded
+from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.memory.storage.filters import Filters, Prefix
+from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.section import (
     LocationSection,
     Problem,
-    episodes_of_memories,
     new_section,
     parse_section,
     with_all_changed,
@@ -25,7 +24,7 @@ from zorkgpt.memory.storage.section import (
     with_visits_counted,
     without,
 )
-from zorkgpt.memory.storage.versions import is_current, titled
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import key_of
 
 TITLE = b"# Location Memories"
@@ -51,140 +50,74 @@ class Document:
                 found[section.location_id] = (*found.get(section.location_id, ()), index)
         return found
 
-    @cached_property
-    def _expiring(self) -> tuple[tuple[SubjectKey, Memory], ...]:
-        """The memories that expire some time, with their locations."""
-        return tuple((place, memory) for place, memory in self._located() if memory.expires_at is not None)
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.sections
-
     def sections_of(self, location_id: SubjectKey) -> list[LocationSection]:
         return [self.sections[index] for index in self.section_indexes.get(location_id, ())]
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         return [memory for section in self.sections_of(place) for memory in section.memories]
 
-    def has(self, place: SubjectKey) -> bool:
-        """Return whether there is a section of this place."""
-        return place in self.section_indexes
+    def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> Collection[SubjectKey]:
+        """Return the places that have a section: see `LastingMemories.places`."""
+        return [
+            place
+            for place in self.section_indexes
+            if (prefix is None or has_prefix(place, prefix))
+            and (not believed or any(map(is_current, self.memories(place))))
+        ]
 
-    def places(self, prefix: Prefix | None = None) -> Collection[SubjectKey]:
-        """Return the places that have a section; with a prefix, those that begin with it."""
-        places = self.section_indexes.keys()
-        return places if prefix is None else [place for place in places if has_prefix(place, prefix)]
-
-    def believed_places(self) -> Iterable[SubjectKey]:
-        """Return the places that have a current memory."""
-        return [place for place in self.places() if any(map(is_current, self.memories(place)))]
+    def headings(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, Heading]:
+        """Return the headings of those of these places that have a section."""
+        first = {place: self.sections_of(place)[0] for place in places if place in self.section_indexes}
+        return {place: Heading(each.name, each.visits, each.episodes) for place, each in first.items()}
 
     def count(self) -> int:
         """Return the number of memories."""
         return sum(len(section.memories) for section in self.sections)
 
-    def name(self, place: SubjectKey) -> str:
-        """Return the name of a place; "" if unknown."""
-        return next((section.name for section in self.sections_of(place)), "")
-
-    def names(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, str]:
-        """Return the names of those of these places that have a section."""
-        return {place: self.name(place) for place in places if self.has(place)}
-
-    def visits(self, place: SubjectKey) -> int:
-        """Return the number of visits of a place."""
-        return next((section.visits for section in self.sections_of(place)), 0)
-
-    def taken_ids(self, wanted: Collection[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
-        """Return those of these ids, each at its place, that a memory has."""
-        places = {place for place, _ in wanted}
-        taken = {(place, memory_id(place, memory)) for place in places for memory in self.memories(place)}
-        return taken.intersection(wanted)
-
-    def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories with this id or, ignoring case, this title, with their places."""
-        title = folded(wanted)
-        places = self.places() if place is None else [place]
-        return [
-            (each, memory)
-            for each in places
-            for memory in self.memories(each)
-            if folded(memory.title) == title or memory_id(each, memory) == wanted
-        ]
-
-    def titled(self, place: SubjectKey, title: str) -> Memory | None:
-        """Return the first current memory of a place with exactly this title, white space aside."""
-        return titled(self.memories(place), title)
-
-    def titled_each(self, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
-        """Return for each place and title what `titled` returns."""
-        return [self.titled(place, title) for place, title in wanted]
-
-    def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories whose `expires_at` is not after this time, with their places."""
-        return [
-            (place, memory)
-            for place, memory in self._expiring
-            if memory.expires_at is not None and memory.expires_at <= now
-        ]
-
     def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0
+        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
     ) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories that pass the filters, ordered by place."""
-        places = [place for place in self.places() if wanted.location_id in (None, place)]
-        if prefix is not None:
-            places = [place for place in places if has_prefix(place, prefix)]
+        """Return the memories that pass the filters, ordered by place: see `LastingMemories.find`."""
         found = (
             (place, memory)
-            for place in sorted(places, key=place_order)
-            for memory in self.memories(place)
-            if wanted.passes(place, memory)
+            for place, memory in self._candidates(wanted)
+            if wanted.passes(place, memory) and (prefix is None or has_prefix(place, prefix))
         )
-        return list(islice(found, offset, offset + limit))
+        return list(islice(found, offset, None if limit is None else offset + limit))
+
+    def _candidates(self, wanted: Filters) -> Iterable[tuple[SubjectKey, Memory]]:
+        """Return the memories among which those are that pass the filters, ordered by place."""
+        if wanted.expires_by is not None:
+            return self._expiring
+        if wanted.texts is not None:
+            located = (each for key in wanted.texts for each in self._by_text.get(key, ()))
+            return sorted(located, key=lambda each: place_order(each[0]))
+        if wanted.location_id is not None:
+            return self._located([wanted.location_id])
+        return self._located(self.section_indexes if wanted.among is None else {place for place, _ in wanted.among})
+
+    def _located(self, places: Iterable[SubjectKey]) -> Iterator[tuple[SubjectKey, Memory]]:
+        return ((place, memory) for place in sorted(places, key=place_order) for memory in self.memories(place))
+
+    @cached_property
+    def _expiring(self) -> list[tuple[SubjectKey, Memory]]:
+        """The memories that expire some time, with their places."""
+        return [each for each in self._located(self.section_indexes) if each[1].expires_at is not None]
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
         """Return the keys of all texts if this is not the document `since`, and this document."""
         return (set() if since is self else set(self._by_text)), self
 
-    def text_keys_of(self, wanted: Filters) -> list[bytes]:
-        """Return the keys of the texts of the memories that pass the filters."""
-        return [key for key, located in self._by_text.items() if any(wanted.passes(*each) for each in located)]
-
-    def with_texts(self, keys: Sequence[bytes]) -> list[tuple[bytes, SubjectKey, Memory]]:
-        """Return the memories whose texts have these keys, each with its key and its place."""
-        return [(key, place, memory) for key in keys for place, memory in self._by_text.get(key, ())]
-
     @cached_property
     def _by_text(self) -> Mapping[bytes, list[tuple[SubjectKey, Memory]]]:
         found: dict[bytes, list[tuple[SubjectKey, Memory]]] = {}
-        for place, memory in self._located():
+        for place, memory in self._located(self.section_indexes):
             found.setdefault(key_of(memory.text), []).append((place, memory))
         return found
 
     @property
     def document(self) -> "Document":
         return self
-
-    def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
-        """Return the episodes in which a place was visited, in order; those of the memories of another subject."""
-        if is_place(place):
-            return next((section.episodes for section in self.sections_of(place)), ())
-        return episodes_of_memories(self.memories(place))
-
-    def all_memories(self, prefix: Prefix | None = None) -> dict[SubjectKey, list[Memory]]:
-        """Return the memories of each location that has any; with a prefix, of those that begin with it."""
-        found: dict[SubjectKey, list[Memory]] = {}
-        for place, memory in self._located():
-            if prefix is None or has_prefix(place, prefix):
-                found.setdefault(place, []).append(memory)
-        return found
-
-    def _located(self) -> Iterator[tuple[SubjectKey, Memory]]:
-        for section in self.sections:
-            if section.location_id is not None:
-                for memory in section.memories:
-                    yield section.location_id, memory
 
     def replaced(self, index: int, section: LocationSection) -> "Document":
         """Return the document with another section in this place."""
@@ -220,17 +153,12 @@ class Document:
         """Return the other document."""
         return document
 
-    def moved(self, old: SubjectKey, new: SubjectKey) -> tuple["Document", list[tuple[str, Memory]]]:
-        """Return the document with the sections of a place under another key, and their memories.
-
-        Each memory comes with the name of its section, and with the id that it had as an explicit one.
-        """
-        document, moved = self, []
+    def moved(self, old: SubjectKey, new: SubjectKey) -> "Document":
+        """Return the document with the sections of a place under another key; their memories keep their ids."""
+        document = self
         for index in self.section_indexes.get(old, ()):
-            section = with_key(self.sections[index], new, self.eol)
-            moved += [(section.name, memory) for memory in section.memories]
-            document = document.replaced(index, section)
-        return document, moved
+            document = document.replaced(index, with_key(self.sections[index], new, self.eol))
+        return document
 
 
 def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> Document:
@@ -255,7 +183,7 @@ def render(document: Document) -> bytes:
 
 def _with_added(document: Document, place: SubjectKey, additions: Sequence[Change]) -> Document:
     memories = [change.memory for change in additions]
-    if not document.has(place):
+    if place not in document.section_indexes:
         document = _with_location(document, place, additions[0].location_name, (memories[0].episode,))
     index = document.section_indexes[place][0]
     section = document.sections[index]
@@ -279,7 +207,7 @@ def _with_change(document: Document, change: Change) -> Document:
 
 def _with_visits(document: Document, visits: VisitCount) -> Document:
     place, episodes = visits.location_id, visits.episodes
-    if not document.has(place):
+    if place not in document.section_indexes:
         return _with_location(document, place, visits.location_name, episodes)
     index = document.section_indexes[place][0]
     return document.replaced(index, with_visits_counted(document.sections[index], episodes, document.eol))

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.metadata import checked_metadata
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import CURRENT, mark, metadata_mark
-from zorkgpt.text import quoted
+from zorkgpt.text import key_of, quoted
 
 Prefix = str | tuple[int | str, ...]
 """The beginning of places: of a string, or the first elements of a path."""
@@ -29,7 +30,15 @@ class Filters:
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Values that are to be equal."""
     among: Set[tuple[SubjectKey, str]] | None = None
-    """Only these, by place and id."""
+    """Only these, by place and id, or by place and title as `folded`."""
+    named: str | None = None
+    """Only those with this id or, ignoring case, this title."""
+    texts: Set[bytes] | None = None
+    """Only those whose texts have one of these keys: see `key_of`."""
+    expires_by: str | None = None
+    """Only those whose `expires_at` is not after this time."""
+    with_past: bool = False
+    """Whether superseded memories and those that a person has hidden are searched too."""
 
     def __post_init__(self) -> None:
         """
@@ -37,8 +46,10 @@ class Filters:
             TypeError, ValueError: a filter that no memory could pass.
         """
         for name, values in (("persistence", Persistence), ("status", MemoryStatus), ("kind", MemoryKind)):
-            given, valid = getattr(self, name), [each.value for each in values]
-            if given is not None and str(given).casefold() not in map(str.casefold, valid):
+            if (given := getattr(self, name)) is None:
+                continue
+            valid = [each.value for each in values]
+            if str(given).casefold() not in map(str.casefold, valid):
                 raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
         if not isinstance(self.category, str | None):
             raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
@@ -55,17 +66,18 @@ class Filters:
         }
         marks = [metadata_mark(name, value) for name, value in self.metadata.items()]
         marks += [mark(name, value) for name, value in named.items() if value is not None]
-        return marks if self.status is not None else [CURRENT, *marks]
+        return [CURRENT, *marks] if self.is_of_current else marks
+
+    @property
+    def is_of_current(self) -> bool:
+        """Whether only current memories are searched."""
+        return self.status is None and not self.with_past
 
     def passes(self, place: SubjectKey, memory: Memory) -> bool:
         """Return whether a memory at a place is wanted."""
-        if self.location_id not in (None, place) or not self.allow(memory):
+        if self.location_id not in (None, place):
             return False
-        return self.among is None or (place, memory_id(place, memory)) in self.among
-
-    def allow(self, memory: Memory) -> bool:
-        """Return whether it is wanted, wherever it is."""
-        if self.status is None and not is_current(memory):
+        if self.is_of_current and not is_current(memory):
             return False
         if self.status is not None and (memory.vetoed or memory.status.casefold() != self.status.casefold()):
             return False
@@ -77,6 +89,16 @@ class Filters:
             return False
         if any(name not in memory.metadata or memory.metadata[name] != self.metadata[name] for name in self.metadata):
             return False
+        if self.expires_by is not None and (memory.expires_at is None or memory.expires_at > self.expires_by):
+            return False
+        if self.texts is not None and key_of(memory.text) not in self.texts:
+            return False
+        if self.named is not None or self.among is not None:
+            names = memory_id(place, memory), folded(memory.title)
+            if self.named is not None and not {self.named, folded(self.named)}.intersection(names):
+                return False
+            if self.among is not None and not any((place, name) in self.among for name in names):
+                return False
         wanted = None if self.episode is None else episode_key(self.episode)
         seen = (memory.episode, memory.episode if memory.first_episode is None else memory.first_episode)
         return wanted is None or any(episode_key(episode) == wanted for episode in seen)

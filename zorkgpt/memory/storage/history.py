@@ -19,6 +19,7 @@ from zorkgpt.memory.places import place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.changes import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
 
 PERSON_SOURCES = ("hand", "person")
 """Sources of the changes that a person made: in the file, or by a command."""
@@ -196,7 +197,7 @@ def _shortened(text: str, limit: int) -> str:
 
 def differences(recorded: Mapping[SubjectKey, Sequence[Memory]], document: Document) -> list[Change]:
     """Return the changes that lead from the recorded memories to those of the document."""
-    found = document.all_memories()
+    found = by_place(document.find(EVERY))
     changes = []
     for location_id in sorted({*recorded, *found}, key=place_order):
         gone = list(recorded.get(location_id, ()))
@@ -206,7 +207,7 @@ def differences(recorded: Mapping[SubjectKey, Sequence[Memory]], document: Docum
                 gone.remove(memory)
             else:
                 new.append(memory)
-        name = next((section.name for section in document.sections_of(location_id)), "")
+        name = heading_of(document, location_id).name
         for memory in new:
             key = memory_id(location_id, memory)
             before = next((old for old in gone if memory_id(location_id, old) == key), None)

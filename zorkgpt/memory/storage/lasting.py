@@ -1,14 +1,31 @@
 """What the rest of the memory reads of the lasting memories, in a file or in a database."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.changes import Step
+from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.filters import Filters, Prefix
+from zorkgpt.memory.storage.section import episodes_of_memories
+from zorkgpt.memory.storage.versions import titled
 
 if TYPE_CHECKING:
     from zorkgpt.memory.storage.document import Document
+
+EVERY = Filters(with_past=True)
+"""All memories, including superseded ones."""
+
+
+class Heading(NamedTuple):
+    """What is known of a place beside its memories."""
+
+    name: str = ""
+    """"" if unknown."""
+    visits: int = 0
+    episodes: tuple[int | str, ...] = ()
+    """The episodes in which it was visited, in order."""
 
 
 class LastingMemories(Protocol):
@@ -17,87 +34,35 @@ class LastingMemories(Protocol):
     Every method may raise `MemoryStoreError`.
     """
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing at all, not even a heading."""
-        ...
-
-    def count(self) -> int:
-        """Return the number of memories, including superseded ones."""
-        ...
-
-    def has(self, place: SubjectKey) -> bool:
-        """Return whether a place is there."""
-        ...
-
-    def places(self, prefix: Prefix | None = None) -> Collection[SubjectKey]:
+    def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> Collection[SubjectKey]:
         """Return the places that are there, in no particular order.
 
         Args:
             prefix: The beginning of the places. Defaults to all places.
+            believed: Only places that have a current memory.
         """
         ...
 
-    def believed_places(self) -> Iterable[SubjectKey]:
-        """Return the places that have a current memory, in no particular order."""
-        ...
-
-    def name(self, place: SubjectKey) -> str:
-        """Return the name of a place; "" if unknown."""
-        ...
-
-    def names(self, places: Iterable[SubjectKey]) -> Mapping[SubjectKey, str]:
-        """Return the names of those of these places that are there, as `name` does."""
-        ...
-
-    def visits(self, place: SubjectKey) -> int:
-        """Return the number of visits of a place."""
-        ...
-
-    def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
-        """Return the episodes in which a place was visited, in order; those of the memories of another subject."""
+    def headings(self, places: Iterable[SubjectKey]) -> Mapping[SubjectKey, Heading]:
+        """Return the headings of those of these places that are there."""
         ...
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         """Return the memories of a place in order, including superseded ones."""
         ...
 
-    def all_memories(self, prefix: Prefix | None = None) -> Mapping[SubjectKey, list[Memory]]:
-        """Return the memories of each place that has any.
-
-        Args:
-            prefix: The beginning of the places. Defaults to all places.
-        """
-        ...
-
-    def taken_ids(self, wanted: Collection[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
-        """Return those of these ids, each at its place, that a memory has."""
-        ...
-
-    def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories with this id or, ignoring case, this title, with their places.
-
-        Args:
-            place: Only at this place. Defaults to all places.
-        """
-        ...
-
-    def titled(self, place: SubjectKey, title: str) -> Memory | None:
-        """Return the first current memory of a place with exactly this title, white space aside."""
-        ...
-
-    def titled_each(self, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
-        """Return for each place and title what `titled` returns."""
+    def count(self) -> int:
+        """Return the number of memories, including superseded ones."""
         ...
 
     def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0
+        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
     ) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories that pass the filters, ordered by place, with their places.
 
         Args:
             prefix: The beginning of the places. Defaults to all places.
-            limit: Maximum number of memories.
+            limit: Maximum number of memories. Defaults to no limit.
             offset: How many of the first ones are left out.
         """
         ...
@@ -108,18 +73,6 @@ class LastingMemories(Protocol):
         Args:
             since: What the other call returned. Defaults to all texts.
         """
-        ...
-
-    def text_keys_of(self, wanted: Filters) -> list[bytes]:
-        """Return the keys of the texts of the memories that pass the filters."""
-        ...
-
-    def with_texts(self, keys: Sequence[bytes]) -> list[tuple[bytes, SubjectKey, Memory]]:
-        """Return the memories whose texts have these keys, each with its key and its place."""
-        ...
-
-    def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories whose `expires_at` is not after this time, with their places."""
         ...
 
     @property
@@ -139,9 +92,35 @@ class LastingMemories(Protocol):
         """Return what another file holds, as `applied` does."""
         ...
 
-    def moved(self, old: SubjectKey, new: SubjectKey) -> "tuple[LastingMemories, list[tuple[str, Memory]]]":
-        """Return the memories with those of a place under another key, as `applied` does.
-
-        Also returns the moved memories under their ids, each with the name of its place.
-        """
+    def moved(self, old: SubjectKey, new: SubjectKey) -> "LastingMemories":
+        """Return the memories with those of a place under another key, as `applied` does. They keep their ids."""
         ...
+
+
+def heading_of(lasting: LastingMemories, place: SubjectKey) -> Heading:
+    """Return the heading of a place, an empty one if it is not there."""
+    return lasting.headings([place]).get(place, Heading())
+
+
+def episodes_of(lasting: LastingMemories, place: SubjectKey) -> tuple[int | str, ...]:
+    """Return the episodes in which a place was visited, in order; those of the memories of another subject."""
+    return heading_of(lasting, place).episodes if is_place(place) else episodes_of_memories(lasting.memories(place))
+
+
+def is_empty(lasting: LastingMemories) -> bool:
+    """Return whether there is nothing at all, not even a heading."""
+    return not lasting.places() and not lasting.document.sections
+
+
+def by_place(found: Iterable[tuple[SubjectKey, Memory]]) -> dict[SubjectKey, list[Memory]]:
+    """Return the memories of each place among those that `find` returned."""
+    memories: dict[SubjectKey, list[Memory]] = {}
+    for place, memory in found:
+        memories.setdefault(place, []).append(memory)
+    return memories
+
+
+def titled_each(lasting: LastingMemories, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
+    """Return for each place and title the first current memory with exactly this title, white space aside."""
+    found = by_place(lasting.find(Filters(among={(place, folded(title)) for place, title in wanted})))
+    return [titled(found.get(place, ()), title) for place, title in wanted]

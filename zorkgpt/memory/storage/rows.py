@@ -6,7 +6,7 @@ section, holds the text above its memories and the one below them. So the rows m
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate, groupby
@@ -21,11 +21,11 @@ from zorkgpt.memory.storage.document import TITLE, Document, line_end, parse
 from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, folded
 from zorkgpt.memory.storage.filters import Filters, Prefix
+from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.place_column import FOLLOWING, column_of, place_in, ranges_of
 from zorkgpt.memory.storage.section import (
     LocationSection,
-    episodes_of_memories,
     new_section,
     opened,
     parse_section,
@@ -35,7 +35,7 @@ from zorkgpt.memory.storage.section import (
     with_visits_counted,
 )
 from zorkgpt.memory.storage.tables import Rows
-from zorkgpt.memory.storage.versions import is_current, titled
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import CURRENT, marks_of, words_of
 from zorkgpt.text import key_of
 
@@ -43,8 +43,6 @@ _Value = TypeVar("_Value")
 
 _MOST_CACHED = 2_000
 """Memories that are kept from one call to the next, at most."""
-_PAGE = 5_000
-"""Rows read at a time."""
 _MOST_PARAMETERS = 500
 """Values that one query asks for."""
 _LAST_PLACE = "9"
@@ -147,10 +145,6 @@ class MemoryRows:
 
     # Reading
 
-    @property
-    def is_empty(self) -> bool:
-        return not self._rows("SELECT 1 FROM zorkgpt_sections LIMIT 1")
-
     def follow(self) -> None:
         """Drop what is cached if someone has changed the memories since."""
         [(revision,)] = self._rows("SELECT revision FROM zorkgpt_state")
@@ -178,110 +172,25 @@ class MemoryRows:
         self._sections.clear()
         self._cached = 0
 
-    def count(self) -> int:
-        return int(self._rows("SELECT memories FROM zorkgpt_state")[0][0])
-
-    def has(self, place: SubjectKey) -> bool:
-        return bool(self._sections_of(place))
-
-    def places(self, prefix: Prefix | None = None) -> list[SubjectKey]:
-        query = "SELECT DISTINCT place FROM zorkgpt_sections WHERE place >= %s AND place < %s ORDER BY place"
+    def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> list[SubjectKey]:
+        table = "zorkgpt_memories WHERE is_current = 1 AND" if believed else "zorkgpt_sections WHERE"
+        query = f"SELECT DISTINCT place FROM {table} place >= %s AND place < %s"
         return [place_in(column) for limits in _ranges(prefix) for (column,) in self._rows(query, limits)]
 
-    def believed_places(self) -> list[SubjectKey]:
-        rows = self._rows("SELECT DISTINCT place FROM zorkgpt_memories WHERE is_current = 1")
-        return [place_in(column) for (column,) in rows]
-
-    def name(self, place: SubjectKey) -> str:
-        return next((section.head.name for section in self._sections_of(place)), "")
-
-    def names(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, str]:
+    def headings(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, Heading]:
         wanted = list(places)
         self._read_sections(wanted)
-        return {place: self.name(place) for place in wanted if self.has(place)}
-
-    def visits(self, place: SubjectKey) -> int:
-        return next((section.head.visits for section in self._sections_of(place)), 0)
-
-    def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
-        if is_place(place):
-            return next((section.head.episodes for section in self._sections_of(place)), ())
-        return episodes_of_memories(self.memories(place))
+        heads = {place: self._sections[place][0].head for place in wanted if self._sections[place]}
+        return {place: Heading(head.name, head.visits, head.episodes) for place, head in heads.items()}
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         return [stored.entry.memory for stored in self._stored_at(place)]
 
-    def all_memories(self, prefix: Prefix | None = None) -> dict[SubjectKey, list[Memory]]:
-        found: dict[SubjectKey, list[Memory]] = defaultdict(list)
-        for first, end in _ranges(prefix):
-            for place, memory in self._between(first, end):
-                found[place].append(memory)
-        return dict(found)
-
-    def taken_ids(self, wanted: Collection[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
-        asked = {(key, column_of(place)): (place, key) for place, key in wanted if place not in self._places}
-        taken = {asked[key, column] for key, column in self._at_places("memory, place", "memory", asked)}
-        known = {place for place, _ in wanted if place in self._places}
-        cached = {(place, stored.memory) for place in known for stored in self._places[place]}
-        return taken | cached.intersection(wanted)
-
-    def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
-        at, given = ("", ()) if place is None else (" AND place = %s", (column_of(place),))
-        query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE (memory = %s OR title = %s){at}"
-        return self._read(sorted(self._rows(query, (_text(wanted), _text(folded(wanted)), *given))))
-
-    def titled(self, place: SubjectKey, title: str) -> Memory | None:
-        return self.titled_each([(place, title)])[0]
-
-    def titled_each(self, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
-        asked = [(_text(folded(title)), column_of(place)) for place, title in wanted]
-        rows: dict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
-        for title, *row in self._at_places(f"title, {_COLUMNS}", "title", dict.fromkeys(asked)):
-            rows[title, row[0]].append(tuple(row))
-        found = []
-        for key, (_, title) in zip(asked, wanted, strict=True):
-            found.append(titled([memory for _, memory in self._read(sorted(rows[key]))], title))
-        return found
-
-    def _at_places(self, columns: str, name: str, wanted: Iterable[tuple[str, str]]) -> Iterator[tuple[Any, ...]]:
-        """Yield columns of the memories that have any of these values in the column `name`, each at its place."""
-        for page in _pages(list(wanted)):
-            values = ", ".join(["(%s, %s)"] * len(page))
-            query = (
-                # SQLite uses an index only for a join, in this order.
-                f"WITH wanted (value, at) AS (VALUES {values}) SELECT {columns} FROM wanted "
-                f"CROSS JOIN zorkgpt_memories WHERE {name} = value AND place = at"
-            )
-            yield from self._rows(query, [value for pair in page for value in pair])
-
-    def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
-        if self._first_expiry is None or self._first_expiry[0] != self._revision:
-            query = "SELECT min(expires_at) FROM zorkgpt_memories WHERE expires_at IS NOT NULL"
-            self._first_expiry = self._revision, self._rows(query)[0][0]
-        if self._first_expiry[1] is None or self._first_expiry[1] > now:
-            return []
-        query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE expires_at <= %s"
-        return self._read(sorted(self._rows(query, (now,))))
-
     def numbered(self, numbers: Sequence[int]) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories in these rows, in this order."""
-        found: dict[int, tuple[Any, ...]] = {}
-        for page in _pages(numbers):
-            marks = ", ".join(["%s"] * len(page))
-            query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE id IN ({marks})"
-            found |= {row[2]: row for row in self._rows(query, tuple(page))}
+        query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE id"
+        found = {row[2]: row for row in self._with_any(query, numbers)}
         return self._read([found[number] for number in numbers if number in found])
-
-    def with_texts(self, keys: Sequence[bytes]) -> list[tuple[bytes, SubjectKey, Memory]]:
-        """Return the memories whose texts have these keys, with the key and the place."""
-        found: list[tuple[bytes, SubjectKey, Memory]] = []
-        for page in _pages(keys):
-            marks = ", ".join(["%s"] * len(page))
-            query = f"SELECT text_key, {_COLUMNS} FROM zorkgpt_memories WHERE text_key IN ({marks})"
-            rows = sorted(self._rows(query, tuple(page)), key=lambda row: row[1:4])
-            read = self._read([row[1:] for row in rows])
-            found += [(bytes(row[0]), place, memory) for row, (place, memory) in zip(rows, read, strict=True)]
-        return found
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
         [(now,)] = self._rows("SELECT revision FROM zorkgpt_state")
@@ -289,39 +198,62 @@ class MemoryRows:
         rows = self._rows("SELECT text_key FROM zorkgpt_memories WHERE revision > %s", (revision,))
         return {bytes(key) for (key,) in rows}, int(now)
 
-    def text_keys_of(self, wanted: Filters) -> list[bytes]:
-        if wanted.among is not None:
-            return [key_of(memory.text) for _, memory in self._found_among(wanted, wanted.among, None)]
-        query, given = _finding(wanted, None, self._rarest_first(wanted), maxsize)
-        query = f"SELECT text_key FROM zorkgpt_memories WHERE id IN (SELECT id FROM ({query}) AS found)"
-        return [bytes(key) for (key,) in self._rows(query, given)]
+    def count(self) -> int:
+        return int(self._rows("SELECT memories FROM zorkgpt_state")[0][0])
 
     def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0
+        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
     ) -> list[tuple[SubjectKey, Memory]]:
-        if wanted.among is not None:
-            return self._found_among(wanted, wanted.among, prefix)[offset : offset + limit]
-        most = min(offset + limit, maxsize)
+        most = maxsize if limit is None else min(offset + limit, maxsize)
+        if (rows := self._candidates(wanted)) is not None:
+            return [
+                (place, memory)
+                for place, memory in self._read(sorted(rows))
+                if wanted.passes(place, memory) and (prefix is None or has_prefix(place, prefix))
+            ][offset:most]
         query, given = _finding(wanted, prefix, self._rarest_first(wanted), most)
         query = (
             f"SELECT {_COLUMNS} FROM ({query} ORDER BY {_ORDER} LIMIT %s OFFSET %s) AS found "
             "JOIN zorkgpt_memories ON zorkgpt_memories.id = found.id ORDER BY 1, 2, 3"
         )
-        return self._read(self._rows(query, (*given, limit, offset)))
+        return self._read(self._rows(query, (*given, most - offset, offset)))
 
-    def _found_among(
-        self, wanted: Filters, among: Set[tuple[SubjectKey, str]], prefix: Prefix | None
-    ) -> list[tuple[SubjectKey, Memory]]:
-        ids = sorted({memory for _, memory in among})
-        rows: list[tuple[Any, ...]] = []
-        for page in _pages(ids):
-            marks = ", ".join(["%s"] * len(page))
-            rows += self._rows(f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE memory IN ({marks})", page)
-        return [
-            (place, memory)
-            for place, memory in self._read(sorted(rows))
-            if wanted.passes(place, memory) and (prefix is None or has_prefix(place, prefix))
-        ]
+    def _candidates(self, wanted: Filters) -> set[tuple[Any, ...]] | None:
+        """Return the rows among which the few memories are that filters name; None if they name none."""
+        select = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE"
+        if wanted.expires_by is not None:
+            return set(self._rows(f"{select} expires_at <= %s", (wanted.expires_by,)) if self._expires(wanted) else ())
+        if wanted.texts is not None:
+            return set(self._with_any(f"{select} text_key", list(wanted.texts)))
+        if wanted.named is not None:
+            at = [] if wanted.location_id is None else [column_of(wanted.location_id)]
+            query = f"{select} (memory = %s OR title = %s){' AND place = %s' * len(at)}"
+            return set(self._rows(query, (_text(wanted.named), _text(folded(wanted.named)), *at)))
+        if wanted.among is not None:
+            return set(self._at_places([(_text(name), column_of(place)) for place, name in wanted.among]))
+        return None
+
+    def _expires(self, wanted: Filters) -> bool:
+        """Return whether any memory expires by the time that the filters name."""
+        if self._first_expiry is None or self._first_expiry[0] != self._revision:
+            query = "SELECT min(expires_at) FROM zorkgpt_memories WHERE expires_at IS NOT NULL"
+            self._first_expiry = self._revision, self._rows(query)[0][0]
+        first, by = self._first_expiry[1], wanted.expires_by
+        return first is not None and by is not None and first <= by
+
+    def _at_places(self, wanted: Sequence[tuple[str, str]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of memories with any of these ids or titles, each at its place."""
+        # SQLite uses an index only for a join, in this order.
+        part = f"SELECT {_COLUMNS} FROM wanted CROSS JOIN zorkgpt_memories WHERE place = at AND"
+        for page in _pages(wanted):
+            values = ", ".join(["(%s, %s)"] * len(page))
+            query = f"WITH wanted (name, at) AS (VALUES {values}) {part} memory = name UNION ALL {part} title = name"
+            yield from self._rows(query, [value for pair in page for value in pair])
+
+    def _with_any(self, query: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows for which what the query ends with is any of these values."""
+        for page in _pages(values):
+            yield from self._rows(f"{query} IN ({', '.join(['%s'] * len(page))})", page)
 
     def _rarest_first(self, wanted: Filters) -> list[str]:
         marks = [mark for mark in wanted.marks() if mark != CURRENT]
@@ -368,16 +300,6 @@ class MemoryRows:
             first = self._rows(query)
             self._eol = line_end(bytes(first[0][0])) if first else "\n"
         return self._eol
-
-    def _between(self, first: str, end: str) -> Iterator[tuple[SubjectKey, Memory]]:
-        query = (
-            f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE (place, section, id) > (%s, %s, %s) AND place < %s "
-            f"ORDER BY {_ORDER} LIMIT {_PAGE}"
-        )
-        last: tuple[object, ...] = (first, 0, 0)
-        while rows := self._rows(query, (*last, end)):
-            yield from self._read(rows)
-            last = rows[-1][:3]
 
     def _stored_at(self, place: SubjectKey) -> list[_Stored]:
         found = self._places.get(place)
@@ -482,15 +404,12 @@ class MemoryRows:
         self._drop_places()
         return self
 
-    def moved(self, old: SubjectKey, new: SubjectKey) -> tuple["MemoryRows", list[tuple[str, Memory]]]:
-        """Give the sections of a place another key; also return the memories, with the names of their sections."""
-        moved: list[tuple[str, Memory]] = []
+    def moved(self, old: SubjectKey, new: SubjectKey) -> "MemoryRows":
+        """Give the sections of a place another key; their memories keep their ids."""
         for stored in list(self._sections_of(old)):
             data = self._data(stored.id)
-            section = with_key(parse_section(data), new, line_end(data))
-            moved += [(section.name, memory) for memory in section.memories]
-            self._replace_section(stored.id, section)
-        return self, moved
+            self._replace_section(stored.id, with_key(parse_section(data), new, line_end(data)))
+        return self
 
     def put_back(self, sections: Mapping[int, bytes | None]) -> None:
         """Restore sections by their numbers. None deletes a section."""
@@ -501,7 +420,7 @@ class MemoryRows:
     def _add(self, place: SubjectKey, additions: Sequence[Change]) -> None:
         memories = [change.memory for change in additions]
         self.is_changed = True
-        if not self.has(place):
+        if not self._sections_of(place):
             self._new_section(place, additions[0].location_name, (memories[0].episode,))
         section = self._sections_of(place)[0]
         head, eol = section.head, line_end(section.head.data)
@@ -560,7 +479,7 @@ class MemoryRows:
     def _count_visits(self, visits: VisitCount) -> None:
         place, episodes = visits.location_id, visits.episodes
         self.is_changed = True
-        if not self.has(place):
+        if not self._sections_of(place):
             self._new_section(place, visits.location_name, episodes)
         elif is_place(place):
             section = self._sections_of(place)[0]
@@ -726,12 +645,12 @@ def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str], most:
         ranges = [(column, column + FOLLOWING)] if ranges else [("", "")]
     table = "zorkgpt_marks" if marks else "zorkgpt_memories"
     conditions = ["place >= %s", "place < %s", *["mark = %s"] * bool(marks)]
-    if wanted.status is None and not marks:
+    if wanted.is_of_current and not marks:
         conditions.append("is_current = 1")
     same = " AND ".join(f"other.{name} = {table}.{name}" for name in ("place", "section", "id"))
     # PostgreSQL would make a join of EXISTS, and then find all memories before it returns the first ones.
     tests = [f"(SELECT 1 FROM zorkgpt_marks AS other WHERE other.mark = %s AND {same}) = 1"] * len(marks[1:])
-    if wanted.status is None and marks:
+    if wanted.is_of_current and marks:
         tests.append("(SELECT is_current FROM zorkgpt_memories WHERE zorkgpt_memories.id = zorkgpt_marks.id) = 1")
     if tests:
         # In this order: PostgreSQL would test first whether a memory is current, which most are.

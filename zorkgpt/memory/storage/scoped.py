@@ -1,8 +1,7 @@
 """A part of a store: only what is at the places of a scope can be read or changed through it."""
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
@@ -17,19 +16,15 @@ from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.lasting import LastingMemories
+from zorkgpt.memory.storage.lasting import EVERY, Heading, LastingMemories
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.section import LocationSection
-from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import WordCounts, marks_of, words_of
-from zorkgpt.text import key_of
 
 if TYPE_CHECKING:
     # Imported only if there are vectors.
     from zorkgpt.embeddings.table import VectorTable
-
-_ALL = sys.maxsize
 
 
 class ScopedMemories:
@@ -39,74 +34,31 @@ class ScopedMemories:
         self.whole = whole
         self._scope = scope
 
-    @property
-    def is_empty(self) -> bool:
-        return not self.places()
-
-    def count(self) -> int:
-        return sum(map(len, self.all_memories().values()))
-
-    def has(self, place: SubjectKey) -> bool:
-        return self._scope.contains(place) and self.whole.has(place)
-
-    def places(self, prefix: Prefix | None = None) -> list[SubjectKey]:
-        found = self.whole.places(self._scope.path)
+    def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> list[SubjectKey]:
+        found = self.whole.places(self._scope.path, believed=believed)
         return [place for place in found if prefix is None or has_prefix(place, prefix)]
 
-    def believed_places(self) -> list[SubjectKey]:
-        return [place for place, memories in self.all_memories().items() if any(map(is_current, memories))]
-
-    def name(self, place: SubjectKey) -> str:
-        return self.whole.name(place) if self._scope.contains(place) else ""
-
-    def names(self, places: Iterable[SubjectKey]) -> Mapping[SubjectKey, str]:
-        return self.whole.names(filter(self._scope.contains, places))
-
-    def visits(self, place: SubjectKey) -> int:
-        return self.whole.visits(place) if self._scope.contains(place) else 0
-
-    def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
-        return self.whole.episodes(place) if self._scope.contains(place) else ()
+    def headings(self, places: Iterable[SubjectKey]) -> Mapping[SubjectKey, Heading]:
+        return self.whole.headings(filter(self._scope.contains, places))
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         return self.whole.memories(place) if self._scope.contains(place) else []
 
-    def all_memories(self, prefix: Prefix | None = None) -> dict[SubjectKey, list[Memory]]:
-        found = self.whole.all_memories(self._scope.path)
-        return {place: memories for place, memories in found.items() if prefix is None or has_prefix(place, prefix)}
-
-    def taken_ids(self, wanted: Collection[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
-        return self.whole.taken_ids([each for each in wanted if self._scope.contains(each[0])])
-
-    def named(self, wanted: str, place: SubjectKey | None = None) -> list[tuple[SubjectKey, Memory]]:
-        return [each for each in self.whole.named(wanted, place) if self._scope.contains(each[0])]
-
-    def titled(self, place: SubjectKey, title: str) -> Memory | None:
-        return self.whole.titled(place, title) if self._scope.contains(place) else None
-
-    def titled_each(self, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
-        return [self.titled(place, title) for place, title in wanted]
+    def count(self) -> int:
+        return len(self.find(EVERY))
 
     def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int, offset: int = 0
+        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
     ) -> list[tuple[SubjectKey, Memory]]:
         path = self._scope.path
         if prefix is None or (isinstance(prefix, tuple) and prefix[: len(path)] == path):
             return self.whole.find(wanted, prefix=path if prefix is None else prefix, limit=limit, offset=offset)
-        found = self.whole.find(wanted, prefix=path, limit=_ALL)
-        return [each for each in found if has_prefix(each[0], prefix)][offset : offset + limit]
+        found = self.whole.find(wanted, prefix=path)
+        end = None if limit is None else offset + limit
+        return [each for each in found if has_prefix(each[0], prefix)][offset:end]
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
         return self.whole.text_keys(since)
-
-    def text_keys_of(self, wanted: Filters) -> list[bytes]:
-        return [key_of(memory.text) for _, memory in self.find(wanted, limit=_ALL)]
-
-    def with_texts(self, keys: Sequence[bytes]) -> list[tuple[bytes, SubjectKey, Memory]]:
-        return [each for each in self.whole.with_texts(keys) if self._scope.contains(each[1])]
-
-    def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
-        return [each for each in self.whole.expired(now) if self._scope.contains(each[0])]
 
     @property
     def document(self) -> Document:
@@ -136,11 +88,10 @@ class ScopedMemories:
         sections += [section for its in new.values() for section in its]
         return ScopedMemories(self.whole.rewritten(replace(whole, sections=tuple(sections))), self._scope)
 
-    def moved(self, old: SubjectKey, new: SubjectKey) -> tuple["ScopedMemories", list[tuple[str, Memory]]]:
+    def moved(self, old: SubjectKey, new: SubjectKey) -> "ScopedMemories":
         check_inside(self._scope, old)
         check_inside(self._scope, new)
-        lasting, moved = self.whole.moved(old, new)
-        return ScopedMemories(lasting, self._scope), moved
+        return ScopedMemories(self.whole.moved(old, new), self._scope)
 
 
 class ScopedStore:
@@ -178,15 +129,14 @@ class ScopedStore:
         holding, memories, length = Counter[str](), 0, 0
         with self.guard:
             lasting = self.lasting
-            for place, kept in lasting.all_memories().items():
-                name = lasting.name(place)
-                for memory in kept:
-                    said = words_of(name, memory)
-                    having = wanted.intersection(said)
-                    holding.update(having)
-                    memories, length = memories + 1, length + len(said)
-                    if having and limit and marked.issubset(marks_of(memory)):
-                        found.append((place, memory))
+            names = {place: heading.name for place, heading in lasting.headings(lasting.places()).items()}
+            for place, memory in lasting.find(EVERY):
+                said = words_of(names[place], memory)
+                having = wanted.intersection(said)
+                holding.update(having)
+                memories, length = memories + 1, length + len(said)
+                if having and limit and marked.issubset(marks_of(memory)):
+                    found.append((place, memory))
         counts = {word: holding[word] for word in wanted}
         return found, WordCounts(memories, length / memories if memories else 1.0, counts)
 

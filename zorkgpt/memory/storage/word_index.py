@@ -104,7 +104,7 @@ class WordIndex:
             IndexUnavailable: there can be no index.
         """
         wanted = list(asked)
-        if document.is_empty:
+        if not document.sections:
             return [], WordCounts(0, 1.0, dict.fromkeys(wanted, 0))
         return self._attempt(lambda: self._find(document, wanted, marks, limit))
 

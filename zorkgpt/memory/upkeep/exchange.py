@@ -20,6 +20,7 @@ from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import differences
+from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of, heading_of, is_empty
 from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.text import quoted
@@ -157,11 +158,11 @@ def import_memories(store: Store, path: Path) -> ImportReport:
     memories = read_memories(path)
     if store.scope.path:
         memories = [_placed(store, located) for located in memories]
-    elif store.lasting.is_empty and not _is_json(path.read_bytes()):
+    elif is_empty(store.lasting) and not _is_json(path.read_bytes()):
         document = read_document(path)
         changes = differences({}, document)
         with store.transaction() as draft:
-            if draft.lasting.is_empty:
+            if is_empty(draft.lasting):
                 draft.rewrite(document, changes)
                 return ImportReport(len(changes), 0)
     kept, skipped = lasting_only(memories)
@@ -174,9 +175,10 @@ def _relative_document(store: Store) -> Document:
     draft = Draft(MemoryBook())
     with store.guard:
         lasting = store.lasting
-        for place, memories in lasting.all_memories().items():
+        for place, memories in by_place(lasting.find(EVERY)).items():
             kept = [replace(memory, id=memory_id(place, memory)) for memory in memories]
-            draft.add(store.scope.relative(place), lasting.name(place), *kept, visits=lasting.episodes(place))
+            name, episodes = heading_of(lasting, place).name, episodes_of(lasting, place)
+            draft.add(store.scope.relative(place), name, *kept, visits=episodes)
     return draft.document
 
 
@@ -210,12 +212,12 @@ def convert(source: Store, target: Store) -> int:
     """
     document = parse(render(source.document))
     with target.transaction() as draft:
-        if not draft.lasting.is_empty:
+        if not is_empty(draft.lasting):
             raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
         draft.rewrite(document)
     target.journal.copy(source.journal)
     target.trials.append(source.trials.trials())
-    return sum(map(len, document.all_memories().values()))
+    return len(document.find(EVERY))
 
 
 def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:

@@ -18,6 +18,7 @@ from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
 from zorkgpt.memory.storage.escaping import decode, encode, one_line
+from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection, parse_section
 from zorkgpt.text import indented
@@ -90,12 +91,7 @@ def traces_of_places(store: Store, book: MemoryBook, is_wanted: Callable[[Subjec
         for record in store.journal.records(place):
             both = (record.change.before, record.change.after)
             known += [(place, memory) for memory in both if memory is not None]
-    others = "\0".join(
-        f"{memory.title}\0{memory.text}"
-        for place, memories in book.all_memories().items()
-        if place not in gone
-        for memory in memories
-    )
+    others = "\0".join(f"{memory.title}\0{memory.text}" for place, memory in book.find(EVERY) if place not in gone)
     texts = {form for _, memory in known if memory.text.strip() for form in (memory.text, indented(memory.text))}
     titles = {memory.title for _, memory in known}
     return Traces(
@@ -116,8 +112,7 @@ def traces_of_text(text: str, book: MemoryBook, scope: PlaceScope = EVERYWHERE) 
     }
     removed = {
         (place, memory_id(place, memory))
-        for place, kept in book.all_memories().items()
-        for memory in kept
+        for place, memory in book.find(EVERY)
         if place in gone or any(isinstance(said, str) and wanted in one_line(said) for said in vars(memory).values())
     }
     return Traces(frozenset(removed), frozenset({wanted, text}), frozenset(), frozenset(gone), scope)
