@@ -196,7 +196,7 @@ def test_a_return_that_fails_halfway_is_completed_by_the_next_write(tmp_path):
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM zorkgpt_journal").fetchone()
         with pytest.raises(MemoryStoreError, match="database is locked"):
-            store.restorer().restore(marked.folder, marked.point)
+            store.restorer.restore(marked.folder, marked.point)
     with SimpleMemoryManager(path=store) as again:
         assert again.add_memory(5, "Hall", memory("Later"))
         assert [one.title for one in again.memory_cache[5]] == ["Before", "Later"]

@@ -463,7 +463,7 @@ class SimpleMemoryManager(AgentMemory):
 
     def rollback(self) -> Restorer:
         """Return an object that restores the memories of a checkpoint, unless others have changed them since."""
-        return self.store.restorer()
+        return self.store.restorer
 
 
 def _count(cache: Mapping[SubjectKey, Sequence[Memory]], location_id: SubjectKey | None) -> int:

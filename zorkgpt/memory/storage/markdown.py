@@ -25,7 +25,6 @@ from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, differences
 from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.person_edits import PersonEdits
-from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     SCHEMA,
@@ -126,7 +125,7 @@ class MarkdownStore:
         self._is_large = False
         """Whether it was logged that the file is large."""
         self._edits = PersonEdits(self.journal)
-        self._undo = Undo(self)
+        self.restorer = Undo(self)
         self._load()
 
     @property
@@ -186,10 +185,6 @@ class MarkdownStore:
                 self._catch_up()
         raise MemoryStoreError(f"{self.path} is being changed all the time by something that ignores its lock.")
 
-    def restorer(self) -> Restorer:
-        """Return an object that undoes changes since a checkpoint."""
-        return self._undo
-
     def erase(self, clean: Callable[[str], str]) -> None:
         """Replace every JSON text beside the file by what `clean` returns; "" deletes it. Leaves no trace on disk.
 
@@ -200,7 +195,7 @@ class MarkdownStore:
             self.trials.clean(clean)
             self.judgments.clear()
             delete_vectors(self.database)
-            self._undo.forget_all()
+            self.restorer.forget_all()
             self._index.delete()
         self.database.shrink()
 
@@ -316,7 +311,7 @@ class MarkdownStore:
         stamp = self._seen[0] if self._seen is not None else ()
         with self.database.change():
             self._begin_journal()
-            self._undo.keep({_WHOLE_FILE: render(self._document) if self._digest else None})
+            self.restorer.keep({_WHOLE_FILE: render(self._document) if self._digest else None})
             self._note_file(digest_of(data))
             self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
             self.trials.append(draft.trials)
@@ -356,7 +351,7 @@ class MarkdownStore:
             # A kill or an error came before the file was replaced.
             self._discard(state.journal, state.trials)
             return
-        for content, journal, trials in self._undo.kept():
+        for content, journal, trials in self.restorer.kept():
             if digest_of(content) == self._digest:
                 # A kill came right after the file was put back to a checkpoint.
                 self._discard(journal, trials)
@@ -365,7 +360,7 @@ class MarkdownStore:
         with self.database.change():
             self._note_file(self._digest)
             self.journal.append(changes, source=source)
-            self._undo.invalidate()
+            self.restorer.invalidate()
         self._edits.mark(self._document)
         log.info("journal brought up to the file", extra={"changes": len(changes), "source": source})
 
@@ -391,7 +386,7 @@ class MarkdownStore:
         return _FileState(*found[0]) if found else None
 
     def put_back(self, parts: Mapping[int, bytes | None]) -> None:
-        """Restore the file. None deletes it."""
+        """Restore the file, and note that the journal leads to it. None deletes it."""
         content = parts[_WHOLE_FILE]
         if digest_of(content) != self._digest:
             if content is None:
@@ -401,9 +396,6 @@ class MarkdownStore:
         self._seen = None
         self._document, self._digest = Document(), ""
         self._reread()
-
-    def note_put_back(self) -> None:
-        """Note that the journal leads to the file as it is now."""
         self._note_file(self._digest)
 
 

@@ -43,6 +43,11 @@ class Store(Protocol):
     """Held while `lasting` is read or changed."""
 
     @property
+    def restorer(self) -> Restorer:
+        """What undoes changes since a checkpoint."""
+        ...
+
+    @property
     def lasting(self) -> LastingMemories:
         """The lasting memories as last read."""
         ...
@@ -88,10 +93,6 @@ class Store(Protocol):
 
     def vectors(self) -> "VectorTable":
         """Return the table of vectors."""
-        ...
-
-    def restorer(self) -> Restorer:
-        """Return an object that undoes changes since a checkpoint."""
         ...
 
     def erase(self, clean: Callable[[str], str]) -> None:

@@ -158,6 +158,7 @@ class ScopedStore:
     def vectors(self) -> "VectorTable":
         return self._whole.vectors()
 
+    @property
     def restorer(self) -> Restorer:
         self._refuse("return to a checkpoint")
 

@@ -26,7 +26,6 @@ from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.postgres_words import PostgresWords
-from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.rows import MemoryRows, Words
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
@@ -125,7 +124,7 @@ class SqlStore:
         self.recovered: Recovery | None = None
         self._words = words
         self.lasting = MemoryRows(database, PersonEdits(self.journal), words)
-        self._undo = Undo(self)
+        self.restorer = Undo(self)
         self.refresh()
 
     @property
@@ -164,13 +163,13 @@ class SqlStore:
             try:
                 with self.database.change():
                     rows.follow()
-                    rows.begin(keeps_before=self._undo.is_keeping)
+                    rows.begin(keeps_before=self.restorer.is_keeping)
                     draft = Draft(MemoryBook(rows), episode=None if turn_stamp is None else turn_stamp.episode)
                     yield draft
                     if draft.is_discarded:
                         raise _Discarded
                     if rows.is_changed:
-                        self._undo.keep(rows.before or {})
+                        self.restorer.keep(rows.before or {})
                     rows.flush()
                     self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
                     self.trials.append(draft.trials)
@@ -192,16 +191,9 @@ class SqlStore:
             [(memories, words)] = self.database.rows("SELECT memories, words FROM zorkgpt_state")
             return self.lasting.numbered(numbers), WordCounts(memories, words / memories if memories else 1.0, holding)
 
-    def restorer(self) -> Restorer:
-        """Return an object that undoes changes since a checkpoint."""
-        return self._undo
-
     def put_back(self, parts: Mapping[int, bytes | None]) -> None:
         """Restore sections by their numbers. None deletes a section that did not exist."""
         self.lasting.put_back(parts)
-
-    def note_put_back(self) -> None:
-        """Do nothing: the journal is in the same database."""
 
     def erase(self, clean: Callable[[str], str]) -> None:
         """Replace every JSON text beside the memories by what `clean` returns; "" deletes it.
@@ -209,7 +201,7 @@ class SqlStore:
         What was kept to return to a checkpoint is dropped.
         """
         with self.database.change():
-            self._undo.forget_all()
+            self.restorer.forget_all()
             self.journal.clean(clean)
             self.trials.clean(clean)
             self.judgments.clear()

@@ -40,11 +40,7 @@ class UndoableStore(Protocol):
         ...
 
     def put_back(self, parts: Mapping[int, bytes | None]) -> None:
-        """Restore parts by position. None deletes a part that did not exist."""
-        ...
-
-    def note_put_back(self) -> None:
-        """Note that the journal is as it was when the parts were put back."""
+        """Restore parts by position; the journal is as it was then. None deletes a part that did not exist."""
         ...
 
     def refresh(self) -> None:
@@ -136,10 +132,9 @@ class Undo:
                 return True
             journal, trials, is_ours = found[0]
             if is_ours:
+                discard(database, journal=journal, trials=trials, judgments=int(point["judgments"]))
                 query = "SELECT position, data FROM zorkgpt_undo_parts WHERE writer = %s"
                 store.put_back(dict(database.rows(query, [self._writer])))
-                discard(database, journal=journal, trials=trials, judgments=int(point["judgments"]))
-                store.note_put_back()
             self._forget()
         store.refresh()
         if not is_ours:
