@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from tests.fixtures import writers
 from tests.fixtures.command_line import Started
 from tests.fixtures.forks import FORKS
 from tests.fixtures.memory import WORKS, Play
+from tests.fixtures.memory import memory as a_memory
 from tests.fixtures.stores import empty_schema, postgres_server
-from tests.fixtures.writers import Scene, check, child, in_a_process, wait_for
+from tests.fixtures.writers import Scene, check, child, in_a_process, interrupted_at, wait_for
+from zorkgpt import AgentMemory
 from zorkgpt.errors import MemoryConflict
 
 MODES = [writers.fork, writers.prefork, writers.spawn, writers.threads, writers.searching_threads, writers.tasks]
@@ -42,6 +45,25 @@ def test_writers_that_are_stopped_at_any_moment_leave_whole_memories(scene, mode
     print("seed:", seed)
     in_a_process(mode, scene, seed)
     in_a_process(check, scene, 200)
+
+
+@pytest.mark.filterwarnings("ignore:Exception ignored in")
+def test_an_interrupt_at_any_moment_of_a_change_leaves_file_and_journal_alike(tmp_path):
+    with AgentMemory.open(tmp_path / "Memories.md") as memory:
+
+        def change(title: str) -> None:
+            with memory.store.transaction() as draft:
+                for known in draft.memories(1):
+                    draft.remove(1, known, "another one takes its place")
+                draft.add(1, "Hall", a_memory(title))
+
+        change("first")
+        for moment in range(1, interrupted_at(0, lambda: change("second"))):
+            with suppress(KeyboardInterrupt):
+                interrupted_at(moment, lambda: change("interrupted"))
+            change("next")
+        journaled = [each.title for each in memory.store.journal.lasting()[1]]
+        assert journaled == [each.memory.title for each in memory.find(1)] == ["next"]
 
 
 @pytest.mark.slow

@@ -309,14 +309,14 @@ class MarkdownStore:
             return True
         data = render(draft.document)
         stamp = self._seen[0] if self._seen is not None else ()
+        # If this fails anywhere, the digest of the file will tell whether it was replaced.
+        self._seen, self._unreconciled = None, True
         with self.database.change():
             self._begin_journal()
             self.restorer.keep({_WHOLE_FILE: render(self._document) if self._digest else None})
             self._note_file(digest_of(data))
             self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
             self.trials.append(draft.trials)
-        # If this fails, the digest of the file will tell whether it was replaced.
-        self._seen, self._unreconciled = None, True
         written = self.file.write(data, over=stamp)
         if written is None:
             state = self._file_state()
