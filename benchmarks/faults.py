@@ -49,7 +49,6 @@ from typing import Any
 from benchmarks.publish import Table, markdown, publish
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
-from managers.resumable import find_resumable
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice, choose_player
 from session.game_configuration import GameConfiguration
@@ -64,6 +63,7 @@ from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.saved_episodes import find_resumable
 
 DISK_EVENTS = ("open", "os.rename", "os.link", "os.remove", "os.truncate", "os.mkdir")
 WRITING = ("BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT")

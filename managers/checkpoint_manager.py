@@ -8,7 +8,6 @@ from typing import Any
 from game_interface.game import Game
 from managers.background import BackgroundQuestions
 from managers.base import BaseManager
-from managers.resumable import SavedEpisode, lock_for_playing, read_saved
 from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -16,6 +15,7 @@ from session.journal import Opening, TurnDecision
 from session.resume_files import ResumeFiles
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
+from zorkgpt.runlog.saved_episodes import SavedEpisode, lock_for_playing, read_saved
 
 _EVERY_TURNS = {True: 1, False: 10}
 """Turns between checkpoints, by whether a model is asked. Asking it again on resuming would cost money."""

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from managers.base import BaseManager, ResumableManager
-from managers.episode_log import EpisodeLog, LastAnswers
 from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import ObjectiveManager
 from session.game_configuration import GameConfiguration
@@ -16,6 +15,7 @@ from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Persistence
 from zorkgpt.run_folder import episodes_in
+from zorkgpt.runlog.episode_log import EpisodeLog, LastAnswers
 from zorkgpt.runlog.episodes import claim_run_directory
 from zorkgpt.runlog.events import EpisodeEnded
 from zorkgpt.runlog.retention import pack_old_episodes

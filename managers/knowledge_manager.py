@@ -7,7 +7,6 @@ from typing import Any
 from game_interface.models import Observation
 from managers.background import BackgroundQuestions
 from managers.base import BaseManager
-from managers.episode_log import EpisodeLog
 from managers.knowledge_updates import KnowledgeUpdates
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -18,6 +17,7 @@ from zorkgpt.knowledge.synthesis import KnowledgeSynthesizer
 from zorkgpt.knowledge.updater import KnowledgeUpdater
 from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
+from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.episodes import PlayedTurns
 
 _UPDATE = "knowledge"

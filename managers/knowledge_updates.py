@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from managers.episode_log import EpisodeLog
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.errors import FileError, LLMError
@@ -12,6 +11,7 @@ from zorkgpt.knowledge.document import KnowledgeDocument, render
 from zorkgpt.knowledge.revision import Revision
 from zorkgpt.knowledge.synthesis import EpisodeReview, mean_critic_score
 from zorkgpt.knowledge.updater import KnowledgeUpdater
+from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.episodes import PlayedTurns
 from zorkgpt.runlog.events import KnowledgeUpdated
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from managers.background import BackgroundQuestions
 from managers.base import BaseManager
-from managers.episode_log import EpisodeLog
 from managers.objective_records import ObjectiveRecords
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -25,6 +24,7 @@ from zorkgpt.objectives.review import ReviewClock
 from zorkgpt.objectives.search import ObjectiveSearch
 from zorkgpt.objectives.tracker import ObjectiveTracker
 from zorkgpt.offline.objectives import RuleObjectiveFinder
+from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 

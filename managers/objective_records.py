@@ -3,10 +3,10 @@
 import logging
 from typing import Any
 
-from managers.episode_log import EpisodeLog
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.objectives.file import ObjectivesFile, logged_objective, objective_to_dict
 from zorkgpt.objectives.tracker import ObjectiveTracker
+from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.events import ObjectivesUpdated
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from managers.background import Applied
-from managers.episode_log import LastAnswers
-from managers.resumable import lock_for_playing
 from orchestration.services import Services
 from orchestration.turn import MEMORY
 from zorkgpt.bounded import saved_json
@@ -16,6 +14,8 @@ from zorkgpt.errors import EpisodeInUse, FileError, WorkdirError
 from zorkgpt.files import write_file
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.runlog.episode_log import LastAnswers
+from zorkgpt.runlog.saved_episodes import lock_for_playing
 
 log = logging.getLogger("zorkgpt.orchestrator")
 

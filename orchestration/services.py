@@ -10,7 +10,6 @@ from typing import Any
 from game_interface.game import Game, StoryIdentity
 from game_interface.story import Story
 from managers.background import AppliedAnswers, BackgroundQuestions
-from managers.episode_log import EpisodeLog
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
 from orchestration.players import PLAIN, PlayerChoice
@@ -33,6 +32,7 @@ from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.things import is_of_attempts
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
+from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
 
 

@@ -13,12 +13,10 @@ from managers.background import Applied
 from managers.base import BaseManager
 from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
-from managers.episode_log import LastAnswers
 from managers.extraction_manager import ExtractionManager
 from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
-from managers.resumable import SavedEpisode
 from managers.state_manager import StateManager
 from orchestration.services import Services
 from session.ground_truth import ground_truth
@@ -32,6 +30,8 @@ from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest, request_from
 from zorkgpt.player import AgentDecision, Player, UndoRequested
+from zorkgpt.runlog.episode_log import LastAnswers
+from zorkgpt.runlog.saved_episodes import SavedEpisode
 from zorkgpt.world.directions import exit_name
 
 MEMORY = "memory"

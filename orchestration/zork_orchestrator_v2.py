@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from managers.episode_log import LastAnswers
 from managers.episode_synthesizer import EpisodeSynthesizer
-from managers.resumable import FINAL_ENDINGS, SavedEpisode
 from orchestration.late_answers import LateAnswers
 from orchestration.services import Services
 from orchestration.turn import Managers, TurnCycle
@@ -19,7 +17,9 @@ from zorkgpt.critic import Critic
 from zorkgpt.errors import BudgetExceeded, CheckpointError, StateError, ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.player import Player, PlayerStopped
+from zorkgpt.runlog.episode_log import LastAnswers
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.saved_episodes import FINAL_ENDINGS, SavedEpisode
 
 log = logging.getLogger("zorkgpt.orchestrator")
 

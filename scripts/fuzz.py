@@ -30,7 +30,6 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.sanitize import MAX_LENGTH, clean_command, clean_key
 from game_interface.models import Language, Scene
 from game_interface.story import INFRASTRUCTURE
-from managers.resumable import read_saved
 from session.checkpoint import read_checkpoint
 from session.journal import read_journal
 from tests.fixtures.memory import FORGERIES, in_one_line, memories, texts
@@ -53,6 +52,7 @@ from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.upkeep.classification import ClassificationAnswer
 from zorkgpt.objectives.finder import ObjectivesAnswer, RefinementAnswer
+from zorkgpt.runlog.saved_episodes import read_saved
 
 ROUND = 100
 NEW_PLACE = 987_654

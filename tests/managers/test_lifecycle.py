@@ -13,7 +13,6 @@ from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
-from managers.resumable import read_saved
 from managers.state_manager import StateManager
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
@@ -23,6 +22,7 @@ from session.history import TurnRecord
 from tests.fixtures.runs import a_run, a_walkthrough
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.run_folder import EPISODE_LOG
+from zorkgpt.runlog.saved_episodes import read_saved
 
 MADE_OF_THREE = {
     "context": ContextManager,

@@ -11,7 +11,6 @@ from threading import Event
 
 import pytest
 
-from managers.resumable import read_saved
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import choose_player
 from session.checkpoint import read_checkpoint
@@ -28,6 +27,7 @@ from zorkgpt.run_folder import MODEL_CALLS
 from zorkgpt.runlog.episodes import read_episode, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, ModelCalled
 from zorkgpt.runlog.recording import recording_in
+from zorkgpt.runlog.saved_episodes import read_saved
 
 COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north", "look", "west", "east", "wait")
 TURNS = len(COMMANDS)

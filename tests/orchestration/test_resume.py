@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from game_interface.story import find_story
-from managers.resumable import find_resumable, read_saved
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
@@ -27,6 +26,7 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.models import Memory
 from zorkgpt.runlog.episodes import last_end, playing_lock, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed
+from zorkgpt.runlog.saved_episodes import find_resumable, read_saved
 from zorkgpt.runlog.story_folder import StoryMark, mark_folder
 
 LOG = "episode_log.jsonl"

@@ -5,7 +5,6 @@ from dataclasses import asdict
 
 import pytest
 
-from managers.resumable import find_resumable
 from tests.fixtures.runs import a_run
 from zorkgpt.errors import CheckpointError, FileError
 from zorkgpt.explore.archive import FILE_NAME, kept_trail
@@ -13,6 +12,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf
 from zorkgpt.run_folder import EPISODE_LOG, run_directory
 from zorkgpt.runlog.episodes import playing_lock, read_episode
+from zorkgpt.runlog.saved_episodes import find_resumable
 from zorkgpt.viewer.run_files import open_run
 
 PACKED = f"{EPISODE_LOG}.gz"

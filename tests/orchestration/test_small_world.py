@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from game_interface.game import Game
-from managers.checkpoint_manager import read_saved
 from session.history import TurnRecord
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
 from tests.fixtures.small_world import (
@@ -25,6 +24,7 @@ from tests.fixtures.small_world import (
 from zorkgpt.errors import WorkdirError
 from zorkgpt.run_folder import EPISODE_LOG
 from zorkgpt.runlog.episodes import read_episode
+from zorkgpt.runlog.saved_episodes import read_saved
 from zorkgpt.world.map_file import load_map
 
 

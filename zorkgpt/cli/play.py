@@ -15,7 +15,6 @@ from rich.text import Text
 
 from game_interface.core.coverage import CONSEQUENCES
 from game_interface.story import Story, find_story
-from managers.resumable import SavedEpisode, find_resumable
 from orchestration.assembly import RunOptions, assemble, claim_workdir
 from orchestration.players import PLAIN, PLAYERS, SEARCH, PlayerChoice, choose_player
 from orchestration.zork_orchestrator_v2 import Watcher
@@ -44,6 +43,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.run_folder import RUNS
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
 from zorkgpt.runlog.recording import Recording, recording_in
+from zorkgpt.runlog.saved_episodes import SavedEpisode, find_resumable
 from zorkgpt.runlog.story_folder import StoryMark
 from zorkgpt.text import printable
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from game_interface.story import Story, load_story
-from managers.resumable import FINAL_ENDINGS
 from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
 from session.game_configuration import LOG_FILE, GameConfiguration
@@ -29,6 +28,7 @@ from zorkgpt.log import logging_to
 from zorkgpt.run_folder import CHECKPOINT, run_directory
 from zorkgpt.runlog.episodes import last_end, read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.saved_episodes import FINAL_ENDINGS
 
 if TYPE_CHECKING:
     from zorkgpt.evals.executor import Task

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from managers.resumable import SavedEpisode
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.errors import WorkdirError
@@ -17,6 +16,7 @@ from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.episodes import RunLogWriter, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event, LeftToTry
+from zorkgpt.runlog.saved_episodes import SavedEpisode
 
 
 @dataclass(frozen=True, slots=True)
