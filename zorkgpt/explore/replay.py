@@ -3,7 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+from pydantic import TypeAdapter
 
 from zorkgpt.explore.trail import ObservedState, Trail, TrailStep
 
@@ -134,6 +137,7 @@ def _idle_step(trail: Trail) -> TrailStep:
     return TrailStep(_IDLE, ObservedState(trail.start, (), None), "the beginning", effective=False)
 
 
+_ROUTE = TypeAdapter(ReplayRoute)
 FindWay = Callable[[int, int], Sequence[str] | None]
 """Two rooms → the actions that lead from the first to the second by the map; None if no route is known."""
 MAX_REPAIRS = 8
@@ -178,6 +182,30 @@ class Journey:
     def turn_of_difference(self) -> int:
         """The turn of the earlier episode that led elsewhere this time; 0 if none did."""
         return self.route.turns[self.done - 1] if self.difference else 0
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the journey as plain values, for JSON."""
+        return {
+            "way": self._plain_route,
+            "done": self.done,
+            "difference": self.difference,
+            "detour": list(self.detour),
+            "repairs": self.repairs,
+            "score": self.score,
+        }
+
+    @classmethod
+    def restored(cls, state: dict[str, Any], find_way: FindWay = lambda here, there: None) -> Self:
+        """Return the journey of a snapshot."""
+        route = _ROUTE.validate_python(state["way"])
+        mended = list(state["detour"]), state["repairs"], state["score"]
+        return cls(route, find_way, state["done"], state["difference"], *mended)
+
+    @cached_property
+    def _plain_route(self) -> dict[str, Any]:
+        # Made once: a checkpoint asks for it after every turn.
+        plain: dict[str, Any] = _ROUTE.dump_python(self.route)
+        return plain
 
     def follow(self, action: str, now: ObservedState) -> None:
         """Process a turn: go on with the next step, mend the journey, or stop it."""
