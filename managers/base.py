@@ -1,7 +1,7 @@
 """The lifecycle that all managers share."""
 
 import logging
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -23,6 +23,10 @@ class BaseManager:
     def reset(self) -> None:
         """Forget what belongs to the last episode and begin a new one."""
 
+    def resume(self) -> None:
+        """Prepare to continue an interrupted episode, before its turns. By default, the same as `reset`."""
+        self.reset()
+
     def process_turn(self, record: TurnRecord) -> None:
         """Learn from a turn. When an episode is resumed, its turns are processed again."""
 
@@ -32,12 +36,3 @@ class BaseManager:
     def get_status(self) -> dict[str, Any]:
         """Return `{"type": ..., "state": ..., "metrics": {...}}`, for people and reports."""
         raise NotImplementedError
-
-
-@runtime_checkable
-class ResumableManager(Protocol):
-    """A manager for which an interrupted episode begins differently from a new one."""
-
-    def resume(self) -> None:
-        """Prepare to continue an interrupted episode. Called instead of `BaseManager.reset`, before its turns."""
-        ...

@@ -1,17 +1,17 @@
 """Begin and end episodes: reset the state of one episode, and save the state that outlives it."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from managers.base import BaseManager, ResumableManager
+from managers.base import BaseManager
 from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import ObjectiveManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.errors import ZorkGPTError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Persistence
 from zorkgpt.run_folder import episodes_in
@@ -61,10 +61,7 @@ class EpisodeSynthesizer(BaseManager):
         """Forget what belongs to the last episode and continue this one."""
         self._state.reset_episode(episode)
         for manager in self._managers:
-            if isinstance(manager, ResumableManager):
-                manager.resume()
-            else:
-                manager.reset()
+            manager.resume()
         if self._memory:
             self._memory.reset_episode()
 
@@ -88,9 +85,13 @@ class EpisodeSynthesizer(BaseManager):
         Args:
             left_to_try: The result of `Player.left_to_try`.
         """
-        self._consolidate()
-        self._conclude(reason)
-        self._end_objectives()
+        with self._going_on("memories not consolidated"):
+            self._consolidate()
+        if self._knowledge:
+            with self._going_on("no lessons drawn from the episode"):
+                self._knowledge.conclude(reason)
+        with self._going_on("objectives not laid aside"):
+            self._objectives.end_episode()
         if self._memory:
             self._memory.flush()
         return self._episode_log.end(
@@ -102,34 +103,19 @@ class EpisodeSynthesizer(BaseManager):
             last_answers=last_answers,
         )
 
+    @contextmanager
+    def _going_on(self, warning: str) -> Iterator[None]:
+        """Log an error: the episode is closed even if a model fails or its directory is gone."""
+        try:
+            yield
+        except Exception as error:
+            self._log.warning(warning, extra={"error": repr(error)}, exc_info=True)
+
     def _consolidate(self) -> None:
         """Deduplicate the whole memory every few episodes."""
         every = self._config.consolidate_every_episodes
-        if self._memory is None or not every or self._state.episode_id % every:
-            return
-        try:
+        if self._memory and every and self._state.episode_id % every == 0:
             self._memory.consolidate()
-        except Exception as error:
-            # The episode is closed even if a judge or an embedding provider fails.
-            self._log.warning("memories not consolidated", extra={"error": repr(error)}, exc_info=True)
-
-    def _conclude(self, reason: str) -> None:
-        """Learn from the whole episode."""
-        if self._knowledge is None:
-            return
-        try:
-            self._knowledge.conclude(reason)
-        except Exception as error:
-            # The episode is closed even if no lessons can be drawn.
-            self._log.warning("no lessons drawn from the episode", extra={"error": repr(error)}, exc_info=True)
-
-    def _end_objectives(self) -> None:
-        """Drop the objectives of this episode only."""
-        try:
-            self._objectives.end_episode()
-        except ZorkGPTError as error:
-            # The episode is closed even if its directory is gone.
-            self._log.warning("objectives not laid aside", extra={"reason": str(error)})
 
     def _claim(self) -> int:
         """Return the next free episode number, which no other process can claim."""
