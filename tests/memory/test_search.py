@@ -1,7 +1,6 @@
-"""Search by words and by meaning; the index is disposable, and never says what the file does not."""
+"""Search by words and by meaning."""
 
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -29,11 +28,6 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def index(path):
-    return Path(f"{path}.sqlite")
-
-
-@pytest.fixture
 def manager(path):
     with SimpleMemoryManager.open(path) as opened:
         opened.add_memory(5, "Hall", memory("Brass key", category="DISCOVERY", text="It opens the stone door."))
@@ -46,12 +40,6 @@ def manager(path):
 
 def titles(manager: SimpleMemoryManager, query: str = "key", k: int = 10, **filters) -> list[str]:
     return sorted(found.located.memory.title for found in manager.search(query, k, **filters))
-
-
-def rows(index: Path) -> int:
-    with sqlite3.connect(index) as db:
-        is_there = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'zorkgpt_words'").fetchone()[0]
-        return db.execute("SELECT count(*) FROM zorkgpt_words").fetchone()[0] if is_there else 0
 
 
 @pytest.mark.parametrize(
@@ -91,70 +79,15 @@ def test_the_result_says_by_what_it_was_found(path):
         assert [one.method for one in manager.search("brass key")] == ["words", "words"]
 
 
-def test_there_is_no_index_until_somebody_searches_and_it_follows_from_then_on(manager, index):
-    assert rows(index) == 0
-    manager.search("key")
-    assert rows(index) == 4
-    manager.add_memory(8, "Shed", memory("Spade"))
-    assert rows(index) == 5
-    assert titles(manager, "spade") == ["Spade"]
-
-
-def test_many_memories_have_an_index_before_the_first_search(path, index):
-    with SimpleMemoryManager.open(path) as manager:
-        for number in range(40):
-            manager.add_memory(number % 7, "Room", memory(f"Memory {number}", text="x" * 6500))
-            assert (rows(index) > 0) is (path.stat().st_size > 200_000)
-    assert rows(index) == 40
-
-
-def scrambled(index: Path) -> None:
-    data = bytearray(index.read_bytes())
-    data[4096:] = os.urandom(len(data) - 4096)
-    index.write_bytes(data)
-
-
-def without_a_table(index: Path) -> None:
-    with sqlite3.connect(index) as db:
-        db.execute("DROP TABLE zorkgpt_words")
-
-
-def of_another_version(index: Path) -> None:
-    with sqlite3.connect(index) as db:
-        db.execute("UPDATE zorkgpt_word_places SET content = x'00'")
-        db.execute("DELETE FROM zorkgpt_words")
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        Path.unlink,
-        lambda index: index.write_bytes(b""),
-        lambda index: index.write_bytes(b"no database at all" * 1000),
-        lambda index: os.truncate(index, 5000),
-        scrambled,
-        without_a_table,
-        of_another_version,
-    ],
-    ids=["missing", "empty", "another file", "cut short", "scrambled", "without a table", "another version"],
-)
-def test_an_index_that_is_missing_or_damaged_is_built_again(manager, path, index, damage):
-    manager.search("key")
+@pytest.mark.parametrize("data", [None, b"", b"no database at all" * 1000], ids=["missing", "empty", "another file"])
+def test_a_search_needs_nothing_beside_the_file(manager, path, data):
     manager.close()
-    damage(index)
-    with SimpleMemoryManager.open(path) as again:
-        assert titles(again) == ["Brass key", "Old key", "Rusty key"]
-        assert again.add_memory(8, "Shed", memory("Iron key"))
-    assert rows(index) == 5
-
-
-def test_an_index_that_can_not_be_written_is_kept_in_the_process(manager, path, index):
-    manager.close()
+    index = Path(f"{path}.sqlite")
     index.unlink()
-    index.mkdir()
+    if data is not None:
+        index.write_bytes(data)
     with SimpleMemoryManager.open(path) as again:
         assert titles(again) == ["Brass key", "Old key", "Rusty key"]
-    assert list(index.iterdir()) == []
 
 
 def test_what_a_person_edits_is_found_as_edited(manager, path):
@@ -165,31 +98,17 @@ def test_what_a_person_edits_is_found_as_edited(manager, path):
     assert titles(manager, "foyer") == ["Brass key"]
 
 
-def test_an_index_that_is_behind_the_file_is_brought_up_to_it_at_the_start(manager, path, index):
-    manager.search("key")
-    manager.close()
-    kept = index.read_bytes()
-    with SimpleMemoryManager.open(path) as other:
-        other.add_memory(8, "Shed", memory("Iron key"))
-        other.invalidate_memory(5, "Brass key", "It does not")
-    index.write_bytes(kept)
-    with SimpleMemoryManager.open(path) as again:
-        assert titles(again) == ["Iron key", "Old key", "Rusty key"]
-
-
 def test_what_a_person_never_wants_is_not_found_whatever_is_asked_for(manager):
     manager.edit_memory(5, "Brass key", Edit(vetoed=True))
     assert titles(manager, status="ACTIVE") == ["Rusty key"]
     assert titles(manager) == ["Old key", "Rusty key"]
 
 
-def test_ephemeral_memories_are_found_until_the_episode_ends_and_are_not_in_the_index(manager, index):
+def test_ephemeral_memories_are_found_until_the_episode_ends(manager):
     manager.add_memory(5, "Hall", memory("Iron key", "ephemeral", text="xyzzy"))
     assert titles(manager, "xyzzy") == ["Iron key"]
     manager.reset_episode()
     assert titles(manager, "xyzzy") == []
-    with sqlite3.connect(index) as db:
-        assert db.execute("SELECT count(*) FROM zorkgpt_words WHERE said LIKE '%xyzzy%'").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +166,7 @@ def test_a_forked_process_searches_by_itself(manager):
     st.lists(st.tuples(st.integers(1, 3), memories()), max_size=6),
     st.one_of(texts, st.sampled_from(["a b c", "forged text", "1"])),
 )
-def test_the_index_finds_what_looking_at_every_memory_finds(given_memories, query):
+def test_a_search_finds_what_looking_at_every_memory_finds(given_memories, query):
     with tempfile.TemporaryDirectory() as folder, SimpleMemoryManager.open(Path(folder) / "Memories.md") as manager:
         for place, one in given_memories:
             with manager.store.transaction() as draft:

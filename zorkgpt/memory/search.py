@@ -9,7 +9,6 @@ from zorkgpt.memory.meaning import RELATED, Meaning
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
 from zorkgpt.memory.storage.filters import Filters
-from zorkgpt.memory.storage.word_index import IndexUnavailable
 from zorkgpt.memory.storage.words import WordCounts, words, words_of
 from zorkgpt.memory.writer import MemoryWriter
 
@@ -45,13 +44,9 @@ class Searcher:
     def _by_words(self, query: str, pool: int, filters: Filters, passing: list[LocatedMemory]) -> list[SearchResult]:
         asked = set(words(query))
         is_narrow = filters.location_id is not None or filters.among is not None
-        try:
-            # Of a place all are looked at: the index tells only how often words stand elsewhere.
-            limit = 0 if is_narrow else pool
-            found, counts = self._store.matching(asked, filters.marks(), limit)
-        except IndexUnavailable:
-            return best_matches(query, [*self._all(filters), *passing], pool)
-        candidates = self._all(filters) if is_narrow else self._writer.located(found)
+        # Of a place all are looked at: the index tells only how often words stand elsewhere.
+        found, counts = self._store.matching(asked, filters.marks(), 0 if is_narrow else pool)
+        candidates = self._writer.located(self._store.lasting.find(filters) if is_narrow else found)
         said = [set(words_of(one.location_name, one.memory)) for one in passing]
         total = WordCounts(
             counts.memories + len(passing),
@@ -89,20 +84,6 @@ class Searcher:
             for memory in memories
             if filters.passes(place, memory)
         )
-
-    def _of_place(self, filters: Filters) -> list[LocatedMemory]:
-        place = filters.location_id
-        assert place is not None
-        kept = self._store.lasting.memories(place)
-        return self._writer.located((place, memory) for memory in kept if filters.passes(place, memory))
-
-    def _all(self, filters: Filters) -> list[LocatedMemory]:
-        if filters.location_id is not None:
-            return self._of_place(filters)
-        if filters.among is not None:
-            return self._writer.located(self._store.lasting.find(filters))
-        places = self._store.lasting.places()
-        return [one for place in places for one in self._of_place(replace(filters, location_id=place))]
 
 
 def _fused(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult]) -> list[SearchResult]:

@@ -11,5 +11,6 @@
   version of one memory. `tables.py` keeps the journal of changes, the trials and a model's judgments in any database.
   `history.py` reads journal records and replays them. `restore_point.py` undoes changes since a checkpoint.
 - Search: `words.py` says by which words a memory is found. `full_text.py` searches them in SQLite, `postgres_words.py`
-  on PostgreSQL, and `word_index.py` follows a file. `vector_table.py` keeps vectors on PostgreSQL.
+  on PostgreSQL, and `word_search.py` in the process, for a file or a scope. `vector_table.py` keeps vectors on
+  PostgreSQL.
 """

@@ -37,7 +37,7 @@ from zorkgpt.memory.storage.tables import (
     discard,
 )
 from zorkgpt.memory.storage.undo import Undo
-from zorkgpt.memory.storage.word_index import WordIndex
+from zorkgpt.memory.storage.word_search import DocumentWords, matches
 from zorkgpt.memory.storage.words import WordCounts
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class _FileState(NamedTuple):
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
-    """Return the SQLite file beside a memory file, with its journal, trials, judgments, vectors and word index."""
+    """Return the SQLite file beside a memory file, with its journal, trials, judgments and vectors."""
     return SqliteDatabase(Path(f"{memory_file}.sqlite"), schema=_SCHEMA, kind=_KIND, timeout_s=timeout_s)
 
 
@@ -112,7 +112,7 @@ class MarkdownStore:
         self.journal = Journal(self.database)
         self.trials = Trials(self.database)
         self.judgments = JudgmentTable(self.database)
-        self._index = WordIndex(self.database)
+        self._words = DocumentWords()
         self.recovered: Recovery | None = None
         """The last recovery of a missing or damaged file, None if there was none."""
         self._document = Document()
@@ -151,13 +151,9 @@ class MarkdownStore:
     def matching(
         self, asked: Iterable[str], marks: Sequence[str], limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-        """Return memories with any of the words and all of the marks, about the best first, and how often words are.
-
-        Raises:
-            IndexUnavailable: If there can be no index.
-        """
+        """Return memories with any of the words and all of the marks, about the best first, and how often words are."""
         with self.guard:
-            return self._index.find(self._document, asked, marks, limit)
+            return matches(self._words.of(self._document), asked, marks, limit)
 
     @contextmanager
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
@@ -196,7 +192,6 @@ class MarkdownStore:
             self.judgments.clear()
             delete_vectors(self.database)
             self.restorer.forget_all()
-            self._index.delete()
         self.database.shrink()
 
     def claim_episode(self, least: int) -> int:
@@ -335,7 +330,6 @@ class MarkdownStore:
         self._seen, self._unreconciled = (written, self.database.version()), False
         if source in PERSON_SOURCES:
             self._edits.mark(self._document)
-        self._index.follow(self._document)
         return True
 
     def _reconcile(self, source: str = "hand") -> None:

@@ -71,9 +71,6 @@ class Store(Protocol):
         Args:
             asked: As `words` returns them.
             marks: As `Filters.marks` returns them.
-
-        Raises:
-            IndexUnavailable: If there can be no index.
         """
         ...
 

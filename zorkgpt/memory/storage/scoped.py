@@ -1,6 +1,5 @@
 """A part of a store: only what is at the places of a scope can be read or changed through it."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +19,8 @@ from zorkgpt.memory.storage.lasting import EVERY, Heading, LastingMemories
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.section import LocationSection
-from zorkgpt.memory.storage.words import WordCounts, marks_of, words_of
+from zorkgpt.memory.storage.word_search import matches, words_in
+from zorkgpt.memory.storage.words import WordCounts
 
 if TYPE_CHECKING:
     # Imported only if there are vectors.
@@ -120,25 +120,15 @@ class ScopedStore:
     def matching(
         self, asked: Iterable[str], marks: Sequence[str], limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-        """Return all lasting memories of the scope with any of the words and all of the marks, and the counts there.
+        """Return memories of the scope with any of the words and all of the marks, and the counts there.
 
         The index counts words in the whole store, so every memory of the scope is read instead.
         """
-        wanted, marked = set(asked), set(marks)
-        found: list[tuple[SubjectKey, Memory]] = []
-        holding, memories, length = Counter[str](), 0, 0
         with self.guard:
             lasting = self.lasting
             names = {place: heading.name for place, heading in lasting.headings(lasting.places()).items()}
-            for place, memory in lasting.find(EVERY):
-                said = words_of(names[place], memory)
-                having = wanted.intersection(said)
-                holding.update(having)
-                memories, length = memories + 1, length + len(said)
-                if having and limit and marked.issubset(marks_of(memory)):
-                    found.append((place, memory))
-        counts = {word: holding[word] for word in wanted}
-        return found, WordCounts(memories, length / memories if memories else 1.0, counts)
+            said = ((place, memory, words_in(names[place], memory)) for place, memory in lasting.find(EVERY))
+            return matches(said, asked, marks, limit)
 
     @contextmanager
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:

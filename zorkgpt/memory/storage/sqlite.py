@@ -160,16 +160,6 @@ class SqliteDatabase:
             self._drop()
             return True
 
-    def execute(self, statements: str) -> None:
-        """Execute statements without parameters, separated by semicolons, all or none.
-
-        Raises:
-            MemoryStoreError: The file can't be written; nothing was changed.
-        """
-        with self.change():
-            for statement in statements.split(";"):
-                self._writing().execute(statement)
-
     def version(self) -> tuple[int, int]:
         """Return a value that differs once another connection has written, or the file is another one."""
         if self._connection is None and not self.exists():
