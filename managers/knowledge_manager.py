@@ -60,21 +60,19 @@ class KnowledgeManager(BaseManager):
         self._keeps_history = history is None
         self._asks_a_model = synthesizer.asks_a_model
         self._turns = PlayedTurns(logger, config, game_state, self._history)
-        self._store = store or KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
-        updater = KnowledgeUpdater(self._store, synthesizer, turns_of=self._turns.of)
+        store = store or KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
+        self._updater = KnowledgeUpdater(store, synthesizer, turns_of=self._turns.of)
         episode_log = episode_log or EpisodeLog(logger, config, game_state)
-        whole_episodes = config.enable_inter_episode_synthesis
-        self._updates = KnowledgeUpdates(logger, game_state, updater, episode_log, whole_episodes)
+        self._updates = KnowledgeUpdates(logger, config, game_state, self._updater, episode_log)
         self._background = background or BackgroundQuestions(logger, config, game_state)
         self._background.add(_UPDATE, self._learn)
         self._shown = RelevantLines(max(0, config.knowledge_tokens - _HEADING_TOKENS))
-        self._begun = False
         self._not_before = 0
         """No update is tried again before this turn."""
 
     def reset(self) -> None:
         """Begin a new episode. After its first turn, earlier episodes that are still open are concluded."""
-        self._begun, self._not_before = False, 0
+        self._not_before = 0
         self._turns.clear()
         self._updates.reset()
         if self._keeps_history:
@@ -87,15 +85,14 @@ class KnowledgeManager(BaseManager):
 
     def process_periodic_update(self) -> None:
         """Learn from the turns since the last update if there are enough of them and the episode goes on."""
-        if not self._begun:
-            self._begun = True
+        turn = self._state.turn_count
+        if turn == 1:
             self._updates.log_document()
             self._background.start(_UPDATE, 0)
-        if self._state.finished or self._state.turn_count >= self._config.max_turns_per_episode:
+        if self._state.finished or turn >= self._config.max_turns_per_episode:
             # What is asked about the whole episode covers these turns too.
             return
-        turn = self._state.turn_count
-        since = turn - self._updates.learned_until()
+        since = turn - self._updater.processed(self._state.episode_id).until
         is_due = since >= self._config.knowledge_update_interval and turn >= self._not_before
         if is_due and not self._background.is_open(_UPDATE):
             # A server that fails is not asked again on every turn.
@@ -104,16 +101,10 @@ class KnowledgeManager(BaseManager):
 
     def _learn(self, turn: int) -> None:
         """Learn from the turns up to this one; 0: conclude earlier episodes."""
-        if turn:
-            if turns := [record for record in self._turns.current() if record.turn <= turn]:
-                self._updates.learn(turns)
-        else:
+        if turn == 0:
             self._updates.conclude_earlier(self._turns)
-
-    def update(self) -> bool:
-        """Learn from the turns since the last update. Return False if that is not possible now."""
-        turns = self._turns.current()
-        return self._updates.learn(turns) if turns else True
+        elif turns := [record for record in self._turns.current() if record.turn <= turn]:
+            self._updates.learn(turns)
 
     def conclude(self, reason: str) -> None:
         """Learn from a finished episode as a whole, and from its last turns, in one step.
@@ -131,14 +122,8 @@ class KnowledgeManager(BaseManager):
         """Learn from the running episode as a whole and return whether that was possible.
 
         Without `enable_inter_episode_synthesis`, only its last turns are learned from.
-
-        Args:
-            reason: How it ended; by default death, if the player died and the story is over.
         """
-        state = self._state
-        if not reason and state.finished and state.deaths and not state.victory:
-            reason = "death"
-        return self._updates.conclude(state.episode_id, reason, self._turns.current())
+        return self._updates.conclude(self._state.episode_id, reason, self._turns.current())
 
     def lines(self, now: Observation) -> tuple[str, ...]:
         """Return the lines that apply here, the most relevant first, within `knowledge_tokens`."""
@@ -146,16 +131,15 @@ class KnowledgeManager(BaseManager):
 
     def rollback(self) -> FileRestorer:
         """Return an object that can roll the file back to a checkpoint, from now on."""
-        return FileRestorer(self._store.file, on_restored=self._store.forget)
+        return FileRestorer(self._updater.store.file, on_restored=self._updater.store.forget)
 
     def snapshot(self) -> dict[str, Any]:
         """Return when the next update is due, and the counts of the episode."""
-        return {"begun": self._begun, "not_before": self._not_before} | self._updates.snapshot()
+        return {"not_before": self._not_before} | self._updates.snapshot()
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `snapshot` returned."""
         self._turns.clear()
-        self._begun = bool(state["begun"])
         self._not_before = int(state["not_before"])
         self._updates.restore(state)
 

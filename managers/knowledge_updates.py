@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.errors import FileError, LLMError
@@ -22,24 +23,21 @@ class KnowledgeUpdates:
     """Calls the updater, logs new lines, and counts updates and failures.
 
     A failure costs only what would have been learned. The first one is logged.
-
-    Args:
-        whole_episodes: Whether lessons are drawn from each episode as a whole, and not only from its last turns.
     """
 
     def __init__(
         self,
         logger: logging.Logger,
+        config: GameConfiguration,
         game_state: GameState,
         updater: KnowledgeUpdater,
         episode_log: EpisodeLog,
-        whole_episodes: bool,
     ) -> None:
         self._log = logger
         self._state = game_state
         self._updater = updater
         self._episode_log = episode_log
-        self._whole_episodes = whole_episodes
+        self._whole_episodes = config.enable_inter_episode_synthesis
         self._updates = 0
         self._failures = 0
 
@@ -54,17 +52,20 @@ class KnowledgeUpdates:
         if document.lines or document.by_hand:
             self._write_event(Revision(document), turn=0)
 
-    def conclude_earlier(self, turns: PlayedTurns) -> None:
-        """Conclude the interrupted episodes that are due."""
+    def conclude_earlier(self, played: PlayedTurns) -> None:
+        """Conclude the interrupted episodes that are due, from their logs, up to the first one where that fails."""
         for name in self._updater.due():
             # The name comes from a file that a person may have edited, and names a folder.
-            is_earlier = name.isdecimal() and name != str(self._state.episode_id)
-            if is_earlier and not self._conclude_earlier(int(name), turns):
+            if not name.isdecimal() or name == str(self._state.episode_id):
+                continue
+            try:
+                turns, reason = played.read(int(name))
+            except FileError as error:
+                self._count_failure(error)
                 return
-
-    def learned_until(self) -> int:
-        """Return the last turn of the running episode that was used for an update."""
-        return self._updater.processed(self._state.episode_id).until
+            self._log.info("an earlier episode is concluded", extra={"episode": int(name), "turns": len(turns)})
+            if not (self.conclude(int(name), reason, turns) and self.set_due(int(name), due=False)):
+                return
 
     def learn(self, turns: Sequence[TurnRecord]) -> bool:
         """Learn from turns of an episode and return whether that was possible."""
@@ -122,25 +123,15 @@ class KnowledgeUpdates:
 
     def _update(self, learn: Callable[[], Revision]) -> bool:
         try:
-            before = self._updater.store.document.rows
+            before = self._updater.store.document.lines
             revision = learn()
         except (LLMError, FileError) as error:
             self._count_failure(error)
             return False
         self._updates += 1
-        if self._updater.store.document.lines != tuple(row.line for row in before if row.line):
+        if self._updater.store.document.lines != before:
             self._write_event(revision, turn=self._state.turn_count)
         return True
-
-    def _conclude_earlier(self, episode: int, played: PlayedTurns) -> bool:
-        """Conclude an earlier episode from its log and return whether that was possible."""
-        try:
-            turns, reason = played.read(episode)
-        except FileError as error:
-            self._count_failure(error)
-            return False
-        self._log.info("an earlier episode is concluded", extra={"episode": episode, "turns": len(turns)})
-        return self.conclude(episode, reason, turns) and self.set_due(episode, due=False)
 
     def _write_event(self, revision: Revision, *, turn: int) -> None:
         """Write the knowledge base to the log of the episode, with the changes of a revision."""

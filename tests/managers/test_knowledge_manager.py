@@ -243,7 +243,6 @@ def test_taking_in_the_same_turns_again_changes_nothing(tmp_path):
         before = (tmp_path / "knowledgebase.md").read_bytes()
         manager = manager_of(run)
         manager.restore(manager.snapshot())
-        assert manager.update()
         manager.conclude("turn limit")
     assert (tmp_path / "knowledgebase.md").read_bytes() == before
     assert len(asked(llm)) == 1

@@ -97,7 +97,6 @@ def test_objectives_are_found_by_rules_where_nothing_else_is_given(tmp_path, tur
 
 def test_knowledge_is_drawn_from_the_turns_that_were_processed(tmp_path, turns):
     manager, _ = live(tmp_path, turns, KnowledgeManager)
-    assert manager.update()
     assert manager.synthesize_inter_episode_wisdom()
     _, insights = (tmp_path / "knowledgebase.md").read_text(encoding="utf-8").split("## CROSS-EPISODE INSIGHTS")
     assert "Episode 1 scored 100 points in 102 turns, in this order: “" in insights
