@@ -1,7 +1,8 @@
 """Check the objectives on every turn, review them when due, and save those that outlive the episode."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnHistory, TurnRecord
 from zorkgpt.errors import LLMError
-from zorkgpt.objectives.file import (
-    ObjectivesFile,
-    restore_tracker,
-    tracker_to_dict,
-)
-from zorkgpt.objectives.finder import Situation
+from zorkgpt.objectives.file import ObjectivesFile, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.models import EpisodeTurn, prompt_line
 from zorkgpt.objectives.own_lines import own_lines
 from zorkgpt.objectives.review import ReviewClock
@@ -66,9 +62,7 @@ class ObjectiveManager(BaseManager):
         file = ObjectivesFile(Path(config.zork_game_workdir) / config.objectives_file) if remember else None
         episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._records = ObjectiveRecords(logger, self.tracker, episode_log, file)
-        self._updated: EpisodeTurn | None = None
-        """The turn of the last update."""
-        self._review = ReviewClock(config.objective_update_interval)
+        self._review = ReviewClock(config)
         self._arrival: TurnRecord | None = None
         """The opening as turn 0."""
         self._background = background or BackgroundQuestions(logger, config, game_state)
@@ -77,7 +71,6 @@ class ObjectiveManager(BaseManager):
     def reset(self) -> None:
         """Begin a new episode with the saved objectives, including those of other processes."""
         self._records.start_episode()
-        self._updated = None
         self._review.reset()
         if self._keeps_history:
             self._history.clear()
@@ -109,10 +102,11 @@ class ObjectiveManager(BaseManager):
 
     def process_periodic_update(self) -> None:
         """Find new objectives and thin them out when due, then save and log the changes. Called once per turn."""
-        now = self.tracker.last
-        if now is not None and now != self._updated:
-            self._updated = now
-            self._update(now.turn)
+        turn = self._state.turn_count
+        if not (self._state.finished or self._background.is_open(_UPDATE)):
+            reviewed = self._review.take_due(turn)
+            if reviewed or self._is_refinement_due(turn):
+                self._background.start(_UPDATE, [turn, reviewed])
         self._records.write_changes()
 
     def end_episode(self) -> None:
@@ -129,31 +123,21 @@ class ObjectiveManager(BaseManager):
         """Return the location of the most promising objective that has one; None if none has."""
         return next((objective.places[0] for objective in self.tracker.pursued() if objective.places), None)
 
-    def _update(self, turn: int) -> None:
-        if self._state.finished or self._background.is_open(_UPDATE):
-            return
-        reviewed = 0
-        if self._review.is_due(turn):
-            reviewed = self._review.turns_since(turn)
-            self._review.restart(turn)
-        if reviewed or self._is_refinement_due(turn):
-            self._background.start(_UPDATE, [turn, reviewed])
-
     def _find(self, about: Sequence[int]) -> None:
         """Find new objectives in the last turns up to one, and thin them out if that is due.
 
         Args:
             about: The turn, and how many turns are looked at; 0: nothing new is looked for.
         """
-        turn, reviewed = about
-        if reviewed:
-            self._discover(self._turns(turn, reviewed))
+        (turn, reviewed), max_score = about, self._state.max_score
+        if reviewed and (turns := self._turns(turn, reviewed)):
+            with self._counting_failures():
+                is_last = self._is_last_turn()
+                self._search.discover(self.tracker, turns, max_score=max_score, is_last_turn=is_last)
         if turn and self._is_refinement_due(turn):
-            try:
-                most = self._config.refined_objectives_target_count
-                self._search.refine(self.tracker, self._situation(self._turns(turn, 1)), most)
-            except LLMError as error:
-                self._records.count_failure("model", "the objectives' model failed, going on without", error)
+            most = self._config.refined_objectives_target_count
+            with self._counting_failures():
+                self._search.refine(self.tracker, self._turns(turn, 1)[-1], most, max_score=max_score)
         self._records.write_changes()
 
     def _turns(self, last: int, count: int) -> tuple[TurnRecord, ...]:
@@ -162,38 +146,22 @@ class ObjectiveManager(BaseManager):
         played = self._history.recent(count + self._state.turn_count - last)
         return tuple(record for record in played if record.turn <= last)
 
-    def _is_refinement_due(self, turn: int) -> bool:
-        config, count = self._config, len(self.tracker.pursued())
-        if self._is_last_turn() or not config.enable_objective_refinement:
-            return False
-        is_due = turn % config.objective_refinement_interval == 0
-        too_many = count > config.max_objectives_before_forced_refinement
-        return bool(count > config.refined_objectives_target_count and (is_due or too_many))
-
-    def _discover(self, turns: Sequence[TurnRecord]) -> None:
-        if not turns:
-            return
+    @contextmanager
+    def _counting_failures(self) -> Iterator[None]:
         try:
-            self._search.discover(self.tracker, self._situation(turns))
+            yield
         except LLMError as error:
             self._records.count_failure("model", "the objectives' model failed, going on without", error)
 
-    def _situation(self, turns: Sequence[TurnRecord]) -> Situation:
-        return self._search.situation(
-            self.tracker, turns, max_score=self._state.max_score, is_last_turn=self._is_last_turn()
-        )
+    def _is_refinement_due(self, turn: int) -> bool:
+        return not self._is_last_turn() and self._review.is_refinement_due(turn, len(self.tracker.pursued()))
 
     def _is_last_turn(self) -> bool:
         return self._state.finished or self._state.turn_count >= self._config.max_turns_per_episode
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the objectives of the running episode and when they were last updated."""
-        updated = self._updated
-        return {
-            "book": tracker_to_dict(self.tracker),
-            "updated": [updated.episode, updated.turn] if updated else None,
-            "review": self._review.snapshot(),
-        }
+        """Return the objectives of the running episode and when they were last reviewed."""
+        return {"book": tracker_to_dict(self.tracker), "review": self._review.snapshot()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `snapshot` returned; the turns up to then are not processed again.
@@ -201,12 +169,10 @@ class ObjectiveManager(BaseManager):
         Raises:
             KeyError, TypeError, ValueError, AttributeError: If it is no such state; the objectives are what they were.
         """
-        updated = EpisodeTurn(*map(int, state["updated"])) if state["updated"] else None
-        review = ReviewClock(self._config.objective_update_interval)
+        review = ReviewClock(self._config)
         review.restore(state["review"])
         restore_tracker(self.tracker, state["book"])
         self._review = review
-        self._updated = updated
         self._records.restart_after_restore()
 
     def get_status(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 
 _AREA_PLACES = 5
@@ -13,11 +14,13 @@ _MIN_TURNS = 10
 class ReviewClock:
     """Decides when a review is due.
 
-    It is due after points, a death, something opened or a new area, and after `interval` turns without any of them.
+    It is due after points, a death, something opened or a new area, and after `objective_update_interval` turns without
+    any of them.
     """
 
-    def __init__(self, interval: int) -> None:
-        self._interval = interval
+    def __init__(self, config: GameConfiguration) -> None:
+        self._config = config
+        self._interval = config.objective_update_interval
         self.reset()
 
     def reset(self) -> None:
@@ -40,20 +43,29 @@ class ReviewClock:
         if step.points > 0 or step.died or opened or self._new_places >= _AREA_PLACES:
             self._has_event = True
 
-    def is_due(self, turn: int) -> bool:
-        """Return whether the objectives are to be reviewed after this turn."""
+    def take_due(self, turn: int) -> int:
+        """Return how many turns are to be reviewed after this one, this one included; 0 if no review is due.
+
+        The next review is counted from here.
+        """
+        since = turn - self._last
         if self._has_event:
-            return self.turns_since(turn) >= min(_MIN_TURNS, self._interval)
-        return turn - max(self._last, self._progressed) >= self._interval
-
-    def turns_since(self, turn: int) -> int:
-        """Return the turns since the last review, this one included."""
-        return turn - self._last
-
-    def restart(self, turn: int) -> None:
-        """Count from this turn on, after which a review was made."""
+            is_due = since >= min(_MIN_TURNS, self._interval)
+        else:
+            is_due = turn - max(self._last, self._progressed) >= self._interval
+        if not is_due:
+            return 0
         self._last = self._progressed = turn
         self._has_event, self._new_places = False, 0
+        return since
+
+    def is_refinement_due(self, turn: int, pursued: int) -> bool:
+        """Return whether this many pursued objectives are to be thinned out after a turn."""
+        config = self._config
+        is_due = turn % config.objective_refinement_interval == 0
+        too_many = pursued > config.max_objectives_before_forced_refinement
+        enough = pursued > config.refined_objectives_target_count
+        return bool(config.enable_objective_refinement and enough and (is_due or too_many))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state as plain values."""

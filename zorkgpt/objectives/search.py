@@ -69,12 +69,18 @@ class ObjectiveSearch:
         self._knowledge = knowledge
         self.asks_model = model is not None
 
-    def discover(self, tracker: ObjectiveTracker, situation: Situation) -> None:
+    def discover(
+        self, tracker: ObjectiveTracker, turns: Sequence[TurnRecord], *, max_score: int | None, is_last_turn: bool
+    ) -> None:
         """Add the objectives that the finder proposes and accept those that it reports as reached.
+
+        Args:
+            turns: The turns since the last search, oldest first; at least one.
 
         Raises:
             LLMError: If the model gave no answer; nothing was changed.
         """
+        situation = self._situation(tracker, turns, max_score, is_last_turn)
         findings = self._finder.discover(situation)
         tracker.accept_reports(findings.reached, {record.turn: record for record in situation.turns})
         origin = EpisodeTurn(situation.episode, situation.turn)
@@ -89,12 +95,13 @@ class ObjectiveSearch:
         found = (objective_from_proposal(ObjectiveProposal(text, scope=Scope.WORLD), known, origin) for text in texts)
         tracker.add(objective for objective in found if objective is not None)
 
-    def refine(self, tracker: ObjectiveTracker, situation: Situation, most: int) -> None:
+    def refine(self, tracker: ObjectiveTracker, turn: TurnRecord, most: int, *, max_score: int | None) -> None:
         """Keep at most `most` pursued objectives and drop the others. The rules choose if the finder chooses none.
 
         Raises:
             LLMError: If the model gave no answer; the rules have chosen.
         """
+        situation = self._situation(tracker, (turn,), max_score)
         keys: Sequence[str] = ()
         shown = {objective.key for objective in situation.objectives}
         try:
@@ -108,14 +115,14 @@ class ObjectiveSearch:
         """Return the names of the rooms on the map."""
         return {room.id: room.name for room in self._graph.rooms.values()}
 
-    def situation(
-        self, tracker: ObjectiveTracker, turns: Sequence[TurnRecord], *, max_score: int | None, is_last_turn: bool
+    def _situation(
+        self,
+        tracker: ObjectiveTracker,
+        turns: Sequence[TurnRecord],
+        max_score: int | None,
+        is_last_turn: bool = False,
     ) -> Situation:
-        """Return what the finder needs to know after the last of these turns.
-
-        Args:
-            turns: The turns since the last search, oldest first; at least one.
-        """
+        """Return what the finder needs to know after the last of these turns."""
         last = turns[-1]
         now = last.transition.after
         rooms, pursued = self.room_names(), tuple(tracker.pursued())
