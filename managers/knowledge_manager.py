@@ -10,7 +10,6 @@ from managers.base import BaseManager
 from managers.knowledge_updates import KnowledgeUpdates
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnHistory, TurnRecord
 from zorkgpt.knowledge.retrieval import RelevantLines
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import KnowledgeSynthesizer
@@ -33,7 +32,6 @@ class KnowledgeManager(BaseManager):
 
     Args:
         store: The knowledge base; None for the one in the working directory.
-        history: The turns of the episode, kept elsewhere; None to keep those that are processed here.
         synthesizer: Says what the turns teach; None for rules.
         episode_log: Gets an event when something is new; None for a log that is never begun.
         background: Runs the updates during an episode; None to do them at once.
@@ -49,17 +47,14 @@ class KnowledgeManager(BaseManager):
         game_state: GameState,
         *,
         store: KnowledgeStore | None = None,
-        history: TurnHistory | None = None,
         synthesizer: KnowledgeSynthesizer | None = None,
         episode_log: EpisodeLog | None = None,
         background: BackgroundQuestions | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         synthesizer = synthesizer or RuleKnowledgeSynthesizer()
-        self._history = TurnHistory() if history is None else history
-        self._keeps_history = history is None
         self._asks_a_model = synthesizer.asks_a_model
-        self._turns = PlayedTurns(logger, config, game_state, self._history)
+        self._turns = PlayedTurns(logger, config, game_state)
         store = store or KnowledgeStore(Path(config.zork_game_workdir) / config.knowledge_file)
         self._updater = KnowledgeUpdater(store, synthesizer, turns_of=self._turns.of)
         episode_log = episode_log or EpisodeLog(logger, config, game_state)
@@ -75,13 +70,6 @@ class KnowledgeManager(BaseManager):
         self._not_before = 0
         self._turns.clear()
         self._updates.reset()
-        if self._keeps_history:
-            self._history.clear()
-
-    def process_turn(self, record: TurnRecord) -> None:
-        """Add the turn to the history, unless the history is kept elsewhere."""
-        if self._keeps_history:
-            self._history.add(record)
 
     def process_periodic_update(self) -> None:
         """Learn from the turns since the last update if there are enough of them and the episode goes on."""
@@ -112,7 +100,7 @@ class KnowledgeManager(BaseManager):
         Args:
             reason: How it ended, as `EpisodeEnded` names it. After Ctrl-C no model is asked.
         """
-        if not self._state.turn_count or not len(self._history):
+        if not self._state.turn_count or not len(self._state.history):
             return
         put_off = self._asks_a_model and reason in _WITHOUT_A_MODEL
         if put_off or not self.synthesize_inter_episode_wisdom(reason):

@@ -11,7 +11,7 @@ from managers.base import BaseManager
 from managers.objective_records import ObjectiveRecords
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnHistory, TurnRecord
+from session.history import TurnRecord
 from zorkgpt.errors import LLMError
 from zorkgpt.objectives.file import ObjectivesFile, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.models import EpisodeTurn, prompt_line
@@ -33,7 +33,6 @@ class ObjectiveManager(BaseManager):
 
     Args:
         search: Finds objectives and thins them out; None for rules that know neither map nor memories.
-        history: The turns of this episode, kept elsewhere; None to keep those that are processed here.
         episode_log: Gets an event when the set of objectives changes; None for a log that is never begun.
         background: Runs the updates; None to do them at once.
         remember: Whether the objectives of earlier episodes are read and those of this one saved.
@@ -49,15 +48,12 @@ class ObjectiveManager(BaseManager):
         game_state: GameState,
         *,
         search: ObjectiveSearch | None = None,
-        history: TurnHistory | None = None,
         episode_log: EpisodeLog | None = None,
         background: BackgroundQuestions | None = None,
         remember: bool = True,
     ) -> None:
         super().__init__(logger, config, game_state)
         self._search = search or ObjectiveSearch(MapGraph(), rules=RuleObjectiveFinder())
-        self._history = TurnHistory() if history is None else history
-        self._keeps_history = history is None
         self.tracker = ObjectiveTracker(stale_after=config.objective_stale_after_turns, exit_name_of=exit_name)
         file = ObjectivesFile(Path(config.zork_game_workdir) / config.objectives_file) if remember else None
         episode_log = episode_log or EpisodeLog(logger, config, game_state)
@@ -72,8 +68,6 @@ class ObjectiveManager(BaseManager):
         """Begin a new episode with the saved objectives, including those of other processes."""
         self._records.start_episode()
         self._review.reset()
-        if self._keeps_history:
-            self._history.clear()
 
     def open_with(self, arrival: TurnRecord) -> None:
         """Look for the goal of the game in the opening text, unless objectives of earlier episodes are known.
@@ -91,8 +85,6 @@ class ObjectiveManager(BaseManager):
 
     def process_turn(self, record: TurnRecord) -> None:
         """Take the player's own objectives, and check each objective against the Z-machine."""
-        if self._keeps_history:
-            self._history.add(record)
         lines, turn = own_lines(record.reasoning), EpisodeTurn(record.episode, record.turn)
         # Before the update: numbers mean the order that the player was shown.
         self.tracker.accept_claims(lines.done, turn, lines.dropped)
@@ -143,7 +135,7 @@ class ObjectiveManager(BaseManager):
     def _turns(self, last: int, count: int) -> tuple[TurnRecord, ...]:
         if not last:
             return () if self._arrival is None else (self._arrival,)
-        played = self._history.recent(count + self._state.turn_count - last)
+        played = self._state.history.recent(count + self._state.turn_count - last)
         return tuple(record for record in played if record.turn <= last)
 
     @contextmanager

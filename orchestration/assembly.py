@@ -135,7 +135,6 @@ def _knowledge(services: Services) -> KnowledgeManager | None:
     return KnowledgeManager(
         *services.for_manager("knowledge"),
         store=services.knowledge,
-        history=services.history,
         synthesizer=ModelKnowledgeSynthesizer(services.background_llm)
         if services.background_llm
         else RuleKnowledgeSynthesizer(),
@@ -156,7 +155,6 @@ def _objectives(services: Services, knowledge: KnowledgeManager | None) -> Objec
             recall=services.recall,
             knowledge=knowledge.lines if knowledge else lambda now: (),
         ),
-        history=services.history,
         episode_log=services.episode_log,
         background=services.background,
         remember=services.memory is not None,

@@ -15,7 +15,6 @@ from managers.model_calls import ModelCalls
 from orchestration.players import PLAIN, PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnHistory
 from zorkgpt.context.tools import AgentTools
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
@@ -70,7 +69,6 @@ class Services:
     config: GameConfiguration
     options: RunOptions
     state: GameState
-    history: TurnHistory
     episode_log: EpisodeLog
     models: ModelCalls | None
     """The configured models; None if there are none, or something else serves in their stead."""
@@ -155,7 +153,6 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
         config=config,
         options=options,
         state=state,
-        history=TurnHistory(),
         episode_log=EpisodeLog(get_logger("episodes"), config, state),
         models=models,
         llm=llm,

@@ -160,7 +160,6 @@ class TurnCycle:
         now = self._now = opening.observation
         self._response = opening.text
         self._earlier.clear()
-        self._services.history.clear()
         self._state.observe(now)
         self._managers.context.open_with(opening.text)
         self._arrive(opening)
@@ -359,7 +358,7 @@ class TurnCycle:
 
     def _has_changed_something(self, place: int) -> bool:
         """Return whether the player has opened, unlocked or otherwise changed something since it came to a place."""
-        for record in reversed(self._services.history.recent(_LONGEST_STAY)):
+        for record in reversed(self._state.history.recent(_LONGEST_STAY)):
             step = record.transition
             if step.before.location is None or step.before.location.num != place or step.after.location is None:
                 return False
@@ -368,7 +367,6 @@ class TurnCycle:
         return False
 
     def _process(self, record: TurnRecord, managers: Sequence[BaseManager]) -> None:
-        self._services.history.add(record)
         self._state.record(record)
         writing = (self._managers.export, self._managers.checkpoints)
         for manager in managers:

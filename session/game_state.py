@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from game_interface.models import Observation
-from session.history import TurnRecord
+from session.history import TurnHistory, TurnRecord
 from session.outcome import destroyed, failed, visible_outcome
 from zorkgpt.text import normalized_action
 
@@ -27,6 +27,7 @@ class GameState:
     finished: bool = False
     victory: bool = False
     visited_locations: set[int] = field(default_factory=set)
+    history: TurnHistory = field(default_factory=TurnHistory, repr=False)
     action_history: list[tuple[str, str]] = field(default_factory=list)
     """(action, response), oldest first."""
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
@@ -89,6 +90,7 @@ class GameState:
 
     def record(self, turn: TurnRecord) -> None:
         """Update the state with a turn that was played."""
+        self.history.add(turn)
         step = turn.transition
         place = step.before.location_name
         self.action_history.append((step.action, step.response))

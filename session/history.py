@@ -200,7 +200,3 @@ class TurnHistory:
     def recent(self, count: int) -> tuple[TurnRecord, ...]:
         """Return the last `count` turns, oldest first."""
         return tuple(self._turns)[-count:] if count > 0 else ()
-
-    def clear(self) -> None:
-        """Forget all turns."""
-        self._turns.clear()

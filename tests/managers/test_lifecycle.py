@@ -41,7 +41,7 @@ def turns(tmp_path_factory) -> list[TurnRecord]:
     commands = get_bundled_walkthrough()
     with a_walkthrough(tmp_path_factory.mktemp("run"), *commands, turns=len(commands)) as run:
         run.play_episode()
-        return list(run.services.history.recent(len(commands)))
+        return list(run.services.state.history.recent(len(commands)))
 
 
 def live(workdir: Path, turns: list[TurnRecord], make: Callable[..., BaseManager]) -> tuple[BaseManager, GameState]:

@@ -168,7 +168,7 @@ def test_saved_and_restored_it_goes_on_as_if_nothing_had_happened(tmp_path):
         saved = json.loads(json.dumps(before.manager.snapshot()))
         after, _ = played(tmp_path / f"stopped-{stop}", *answers[stop // 5 :])
         for record in records[:stop]:
-            after.history.add(record)
+            after.state.history.add(record)
             after.manager.process_turn(record)
         after.manager.restore(saved)
         for record in records[:stop]:

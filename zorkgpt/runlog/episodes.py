@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import TurnHistory, TurnRecord
+from session.history import TurnRecord
 from session.outcome import failed
 from zorkgpt.bounded import RECORD, lines_of, parse_json
 from zorkgpt.encoding import as_json
@@ -189,14 +189,11 @@ def turns_to_scores(turns: Iterable[TurnRecord]) -> dict[int, int]:
 class PlayedTurns:
     """Returns the turns of the running episode, and reads those of earlier episodes from their logs."""
 
-    def __init__(
-        self, logger: logging.Logger, config: GameConfiguration, game_state: GameState, history: TurnHistory
-    ) -> None:
+    def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         self._log = logger
         self._workdir = Path(config.zork_game_workdir)
         self._file_name = config.episode_log_file
         self._state = game_state
-        self._history = history
         self._earlier: dict[int, tuple[TurnRecord, ...]] = {}
         """The turns of earlier episodes that have been read."""
 
@@ -206,7 +203,7 @@ class PlayedTurns:
 
     def current(self) -> tuple[TurnRecord, ...]:
         """Return the turns of the running episode that are still in the history."""
-        return self._history.recent(len(self._history))
+        return self._state.history.recent(len(self._state.history))
 
     def of(self, episode: int | str) -> Sequence[TurnRecord]:
         """Return the turns of any episode; none if its log is missing or can't be read."""
