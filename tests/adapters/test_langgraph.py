@@ -99,7 +99,7 @@ def test_a_batch_reads_before_it_writes_and_is_one_write(store, memory):
     )
     assert [results[4].value, results[5]] == [{"n": 1}, [("a",)]]
     assert [(item.namespace, item.value) for item in store.search(())] == [(("a",), {"n": 2}), (("c",), {"n": 4})]
-    records, _ = memory.store.journal.records_from(before)
+    records = list(memory.store.journal.records(start=before))
     assert [record.change.kind for record in records] == ["edited", "added"]
 
 

@@ -155,7 +155,7 @@ class _Merger:
     def merge(self, findings: MemoriesAfterEpisode) -> None:
         """Merge the memories of one episode."""
         self._store.episode = findings.episode
-        records, _ = Journal(sidecar(findings.path)).records_from(self._base_size)
+        records = list(Journal(sidecar(findings.path)).records(start=self._base_size))
         self._stamps = _stamps(records)
         for key, states in _states(records).items():
             self._states.setdefault(key, []).extend(states)

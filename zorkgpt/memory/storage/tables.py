@@ -270,14 +270,15 @@ class Journal(Records):
             ],
         )
 
-    def records(self, place: SubjectKey | None = None) -> Iterator[HistoryRecord]:
-        """Yield all records, or those of one place, oldest first."""
+    def records(self, place: SubjectKey | None = None, *, start: int = 0) -> Iterator[HistoryRecord]:
+        """Yield the records after a position, of all places or of one, oldest first."""
         if place is None:
-            found = (said for _, said in self.texts_from(0))
-        else:
-            query = "SELECT record FROM zorkgpt_journal WHERE place = %s ORDER BY id"
-            found = (said for (said,) in self._database.rows(query, (render_place(place),)))
-        yield from self._read(found)
+            return self._read(said for _, said in self.texts_from(start))
+        return self._select("place = %s AND id > %s", (render_place(place), start))
+
+    def _select(self, condition: str, parameters: Sequence[object], order: str = "id") -> Iterator[HistoryRecord]:
+        query = f"SELECT record FROM zorkgpt_journal WHERE {condition} ORDER BY {order}"
+        return self._read(said for (said,) in self._database.rows(query, parameters))
 
     def _read(self, texts: Iterable[str]) -> Iterator[HistoryRecord]:
         """Yield the records of the scope among JSON texts."""
@@ -292,12 +293,8 @@ class Journal(Records):
 
     def of_memory(self, place: SubjectKey, memory: str, kinds: Sequence[ChangeKind]) -> Iterator[HistoryRecord]:
         """Yield the records of these kinds about the memory with this id at a place, newest first."""
-        query = (
-            "SELECT record FROM zorkgpt_journal WHERE memory = %s AND place = %s "
-            f"AND kind IN ({', '.join(['%s'] * len(kinds))}) ORDER BY id DESC"
-        )
-        found = self._database.rows(query, (memory, render_place(place), *kinds))
-        yield from self._read(said for (said,) in found)
+        condition = f"memory = %s AND place = %s AND kind IN ({', '.join(['%s'] * len(kinds))})"
+        return self._select(condition, (memory, render_place(place), *kinds), "id DESC")
 
     def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
         """Return the records of the memory with this id, oldest first, also those of its places before it was moved."""
@@ -367,9 +364,8 @@ class Journal(Records):
             start: Records up to this position don't count.
             end: Records after this position don't count. Defaults to the last one.
         """
-        query = "SELECT record FROM zorkgpt_journal WHERE episode = %s AND id > %s AND id <= %s ORDER BY id"
-        rows = self._database.rows(query, (_key(episode_key(episode)), start, self.size() if end is None else end))
-        records = self._read(text for (text,) in rows)
+        parameters = (_key(episode_key(episode)), start, self.size() if end is None else end)
+        records = self._select("episode = %s AND id > %s AND id <= %s", parameters)
         return {place: memories for place, memories in replayed(records).items() if memories}
 
     def discard_ephemeral(self, episode: int | str, position: int) -> None:
@@ -377,16 +373,9 @@ class Journal(Records):
         key = _key(episode_key(episode))
         self._database.put("DELETE FROM zorkgpt_journal WHERE episode = %s AND id > %s", [(key, position)])
 
-    def records_from(self, start: int) -> tuple[list[HistoryRecord], int]:
-        """Return the records after this position, and the position of the last one."""
-        texts = list(self.texts_from(start))
-        return list(self._read(said for _, said in texts)), texts[-1][0] if texts else start
-
-    def by_person(self, start: int) -> list[HistoryRecord]:
-        """Return the changes that a person made after this position."""
-        query = f"SELECT record FROM zorkgpt_journal WHERE {_BY_PERSON} AND id > %s ORDER BY id"
-        found = self._database.rows(query, (start,))
-        return list(self._read(said for (said,) in found))
+    def by_person(self, start: int) -> Iterator[HistoryRecord]:
+        """Yield the changes that a person made after this position, oldest first."""
+        return self._select(f"{_BY_PERSON} AND id > %s", (start,))
 
 
 class Trials(Records):
