@@ -182,14 +182,15 @@ def test_commands_look_at_the_story_that_is_named_or_was_played_last(other, caps
             "zorkgpt: of the stories in game_files, Other! (game_files/other) was played last. "
             "Choose another with --game.\n"
         )
-        for name in ("slackwater", "Slack Water", "slack-water"):
-            assert output(*command, "--game", name) == (expected, "")
-        for name in (other, "other", "Other!.z5"):
-            assert output(*command, "--game", name) == (last, "")
+        assert output(*command, "--game", "Slack Water") == (expected, "")
         assert output(*command, "--workdir", str(SLACK_WATER)) == (expected, "")
         assert run([*command, "--workdir", str(SLACK_WATER), "--game", other]) == ExitCode.BAD_INPUT
         assert run([*command, "--game", "nobody"]) == ExitCode.BAD_INPUT
         assert "is called 'nobody'. Played: other, slack-water." in capsys.readouterr().err
+    for name in ("slackwater", "slack-water"):
+        assert output("memories", "stats", "--game", name) == alone["memories", "stats"]
+    for name in (other, "other", "Other!.z5"):
+        assert output("memories", "stats", "--game", name) != alone["memories", "stats"]
 
 
 def test_the_page_shows_the_story_that_is_named_or_was_played_last(other, said):
