@@ -77,7 +77,7 @@ class KnowledgeManager(BaseManager):
         if turn == 1:
             self._updates.log_document()
             self._background.start(_UPDATE, 0)
-        if self._state.finished or turn >= self._config.max_turns_per_episode:
+        if self._state.is_last_turn(self._config.max_turns_per_episode):
             # What is asked about the whole episode covers these turns too.
             return
         since = turn - self._updater.processed(self._state.episode_id).until

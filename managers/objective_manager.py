@@ -1,8 +1,7 @@
 """Check the objectives on every turn, review them when due, and save those that outlive the episode."""
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from managers.objective_records import ObjectiveRecords
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from zorkgpt.errors import LLMError
 from zorkgpt.objectives.file import ObjectivesFile, restore_tracker, tracker_to_dict
 from zorkgpt.objectives.models import EpisodeTurn, prompt_line
 from zorkgpt.objectives.own_lines import own_lines
@@ -59,8 +57,6 @@ class ObjectiveManager(BaseManager):
         episode_log = episode_log or EpisodeLog(logger, config, game_state)
         self._records = ObjectiveRecords(logger, self.tracker, episode_log, file)
         self._review = ReviewClock(config)
-        self._arrival: TurnRecord | None = None
-        """The opening as turn 0."""
         self._background = background or BackgroundQuestions(logger, config, game_state)
         self._background.add(_UPDATE, self._find)
 
@@ -69,19 +65,10 @@ class ObjectiveManager(BaseManager):
         self._records.start_episode()
         self._review.reset()
 
-    def open_with(self, arrival: TurnRecord) -> None:
-        """Look for the goal of the game in the opening text, unless objectives of earlier episodes are known.
-
-        Args:
-            arrival: The opening as turn 0.
-        """
-        self.resume_opening(arrival)
+    def open(self) -> None:
+        """Look for the goal of the game in the opening text, unless objectives of earlier episodes are known."""
         if self._search.asks_model and not self.tracker.objectives:
             self._background.start(_UPDATE, [0, 1])
-
-    def resume_opening(self, arrival: TurnRecord) -> None:
-        """Keep the opening of an interrupted episode, for a question about it that is still open."""
-        self._arrival = arrival
 
     def process_turn(self, record: TurnRecord) -> None:
         """Take the player's own objectives, and check each objective against the Z-machine."""
@@ -122,34 +109,19 @@ class ObjectiveManager(BaseManager):
             about: The turn, and how many turns are looked at; 0: nothing new is looked for.
         """
         (turn, reviewed), max_score = about, self._state.max_score
-        if reviewed and (turns := self._turns(turn, reviewed)):
-            with self._counting_failures():
-                is_last = self._is_last_turn()
+        if reviewed and (turns := self._state.turns_until(turn, reviewed)):
+            with self._records.going_on("model", "the objectives' model failed, going on without"):
+                is_last = self._state.is_last_turn(self._config.max_turns_per_episode)
                 self._search.discover(self.tracker, turns, max_score=max_score, is_last_turn=is_last)
         if turn and self._is_refinement_due(turn):
             most = self._config.refined_objectives_target_count
-            with self._counting_failures():
-                self._search.refine(self.tracker, self._turns(turn, 1)[-1], most, max_score=max_score)
+            with self._records.going_on("model", "the objectives' model failed, going on without"):
+                self._search.refine(self.tracker, self._state.turns_until(turn, 1)[-1], most, max_score=max_score)
         self._records.write_changes()
 
-    def _turns(self, last: int, count: int) -> tuple[TurnRecord, ...]:
-        if not last:
-            return () if self._arrival is None else (self._arrival,)
-        played = self._state.history.recent(count + self._state.turn_count - last)
-        return tuple(record for record in played if record.turn <= last)
-
-    @contextmanager
-    def _counting_failures(self) -> Iterator[None]:
-        try:
-            yield
-        except LLMError as error:
-            self._records.count_failure("model", "the objectives' model failed, going on without", error)
-
     def _is_refinement_due(self, turn: int) -> bool:
-        return not self._is_last_turn() and self._review.is_refinement_due(turn, len(self.tracker.pursued()))
-
-    def _is_last_turn(self) -> bool:
-        return self._state.finished or self._state.turn_count >= self._config.max_turns_per_episode
+        is_last = self._state.is_last_turn(self._config.max_turns_per_episode)
+        return not is_last and self._review.is_refinement_due(turn, len(self.tracker.pursued()))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the objectives of the running episode and when they were last reviewed."""

@@ -1,6 +1,8 @@
 """Saves the objectives that outlive the episode, and logs those of the running episode, whenever they change."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from zorkgpt.errors import ZorkGPTError
@@ -40,14 +42,10 @@ class ObjectiveRecords:
 
     def start_episode(self) -> None:
         """Begin an episode with the saved objectives, including those of other processes."""
-        problem = None
-        try:
-            found = self._file.load() if self._file else []
-        except ZorkGPTError as error:
-            found, problem = [], error
-        self._tracker.start_episode(found, remember=self._file is not None)
-        if problem:
-            self.count_failure("file", "the objectives could not be read", problem)
+        self._tracker.start_episode((), remember=self._file is not None)
+        if self._file:
+            with self.going_on("file", "the objectives could not be read"):
+                self._tracker.start_episode(self._file.load(), remember=True)
         self._logged, self._saved = [], self._lasting()
 
     def restart_after_restore(self) -> None:
@@ -61,10 +59,8 @@ class ObjectiveRecords:
         self._revision = self._tracker.revision
         lasting = self._lasting()
         if self._file and lasting != self._saved:
-            try:
+            with self.going_on("file", "the objectives could not be saved"):
                 self._file.save(self._tracker.lasting())
-            except ZorkGPTError as error:
-                self.count_failure("file", "the objectives could not be saved", error)
             # With a full disk, saving is not tried again on every turn, but with the next change.
             self._saved = lasting
         last, objectives = self._tracker.last, self._as_logged()
@@ -72,12 +68,16 @@ class ObjectiveRecords:
             self._logged = objectives
             self._episode_log.write(ObjectivesUpdated(last.episode, last.turn, objectives))
 
-    def count_failure(self, part: str, message: str, error: ZorkGPTError) -> None:
+    @contextmanager
+    def going_on(self, part: str, message: str) -> Iterator[None]:
         """Count a failure, and log the first one of each part."""
-        self._tracker.counts[f"{part}_failures"] += 1
-        if part not in self._warned:
-            self._warned.add(part)
-            self._log.warning(message, extra={"problem": str(error)})
+        try:
+            yield
+        except ZorkGPTError as error:
+            self._tracker.counts[f"{part}_failures"] += 1
+            if part not in self._warned:
+                self._warned.add(part)
+                self._log.warning(message, extra={"problem": str(error)})
 
     def _lasting(self) -> list[dict[str, Any]]:
         return [objective_to_dict(objective) for objective in self._tracker.lasting()]

@@ -107,18 +107,13 @@ class TurnCycle:
         opening = Opening(text, now, self._managers.extraction.of_opening(text, now))
         self._decided = {}
         self._begin(opening)
-        arrival = Transition(before=now, action="", response=text, after=now)
-        if self._memory and (place := now.location) is not None and now.question is None:
-            truth = ground_truth(arrival, turn=0, first_visit=True, after=self._game.things())
+        arrival = self._state.arrival
+        if self._memory and arrival and (place := now.location) is not None and now.question is None:
+            truth = ground_truth(arrival.transition, turn=0, first_visit=True, after=self._game.things())
             self._learn(self._memory.take_arrival(place.num, place.name, text, truth))
             self._memory.drain_events()
-        self._managers.objectives.open_with(self._arrival(opening))
+        self._managers.objectives.open()
         return opening
-
-    def _arrival(self, opening: Opening) -> TurnRecord:
-        """Return the opening as turn 0."""
-        step = Transition(before=opening.observation, action="", response=opening.text, after=opening.observation)
-        return TurnRecord(self._state.episode_id, 0, step, "", "", "")
 
     def resume(self, saved: SavedEpisode, learning: Sequence[BaseManager]) -> None:
         """Go on from the checkpoint, at which the game stands already; its turns are processed again.
@@ -128,7 +123,6 @@ class TurnCycle:
         """
         opening = saved.journal.opening
         self._managers.extraction.resume_opening(opening.text, opening.observation, opening.extraction)
-        self._managers.objectives.resume_opening(self._arrival(opening))
         self._begin(opening)
         for record in saved.played:
             self._state.turn_count = record.turn
@@ -160,6 +154,8 @@ class TurnCycle:
         now = self._now = opening.observation
         self._response = opening.text
         self._earlier.clear()
+        step = Transition(before=now, action="", response=opening.text, after=now)
+        self._state.arrival = TurnRecord(self._state.episode_id, 0, step, "", "", "")
         self._state.observe(now)
         self._managers.context.open_with(opening.text)
         self._arrive(opening)

@@ -28,6 +28,8 @@ class GameState:
     victory: bool = False
     visited_locations: set[int] = field(default_factory=set)
     history: TurnHistory = field(default_factory=TurnHistory, repr=False)
+    arrival: TurnRecord | None = None
+    """The opening as turn 0; None before it."""
     action_history: list[tuple[str, str]] = field(default_factory=list)
     """(action, response), oldest first."""
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
@@ -59,6 +61,17 @@ class GameState:
         fresh = GameState(episode_id=episode_id, max_score=self.max_score)
         for name in fresh.__dataclass_fields__:
             setattr(self, name, getattr(fresh, name))
+
+    def is_last_turn(self, max_turns: int) -> bool:
+        """Return whether the episode ends with this turn."""
+        return self.finished or self.turn_count >= max_turns
+
+    def turns_until(self, last: int, count: int) -> tuple[TurnRecord, ...]:
+        """Return `count` turns up to the turn `last`, oldest first, as far as they are kept; the opening for turn 0."""
+        if not last:
+            return () if self.arrival is None else (self.arrival,)
+        played = self.history.recent(count + self.turn_count - last)
+        return tuple(record for record in played if record.turn <= last)
 
     def observe(self, now: Observation) -> None:
         """Update the location, the inventory and the score from the Z-machine."""
