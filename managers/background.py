@@ -2,11 +2,9 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
-from time import monotonic
 from typing import Any
 
 from managers.base import BaseManager
@@ -14,6 +12,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.llm.background_work import OpenQuestion, Work, question_from
 from zorkgpt.llm.messages import Message
+from zorkgpt.llm.work_queue import WorkQueue
 
 LATE = -1
 """In the place of a turn: before a later episode."""
@@ -22,19 +21,8 @@ AppliedAnswers = Mapping[tuple[int, int], Sequence[str]]
 after the last turn of an episode has the next number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """Work that went on with the answer to its question."""
-
-    name: str
-    turn: int
-    """The turn that it is about."""
-
-
 class BackgroundQuestions(BaseManager):
     """Starts work that asks models, and lets it go on at the end of a turn.
-
-    Work of one kind goes on in the order in which it was started, whichever answer comes first.
 
     Args:
         enabled: Whether work gives way at all. If not, `start` does all of it.
@@ -54,14 +42,15 @@ class BackgroundQuestions(BaseManager):
         self.enabled = enabled
         self._recorded = recorded
         self._kinds: dict[str, tuple[Callable[[Any], None], Callable[[Any], Any]]] = {}
-        self._open: list[Work] = []
+        self.open = WorkQueue()
+        """The work that waits for answers."""
         self._started: Counter[tuple[str, int]] = Counter()
         self._restored: list[OpenQuestion] = []
         self._counts: Counter[str] = Counter()
 
     def reset(self) -> None:
         """Begin a new episode."""
-        self.abandon()
+        self.open.abandon()
         self._started.clear()
         self._restored = []
         self._counts.clear()
@@ -85,19 +74,7 @@ class BackgroundQuestions(BaseManager):
         count = self._started[kind, turn]
         self._begin(kind, f"{kind} {turn}" + (f" ({count})" if count > 1 else ""), turn, about)
 
-    def is_open(self, kind: str) -> bool:
-        """Return whether work of this kind waits for an answer."""
-        return any(work.kind == kind for work in self._open)
-
-    @property
-    def is_midway(self) -> bool:
-        """Whether work waits for the answer to a later question than its first.
-
-        It may have changed something already, so it can't be begun again.
-        """
-        return any(work.asked > 1 for work in self._open)
-
-    def applied(self, names: Sequence[str] | None = None) -> Iterator[Applied]:
+    def applied(self, names: Sequence[str] | None = None) -> Iterator[Work]:
         """Let work go on at the end of a turn, each with one answer, and yield it.
 
         Args:
@@ -105,48 +82,22 @@ class BackgroundQuestions(BaseManager):
         """
         if self._recorded is not None:
             names = self._recorded.get((self._state.episode_id, self._state.turn_count), ())
-        if names is not None:
-            yield from self._exactly(names)
-            return
-        waiting: set[str] = set()
-        for work in list(self._open):
-            if work.kind not in waiting and work.is_answered:
-                yield self._go_on(work)
-            if work in self._open:
-                waiting.add(work.kind)
+        return self._counted(self.open.answered() if names is None else self.open.named(names))
 
-    def finish(self, timeout_s: float, *, is_late: bool = False) -> Iterator[Applied]:
+    def finish(self, timeout_s: float, *, is_late: bool = False) -> Iterator[Work]:
         """Let all work go on to its end, as far as the answers come in time, and yield it.
 
         Args:
             is_late: Whether the episode ended before, and its questions are asked again.
         """
-        if self._recorded is not None:
-            turn = LATE if is_late else self._state.turn_count + 1
-            yield from self._exactly(self._recorded.get((self._state.episode_id, turn), ()))
-            return
-        ends = monotonic() + timeout_s
-        while self._open:
-            wait([work.answer for work in self._open], timeout=max(0, ends - monotonic()), return_when=FIRST_COMPLETED)
-            is_over = monotonic() >= ends
-            went_on = False
-            for each in self.applied():
-                went_on = True
-                yield each
-            if is_over and not went_on:
-                return
-
-    def abandon(self) -> list[OpenQuestion]:
-        """End all work that waits for an answer, and return it."""
-        left = self._questions()
-        for work in self._open:
-            work.abandon()
-        self._open = []
-        return left
+        if self._recorded is None:
+            return self._counted(self.open.finish(timeout_s))
+        turn = LATE if is_late else self._state.turn_count + 1
+        return self._counted(self.open.named(self._recorded.get((self._state.episode_id, turn), ())))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the open questions."""
-        return {"open": [asdict(one) for one in self._questions()], "counts": dict(self._counts)}
+        return {"open": [asdict(one) for one in self.open.questions()], "counts": dict(self._counts)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take the open questions that `snapshot` returned. `ask_again` asks them."""
@@ -173,30 +124,11 @@ class BackgroundQuestions(BaseManager):
     def _begin(self, kind: str, name: str, turn: int, about: Any, messages: Sequence[Message] = ()) -> None:
         do = partial(self._kinds[kind][0], about)
         work = Work(kind, name, self._state.episode_id, turn, about, do, messages, asks_at_once=self._recorded is None)
-        self._open.append(work)
-        self._run(work)
+        self.open.begin(work)
 
-    def _exactly(self, names: Sequence[str]) -> Iterator[Applied]:
-        for name in names:
-            work = next((work for work in self._open if work.name == name), None)
-            if work is not None:
-                yield self._go_on(work)
-
-    def _go_on(self, work: Work) -> Applied:
-        work.await_answer()
-        self._counts["applied"] += 1
-        self._counts["longest_delay_turns"] = max(
-            self._counts["longest_delay_turns"], self._state.turn_count - work.turn
-        )
-        self._run(work)
-        return Applied(work.name, work.turn)
-
-    def _run(self, work: Work) -> None:
-        try:
-            work.go_on()
-        finally:
-            if work.is_over:
-                self._open.remove(work)
-
-    def _questions(self) -> list[OpenQuestion]:
-        return [OpenQuestion(work.kind, work.name, work.turn, work.about, work.messages) for work in self._open]
+    def _counted(self, went_on: Iterable[Work]) -> Iterator[Work]:
+        for work in went_on:
+            self._counts["applied"] += 1
+            delay = self._state.turn_count - work.turn
+            self._counts["longest_delay_turns"] = max(self._counts["longest_delay_turns"], delay)
+            yield work

@@ -85,7 +85,7 @@ class CheckpointManager(BaseManager):
     def process_periodic_update(self) -> None:
         """Write a checkpoint if one is due."""
         if self._state.turn_count % self._interval == 0 or self._is_overdue:
-            self._is_overdue = self._background.is_midway
+            self._is_overdue = self._background.open.is_midway
             if not self._is_overdue:
                 self.save()
 
@@ -95,7 +95,7 @@ class CheckpointManager(BaseManager):
         Args:
             learned_more: Whether the one of this turn, if there is one, is out of date.
         """
-        if (learned_more or self._files.last_turn != self._state.turn_count) and not self._background.is_midway:
+        if (learned_more or self._files.last_turn != self._state.turn_count) and not self._background.open.is_midway:
             self.save()
 
     def save(self) -> None:

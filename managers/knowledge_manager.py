@@ -82,7 +82,7 @@ class KnowledgeManager(BaseManager):
             return
         since = turn - self._updater.processed(self._state.episode_id).until
         is_due = since >= self._config.knowledge_update_interval and turn >= self._not_before
-        if is_due and not self._background.is_open(_UPDATE):
+        if is_due and not self._background.open.is_open(_UPDATE):
             # A server that fails is not asked again on every turn.
             self._not_before = turn + self._config.knowledge_update_interval
             self._background.start(_UPDATE, turn)

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from managers.background import Applied
 from orchestration.services import Services
 from orchestration.turn import MEMORY
 from zorkgpt.bounded import saved_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import EpisodeInUse, FileError, WorkdirError
 from zorkgpt.files import write_file
+from zorkgpt.llm.background_work import Work
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.run_folder import episodes_in, run_directory
 from zorkgpt.runlog.episode_log import LastAnswers
@@ -32,7 +32,7 @@ class LateAnswers:
         apply: Lets background work go on.
     """
 
-    def __init__(self, services: Services, apply: Callable[[Iterable[Applied]], LastAnswers]) -> None:
+    def __init__(self, services: Services, apply: Callable[[Iterable[Work]], LastAnswers]) -> None:
         self._services = services
         self._apply = apply
         self._workdir = Path(services.config.zork_game_workdir)
@@ -54,7 +54,7 @@ class LateAnswers:
                 log.warning("open questions can't be kept", extra={"reason": str(error)})
             else:
                 log.info("asked again before the next episode", extra={"questions": [one["name"] for one in kept]})
-        background.abandon()
+        background.open.abandon()
 
     def forget(self, episode: int) -> None:
         """Forget the questions of an episode that is resumed: its checkpoint has them too.
@@ -103,7 +103,7 @@ class LateAnswers:
         background.restore(saved["background"])
         background.ask_again()
         answers = self._apply(background.finish(self._services.config.background_wait_seconds, is_late=True))
-        if unanswered := background.abandon():
+        if unanswered := background.open.abandon():
             names = [one.name for one in unanswered]
             log.warning("questions of an earlier episode are dropped", extra={"episode": episode, "questions": names})
         memory.flush()

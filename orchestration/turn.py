@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Any
 
 from game_interface.models import Observation, Transition
-from managers.background import Applied
 from managers.base import BaseManager
 from managers.checkpoint_manager import CheckpointManager
 from managers.context_manager import ContextManager
@@ -26,6 +25,7 @@ from session.outcome import shows_outcome
 from session.stopwatch import Part, Stopwatch
 from zorkgpt.context.tools import WrittenDown
 from zorkgpt.critic import Critic
+from zorkgpt.llm.background_work import Work
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest, request_from
@@ -238,7 +238,7 @@ class TurnCycle:
         self._process(record, self._managers.in_order)
         return record
 
-    def apply(self, applied: Iterable[Applied]) -> LastAnswers:
+    def apply(self, applied: Iterable[Work]) -> LastAnswers:
         """Let background work go on, and return what it did."""
         names: list[str] = []
         events: list[MemoryEvent] = []
