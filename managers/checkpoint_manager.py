@@ -11,7 +11,7 @@ from managers.base import BaseManager
 from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.journal import Opening, TurnDecision
+from session.journal import Opening
 from session.resume_files import ResumeFiles
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
@@ -55,10 +55,15 @@ class CheckpointManager(BaseManager):
         self._snapshots = snapshots
         self._restorers = restorers
         self._background = background
-        self._is_overdue = False
         self._interval = config.checkpoint_interval_turns or _EVERY_TURNS[asks_model]
         self._claimed: ResumeFiles | None = None
         """The files of the last episode that was begun."""
+
+    @property
+    def files(self) -> ResumeFiles:
+        """The files of the episode that is played."""
+        assert self._claimed is not None, "no episode was begun"
+        return self._claimed
 
     def reset(self) -> None:
         """Claim a new episode for this process.
@@ -66,7 +71,6 @@ class CheckpointManager(BaseManager):
         Raises:
             EpisodeInUse: If another process plays it.
         """
-        self._is_overdue = False
         self._claim(self._state.episode_id)
 
     def resume(self) -> None:
@@ -74,20 +78,15 @@ class CheckpointManager(BaseManager):
 
     def begin(self, opening: Opening) -> None:
         """Write the opening to the journal, and the first checkpoint. The log exists already."""
-        self._files.open_journal()
-        self._files.append(opening)
+        self.files.open_journal()
+        self.files.append(opening)
         self.save()
-
-    def record_decision(self, decision: TurnDecision) -> None:
-        """Write a decision to the journal before it is played."""
-        self._files.append(decision)
 
     def process_periodic_update(self) -> None:
         """Write a checkpoint if one is due."""
-        if self._state.turn_count % self._interval == 0 or self._is_overdue:
-            self._is_overdue = self._background.open.is_midway
-            if not self._is_overdue:
-                self.save()
+        turn = self._state.turn_count
+        if turn - turn % self._interval > self.files.last_turn:
+            self.save()
 
     def catch_up(self, *, learned_more: bool = False) -> None:
         """Write a checkpoint after the last turn, so that it is not played again.
@@ -95,22 +94,18 @@ class CheckpointManager(BaseManager):
         Args:
             learned_more: Whether the one of this turn, if there is one, is out of date.
         """
-        if (learned_more or self._files.last_turn != self._state.turn_count) and not self._background.open.is_midway:
+        if learned_more or self.files.last_turn != self._state.turn_count:
             self.save()
 
     def save(self) -> None:
-        """Write a checkpoint if the journal is complete."""
-        if self._files.is_open:
-            self._files.write_checkpoint(
+        """Write a checkpoint if the journal is complete and no work is midway."""
+        if self.files.is_open and not self._background.open.is_midway:
+            self.files.write_checkpoint(
                 self._state.turn_count,
                 run=self._run,
                 game=self._game.save_state(),
                 snapshots={name: part.snapshot() for name, part in self._snapshots.items()},
             )
-
-    def complete(self) -> None:
-        """Complete a checkpoint that is on disk, but whose writing an interrupt cut short."""
-        self._files.complete_checkpoint(self._state.turn_count)
 
     def load(self, episode: int) -> SavedEpisode:
         """Claim an interrupted episode for this process and return its saved state.
@@ -120,12 +115,12 @@ class CheckpointManager(BaseManager):
         """
         self._claim(episode)
         try:
-            saved = read_saved(self._files.directory, self._config.episode_log_file)
+            saved = read_saved(self.files.directory, self._config.episode_log_file)
             saved.check(self._run)
         except BaseException:
             self.release()
             raise
-        self._files.last_turn = saved.checkpoint.turn
+        self.files.last_turn = saved.checkpoint.turn
         return saved
 
     def is_restored(self, manager: object, saved: SavedEpisode) -> bool:
@@ -143,8 +138,8 @@ class CheckpointManager(BaseManager):
         for name, part in self._snapshots.items():
             if (state := snapshots.get(name)) is not None:
                 part.restore(state)
-        self._files.roll_back(snapshots, self._state.turn_count)
-        self._files.open_journal()
+        self.files.roll_back(snapshots, self._state.turn_count)
+        self.files.open_journal()
 
     def end(self, *, final: bool) -> None:
         """Release the episode.
@@ -152,7 +147,7 @@ class CheckpointManager(BaseManager):
         Args:
             final: Whether it can never go on. The saved files are then removed.
         """
-        self._files.end(remove=final)
+        self.files.end(remove=final)
         self.release()
 
     def release(self) -> None:
@@ -171,8 +166,3 @@ class CheckpointManager(BaseManager):
         directory = run_directory(Path(self._config.zork_game_workdir), episode)
         lock = lock_for_playing(directory)
         self._claimed = ResumeFiles(directory, self._config.episode_log_file, self._restorers, lock)
-
-    @property
-    def _files(self) -> ResumeFiles:
-        assert self._claimed is not None, "no episode was begun"
-        return self._claimed

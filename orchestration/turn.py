@@ -282,7 +282,7 @@ class TurnCycle:
             notes=self._player.changed_notes(),
             noted=written.facts,
         )
-        self._managers.checkpoints.record_decision(decision)
+        self._managers.checkpoints.files.append(decision)
         self._watch.lap(Part.LOGGING)
         return decision
 

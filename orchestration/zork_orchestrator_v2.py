@@ -215,7 +215,7 @@ class ZorkOrchestratorV2:
         return "turn limit"
 
     def _close(self, reason: str, message: str = "") -> EpisodeEnded:
-        self.managers.checkpoints.complete()
+        self.managers.checkpoints.files.complete_checkpoint(self.services.state.turn_count)
         self._late_answers.keep()
         self.services.map.save_map_state()
         self.managers.export.export()
