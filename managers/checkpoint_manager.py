@@ -11,14 +11,10 @@ from managers.base import BaseManager
 from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.journal import Opening
 from session.resume_files import ResumeFiles
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.saved_episodes import SavedEpisode, lock_for_playing, read_saved
-
-_EVERY_TURNS = {True: 1, False: 10}
-"""Turns between checkpoints, by whether a model is asked. Asking it again on resuming would cost money."""
 
 
 class CheckpointManager(BaseManager):
@@ -29,7 +25,7 @@ class CheckpointManager(BaseManager):
 
     Args:
         run: The story, the player and the options of the episode.
-        asks_model: Whether a model serves any role.
+        interval_turns: The turns between two checkpoints.
         snapshots: The other parts of a checkpoint, by name.
         restorers: Roll back the files that episodes share, after everything else is restored.
         background: The work that waits for answers. While some of it is midway, no checkpoint is written: what it has
@@ -43,7 +39,7 @@ class CheckpointManager(BaseManager):
         game_state: GameState,
         *,
         run: Run,
-        asks_model: bool,
+        interval_turns: int,
         game: Game,
         snapshots: Mapping[str, Snapshot],
         restorers: Sequence[Restorer],
@@ -55,7 +51,7 @@ class CheckpointManager(BaseManager):
         self._snapshots = snapshots
         self._restorers = restorers
         self._background = background
-        self._interval = config.checkpoint_interval_turns or _EVERY_TURNS[asks_model]
+        self._interval = interval_turns
         self._claimed: ResumeFiles | None = None
         """The files of the last episode that was begun."""
 
@@ -75,12 +71,6 @@ class CheckpointManager(BaseManager):
 
     def resume(self) -> None:
         """Do nothing: `load` has already claimed the episode."""
-
-    def begin(self, opening: Opening) -> None:
-        """Write the opening to the journal, and the first checkpoint. The log exists already."""
-        self.files.open_journal()
-        self.files.append(opening)
-        self.save()
 
     def process_periodic_update(self) -> None:
         """Write a checkpoint if one is due."""
@@ -140,15 +130,6 @@ class CheckpointManager(BaseManager):
                 part.restore(state)
         self.files.roll_back(snapshots, self._state.turn_count)
         self.files.open_journal()
-
-    def end(self, *, final: bool) -> None:
-        """Release the episode.
-
-        Args:
-            final: Whether it can never go on. The saved files are then removed.
-        """
-        self.files.end(remove=final)
-        self.release()
 
     def release(self) -> None:
         """Close the files and let other processes play the episode."""

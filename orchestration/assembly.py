@@ -235,7 +235,8 @@ def _checkpoints(
     return CheckpointManager(
         *services.for_manager("checkpoints"),
         run=_run(services),
-        asks_model=services.llm is not None,
+        # Asking a model again on resuming would cost money.
+        interval_turns=services.config.checkpoint_interval_turns or (10 if services.llm is None else 1),
         game=services.game,
         snapshots=snapshots,
         restorers=[each.rollback() for each in written if each is not None],

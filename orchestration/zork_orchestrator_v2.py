@@ -97,7 +97,9 @@ class ZorkOrchestratorV2:
             late_answers=late_answers,
             uses_saves=options.choice.uses_saves,
         )
-        self.managers.checkpoints.begin(opening)
+        self.managers.checkpoints.files.open_journal()
+        self.managers.checkpoints.files.append(opening)
+        self.managers.checkpoints.save()
         for watcher in self._watchers:
             watcher.episode_started(event)
         self._watch.begin()
@@ -220,7 +222,8 @@ class ZorkOrchestratorV2:
         self.services.map.save_map_state()
         self.managers.export.export()
         event = self._episodes.close(reason, message, self._cycle.left_to_try(), self._last_answers)
-        self.managers.checkpoints.end(final=reason in FINAL_ENDINGS)
+        self.managers.checkpoints.files.end(remove=reason in FINAL_ENDINGS)
+        self.managers.checkpoints.release()
         # Set only now, so that an episode whose closing is interrupted by Ctrl-C is closed again.
         self._open = False
         self._last_answers = LastAnswers()
