@@ -15,7 +15,7 @@ from tests.fixtures.viewer import served, started, turn, write_log
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.server_limits import MAX_REQUEST_BYTES, Throttle
 
-CLIENTS = 500
+CLIENTS = 1500
 OPEN_FILES = 400
 
 
