@@ -1,4 +1,4 @@
-"""Several processes that contradict each other at one place lose no observation, and leave the question open."""
+"""Several processes that contradict each other at one place lose no observation, and never believe both sides."""
 
 import subprocess
 import sys
@@ -32,10 +32,9 @@ def test_every_observation_of_both_sides_counts(tmp_path):
     assert [process.wait(60) for process in running] == [0] * PROCESSES
     kept = SimpleMemoryManager.open(file).memory_cache[1]
     assert sum(memory.observation_count for memory in kept) == TURNS * PROCESSES
-    assert {memory.text for memory in kept if memory.status != "SUPERSEDED"} == {
-        "The brass key opens the door.",
-        "The brass key does not open the door.",
-    }
+    # As one after another: one side gets ahead, or the question stays open. This depends on who comes first.
+    believed = [memory.status for memory in kept if memory.status != "SUPERSEDED"]
+    assert believed in (["ACTIVE"], ["TENTATIVE", "TENTATIVE"])
 
 
 def test_a_writer_that_compares_nothing_leaves_the_question_open_too(tmp_path):

@@ -283,8 +283,7 @@ class _Merger:
 
     def _deduplicate(self, draft: Draft, place: SubjectKey, name: str, memory: Memory, turn: int | None) -> str:
         memories = draft.memories(place)
-        current = [known for known in memories if is_current(known) and known.text.strip()]
-        decision = self._deduplicator.decide(place, name, memory, among=current)
+        decision = self._deduplicator.decide(place, memory, memories)
         if decision.kind == "repeats" and decision.about is not None:
             known = decision.about.known
             _change(draft, place, known, _with_counts_of(known, memory))

@@ -2,7 +2,6 @@
 
 import logging
 import threading
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -32,6 +31,7 @@ from zorkgpt.memory.visits import Visits
 
 if TYPE_CHECKING:
     from zorkgpt.memory.dedup.consolidation import Merge
+    from zorkgpt.memory.dedup.deduplicator import VerdictByWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,90 +161,77 @@ class MemoryWriter:
             error, or because a person hid one of them.
         """
         # Before locking anything, because a judge may be asked.
-        decided = self._decisions(new, is_judged=is_judged)
-        was_retried = False
-        while True:
-            joins = [
-                self.deduplicator is not None and self.deduplicator.joins(each.location_id, each.memory, decision)
-                for each, decision in zip(new, decided, strict=True)
-            ]
-            for each, is_joined in zip(new, joins, strict=True):
-                if not is_joined and self._is_forbidden_in_words(each.location_id, each.memory):
+        verdicts = self._verdicts(new, is_judged=is_judged)
+        kept: list[str] = []
+        decided: list[Decision] = []
+        lasting = any(each.memory.persistence.outlives_episode for each in new)
+        with self._failures_reported(), self._changing(lasting=lasting) as draft:
+            for each, said in zip(new, verdicts, strict=True):
+                place, memory, known = each.location_id, each.memory, draft.memories(each.location_id)
+                decision = NEW
+                if self.deduplicator is not None:
+                    decision = self.deduplicator.decide(place, memory, known, is_judged=is_judged, verdicts=said)
+                if not decision.joins(memory) and self._is_forbidden_in_words(place, memory, known):
+                    draft.discard()
                     return []
-            kept: list[str] = []
-            contradicted: set[SubjectKey] = set()
-            lasting = any(each.memory.persistence.outlives_episode for each in new)
-            with self._failures_reported(), self._changing(lasting=lasting) as draft:
-                for at, each in enumerate(new):
-                    self.note_name(each.location_id, each.name)
-                    if each.location_id in contradicted:
-                        # The contradiction before it may have changed the memories of the place.
-                        decided[at], joins[at] = self._decided_within(draft, each, is_judged=is_judged)
-                        if not joins[at] and self._is_forbidden_in_words(each.location_id, each.memory):
-                            draft.discard()
-                            return []
-                    key = self._put(draft, each, decided[at] if joins[at] else NEW)
-                    if not key:
-                        break
-                    kept.append(key)
-                    if decided[at].kind == "contradicts":
-                        contradicted.add(each.location_id)
-            if self.last_error is not None:
-                return []
-            if len(kept) == len(new):
-                break
-            # Another process has changed what was compared.
-            at = len(kept)
-            each = new[at]
-            again = not was_retried and self._is_overtaken(each, decided[at])
-            decided[at] = self._decisions([each])[0] if again else NEW
-            was_retried = True
+                self.note_name(place, each.name)
+                kept.append(self._put(draft, each, decision))
+                decided.append(decision)
+        if self.last_error is not None:
+            return []
         if self.deduplicator is not None:
-            for each, decision, is_joined in zip(new, decided, joins, strict=True):
-                self.deduplicator.note(each.location_id, each.memory, decision, was_joined=is_joined)
+            for each, decision in zip(new, decided, strict=True):
+                self.deduplicator.note(each.location_id, each.memory, decision)
         return kept
+
+    def _verdicts(self, new: "Sequence[NewMemory]", *, is_judged: bool) -> "list[VerdictByWords]":
+        """Return the judge's verdicts about each memory, those of its place and those before it in the sequence."""
+        if self.deduplicator is None or not any(each.memory.persistence.outlives_episode for each in new):
+            return [{}] * len(new)
+        self.refresh()
+        before: dict[SubjectKey, list[Memory]] = {}
+        verdicts = []
+        for each in new:
+            after = before.setdefault(each.location_id, [])
+            verdicts.append(
+                self.deduplicator.verdicts(each.location_id, each.name, each.memory, is_judged=is_judged, after=after)
+            )
+            after.append(each.memory)
+        return verdicts
 
     def _put(self, draft: Draft, new: "NewMemory", decision: Decision) -> str:
-        """Put a memory into the draft as decided, and return the id of what is kept.
-
-        Discards the draft and returns "" if the decision no longer applies.
-        """
-        begun = len(draft.steps)
-        kept = self._put_as_decided(draft, new.location_id, new.name, new.memory, decision, begun)
-        memories = draft.book.memories(new.location_id) if kept and new.given else ()
-        for memory in memories:
-            # It may have been known without these.
-            if memory_id(new.location_id, memory) == kept and not memory.is_settled_by_person:
-                changed = replace(memory, **new.given)
-                if changed != memory:
-                    draft.replace(new.location_id, memory, changed, "edited")
-        return kept
-
-    def _put_as_decided(
-        self, draft: Draft, location_id: SubjectKey, name: str, memory: Memory, decision: Decision, begun: int
-    ) -> str:
-        match, turn = decision.about, TurnSpan.parse(memory.turns).last_number
-        if match is not None and decision.kind != "new":
-            if not decisions.apply(draft, location_id, name, memory, decision, turn):
-                draft.discard()
-                return ""
+        """Put a memory into the draft as decided, and return the id of what is kept."""
+        begun, location_id, memory, match = len(draft.steps), new.location_id, new.memory, decision.about
+        turn = TurnSpan.parse(memory.turns).last_number
+        if (
+            match is not None
+            and decision.joins(memory)
+            and decisions.apply(draft, location_id, new.name, memory, decision, turn)
+        ):
             kept = _id_of_kept(draft, location_id, match.known, begun)
             if decision.kind == "repeats" and match.known.status == MemoryStatus.TENTATIVE:
                 decisions.settle(draft, location_id, match.known, turn)
-            return kept
-        if memory.persistence.outlives_episode:
-            self._add(draft, location_id, name, memory, [], None)
-            self._supersede_ephemeral_repeats(draft, location_id, memory, None)
         else:
-            self._add_ephemeral(draft, location_id, memory)
-        return _id_of_kept(draft, location_id, memory, begun)
+            if memory.persistence.outlives_episode:
+                self._add(draft, location_id, new.name, memory, [], None)
+                self._supersede_ephemeral_repeats(draft, location_id, memory, None)
+            else:
+                self._add_ephemeral(draft, location_id, memory)
+            kept = _id_of_kept(draft, location_id, memory, begun)
+        for stored in draft.book.memories(location_id) if new.given else ():
+            # It may have been known without these.
+            if memory_id(location_id, stored) == kept and not stored.is_settled_by_person:
+                changed = replace(stored, **new.given)
+                if changed != stored:
+                    draft.replace(location_id, stored, changed, "edited")
+        return kept
 
     def supersede(
         self, location_id: SubjectKey, name: str, titles: Sequence[str], new: Memory, turn: int | None
     ) -> bool:
         """Keep a memory in place of those with these titles. False if nothing was changed."""
         location_id = checked_place(location_id)
-        if not self.refresh() or self._is_forbidden_in_words(location_id, new):
+        if not self.refresh() or self._is_forbidden_in_words(location_id, new, self._stored(location_id)):
             return False
         is_lasting = new.persistence.outlives_episode
         with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
@@ -469,9 +456,9 @@ class MemoryWriter:
 
         With a judge, paraphrases are recognized too.
         """
-        if self._is_forbidden_in_words(location_id, memory):
+        vetoed = [old for old in self._stored(location_id) if old.vetoed]
+        if self._is_forbidden_in_words(location_id, memory, vetoed):
             return True
-        vetoed = self._vetoed(location_id)
         if not vetoed or self.deduplicator is None:
             return False
         same = self.deduplicator.same_by_judge(location_id, name, memory, vetoed)
@@ -501,7 +488,7 @@ class MemoryWriter:
                     begun = draft.book
                     yield draft
                     trials = 0
-                    if draft.book is begun and not counts_only:
+                    if draft.is_discarded or (draft.book is begun and not counts_only):
                         draft.discard()
                     else:
                         trials = self.evidence.count_in(draft)
@@ -648,43 +635,6 @@ class MemoryWriter:
         self.events.append(_event("ignored", location_id, memory, why))
         self._log.info("memory ignored", extra={"location_id": location_id, "title": memory.title, "why": why})
 
-    # Deduplication
-
-    def _decisions(self, new: "Sequence[NewMemory]", *, is_judged: bool = False) -> list[Decision]:
-        """Return how each memory relates to those of its place and to those before it in the sequence."""
-        if self.deduplicator is None or not any(each.memory.persistence.outlives_episode for each in new):
-            return [NEW] * len(new)
-        self.refresh()
-        places = Counter(each.location_id for each in new)
-        kept = {place: self.deduplicator.lasting(place) for place, count in places.items() if count > 1}
-        decided = []
-        for each in new:
-            among = kept.get(each.location_id)
-            decision = self.deduplicator.decide(
-                each.location_id, each.name, each.memory, is_judged=is_judged, among=among
-            )
-            decided.append(decision)
-            if among is not None and each.memory.persistence.outlives_episode and is_current(each.memory):
-                if decision.kind == "refines" and decision.about is not None:
-                    kept[each.location_id] = [one for one in among if one is not decision.about.known]
-                if decision.kind != "repeats":
-                    kept[each.location_id].append(each.memory)
-        return decided
-
-    def _decided_within(self, draft: Draft, new: "NewMemory", *, is_judged: bool) -> tuple[Decision, bool]:
-        """Return how a memory relates to those of its place in the draft, and whether it is joined with one of them."""
-        if self.deduplicator is None:
-            return NEW, False
-        place = new.location_id
-        among = [one for one in draft.memories(place) if is_current(one) and one.text.strip()]
-        decision = self.deduplicator.decide(place, new.name, new.memory, is_judged=is_judged, among=among)
-        return decision, self.deduplicator.joins(place, new.memory, decision)
-
-    def _is_overtaken(self, new: "NewMemory", decision: Decision) -> bool:
-        """Return whether another process has kept the same memory meanwhile."""
-        deduplicator = self.deduplicator
-        return deduplicator is not None and deduplicator.is_overtaken(new.location_id, new.memory, decision)
-
     # Changes
 
     def _add(
@@ -727,12 +677,12 @@ class MemoryWriter:
         else:
             draft.see_again(location_id, known, memory.turns, memory.episode)
 
-    def _vetoed(self, location_id: SubjectKey) -> list[Memory]:
+    def _stored(self, location_id: SubjectKey) -> list[Memory]:
         with self.store.guard:
-            return [memory for memory in self.store.lasting.memories(location_id) if memory.vetoed]
+            return self.store.lasting.memories(location_id)
 
-    def _is_forbidden_in_words(self, location_id: SubjectKey, memory: Memory) -> bool:
-        vetoed = next((old for old in self._vetoed(location_id) if says_the_same(old, memory)), None)
+    def _is_forbidden_in_words(self, location_id: SubjectKey, memory: Memory, known: Iterable[Memory]) -> bool:
+        vetoed = next((old for old in known if old.vetoed and says_the_same(old, memory)), None)
         return vetoed is not None and self._obey(location_id, memory, vetoed)
 
     def _obey(self, location_id: SubjectKey, memory: Memory, vetoed: Memory) -> bool:

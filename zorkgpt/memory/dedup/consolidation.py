@@ -77,7 +77,7 @@ def _of_place(
     standing: list[Memory] = []
     merges = []
     for memory in memories:
-        comparisons = deduplicator.comparisons(location_id, memory, among=standing) if standing else []
+        comparisons = deduplicator.comparisons(location_id, memory, standing) if standing else []
         if threshold is not None:
             comparisons = [one for one in comparisons if one.cosine is None or one.cosine >= threshold]
         comparisons = [one for one in comparisons if not deduplicator.is_undone(one.known, memory)]

@@ -27,6 +27,16 @@ class Decision:
     about: Comparison | None = None
     """The comparison that decided; None: the memory is about none of them."""
 
+    def joins(self, new: Memory) -> bool:
+        """Return whether the new memory is joined with the one it was compared with, or opposed to it.
+
+        If not, it is stored by itself, or is an identical repeat.
+        """
+        if self.about is None or self.kind != "repeats":
+            return self.about is not None and self.kind != "new"
+        # Added as an identical repeat, a tentative memory would count as confirmed.
+        return not same_words(self.about.known, new) or self.about.known.status == MemoryStatus.TENTATIVE
+
 
 NEW = Decision("new")
 
@@ -95,14 +105,11 @@ def _weight(memory: Memory) -> int:
 
 
 def apply(draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Decision, turn: int | None) -> bool:
-    """Change the draft as decided.
-
-    False if the memory that was compared is gone, or another process has stored the same memory meanwhile.
-    """
+    """Change the draft as decided about its memories. False if the new memory itself is kept too."""
     match = decision.about
     kept = draft.memories(place)
     known = None if match is None else known_again(kept, match.known)
-    if match is None or known is None or (decision.kind != "repeats" and is_overtaken(kept, new, match)):
+    if match is None or known is None or (decision.kind != "repeats" and _is_kept_beside(known, kept, new)):
         return False
     reason = match.describe()
     if decision.kind == "repeats":
@@ -127,9 +134,7 @@ def _was_settled_by_person(kept: Sequence[Memory], known: Memory, new: Memory) -
     return known.is_settled_by_person and any(same_words(old, new) and old.superseded_by == known.title for old in kept)
 
 
-def is_overtaken(kept: Sequence[Memory], new: Memory, one: Comparison) -> bool:
-    """Return whether the new memory itself is kept meanwhile, beside the one that it was compared with."""
-    known = known_again(kept, one.known)
+def _is_kept_beside(known: Memory, kept: Sequence[Memory], new: Memory) -> bool:
     return any(other is not known and is_current(other) and same_words(other, new) for other in kept)
 
 

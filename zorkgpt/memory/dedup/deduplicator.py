@@ -6,23 +6,23 @@ memory writer asks before it stores a lasting memory.
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision, decide
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, share_a_subject
-from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey
+from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_text
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.memory.storage.versions import is_current, same_words
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.things import is_ledger_entry
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 # Maximum memories compared by words alone; each takes some hundredths of a millisecond.
 _MOST_BY_WORDS = 500
 _MOST_WORDINGS = 8
+
+VerdictByWords = Mapping[tuple[str, str], "Verdict"]
+"""The judge's verdicts about one new memory, by title and text of the known one."""
 
 
 @dataclass(slots=True)
@@ -86,65 +89,93 @@ class Deduplicator:
 
     # Deciding about a new memory
 
-    def decide(
+    def verdicts(
         self,
         location_id: SubjectKey,
         name: str,
         memory: Memory,
         *,
         is_judged: bool = False,
-        among: Sequence[Memory] | None = None,
+        after: Iterable[Memory] = (),
+    ) -> VerdictByWords:
+        """Return the judge's verdicts for a new memory and those of its place, for `decide`. Never raises.
+
+        This may take long, so it comes before the transaction in which `decide` is called.
+
+        Args:
+            is_judged: See `decide`.
+            after: Memories of the same place that are kept before it.
+        """
+        if (self.judge is None and self.index.is_lost) or not _is_compared(memory):
+            return {}
+        try:
+            found = self._relevant(
+                location_id, memory, is_judged, [*self.lasting(location_id), *filter(_is_compared, after)]
+            )
+            return {} if any(map(_merges, found)) else self._asked(location_id, name, memory, found)
+        except Exception:
+            # `decide` meets and reports the same error.
+            return {}
+
+    def decide(
+        self,
+        location_id: SubjectKey,
+        memory: Memory,
+        among: Iterable[Memory],
+        *,
+        is_judged: bool = False,
+        verdicts: VerdictByWords = MappingProxyType({}),
     ) -> Decision:
         """Return how a new memory relates to those of its place. Never raises; after an error the memory is new.
 
         Args:
+            among: The memories of the place.
             is_judged: Whether the author saw the memories of the place and named the ones to replace.
-            among: The memories to compare with. Defaults to all current ones of the place.
+            verdicts: What the judge has said of pairs that the word check leaves unsure.
         """
-        if not memory.persistence.outlives_episode or not is_current(memory) or not memory.text.strip():
+        if not _is_compared(memory):
             return NEW
         try:
-            return self._decision(location_id, name, memory, is_judged, among)
+            started = time.perf_counter()
+            found = self._relevant(location_id, memory, is_judged, [*filter(_is_compared, among)])
+            self.counts.compared += 1
+            self.counts.total_ms += (time.perf_counter() - started) * 1000
+            if not any(map(_merges, found)):
+                found = _with_verdicts(found, verdicts)
+            return decide(memory, [one for one in found if not (_merges(one) and self.is_undone(one.known, memory))])
         except Exception as error:
             # A memory is never lost because it could not be compared.
             self._errors += 1
             self._log.warning("memory not compared", extra={"title": memory.title, "error": repr(error)}, exc_info=True)
             return NEW
 
-    def joins(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> bool:
-        """Return whether a memory is to be joined with the one it was compared with, or opposed to it.
+    def _relevant(
+        self, location_id: SubjectKey, memory: Memory, is_judged: bool, among: Sequence[Memory]
+    ) -> list[Comparison]:
+        return [
+            one
+            for one in self.comparisons(location_id, memory, among)
+            # The word check doesn't overrule an author who saw both and kept both, and never merges two actions.
+            if not (is_judged and one.relation == "conflict") and not _differ_in_action(one.known, memory)
+        ]
 
-        If not, it is stored by itself, or is an identical repeat.
-        """
-        match = decision.about
-        if match is None or decision.kind == "new":
-            return False
-        # Added as an identical repeat, a tentative memory would count as confirmed.
-        is_identical = same_words(match.known, memory) and match.known.status != MemoryStatus.TENTATIVE
-        if decision.kind == "repeats" and is_identical:
-            return False
-        extra = {
-            "location_id": location_id,
-            "decision": decision.kind,
-            "known": match.known.text,
-            "new": memory.text,
-            "cosine": match.cosine,
-            "reason": match.reason,
-            "by": match.by,
-        }
-        self._log.info("memory compared", extra=extra)
-        return True
-
-    def is_overtaken(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> bool:
-        """Return whether another process has kept the very same memory since it was decided about."""
-        kept = self._store.lasting.memories(location_id)
-        return decision.about is not None and decisions.is_overtaken(kept, memory, decision.about)
-
-    def note(self, location_id: SubjectKey, memory: Memory, decision: Decision, *, was_joined: bool) -> None:
-        """Count the result of a decision after it was written."""
+    def note(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> None:
+        """Log and count the result of a decision after it was written."""
         counts, one = self.counts, decision.about
         if one is None or decision.kind == "new":
             return
+        was_joined = decision.joins(memory)
+        if was_joined:
+            extra = {
+                "location_id": location_id,
+                "decision": decision.kind,
+                "known": one.known.text,
+                "new": memory.text,
+                "cosine": one.cosine,
+                "reason": one.reason,
+                "by": one.by,
+            }
+            self._log.info("memory compared", extra=extra)
         if decision.kind == "contradicts":
             counts.contradictions_kept += 1
             return
@@ -157,40 +188,19 @@ class Deduplicator:
         if was_joined and decision.kind == "repeats":
             self._wordings.add(location_id, one.known.title, memory.text)
 
-    def _decision(
-        self, location_id: SubjectKey, name: str, memory: Memory, is_judged: bool, among: Sequence[Memory] | None
-    ) -> Decision:
-        started = time.perf_counter()
-        comparisons = [
-            one
-            for one in self.comparisons(location_id, memory, among=among)
-            # The word check doesn't overrule an author who saw both and kept both, and never merges two actions.
-            if not (is_judged and one.relation == "conflict") and not _differ_in_action(one.known, memory)
-        ]
-        self.counts.compared += 1
-        self.counts.total_ms += (time.perf_counter() - started) * 1000
-        if not any(one.relation in ("same", "adds") for one in comparisons):
-            comparisons = self.judged(location_id, name, memory, comparisons)
-        merges = [one for one in comparisons if one.relation in ("same", "adds")]
-        undone = [one for one in merges if self.is_undone(one.known, memory)]
-        return decide(memory, [one for one in comparisons if one not in undone])
-
     # Comparing
 
     def lasting(self, location_id: SubjectKey) -> list[Memory]:
         """Return the current lasting memories of the place that have a text."""
         with self._store.guard:
             kept = self._store.lasting.memories(location_id)
-            return [memory for memory in kept if is_current(memory) and memory.text.strip()]
+            return [*filter(_is_compared, kept)]
 
-    def comparisons(
-        self, location_id: SubjectKey, new: Memory, *, among: Sequence[Memory] | None = None
-    ) -> list[Comparison]:
-        """Compare with all lasting memories of the place that are near enough.
+    def comparisons(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
+        """Compare with those of the known memories that are near enough.
 
         Without a judge, memories that the word check leaves unsure are left out, since vectors would change nothing.
         """
-        known = self.lasting(location_id) if among is None else list(among)
         if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
             self.index.prepare()
             known = [memory for memory in known if not is_open(memory, new)]
@@ -223,15 +233,20 @@ class Deduplicator:
         """Return the memory that the new one paraphrases. None if there is none, or no judge."""
         if self.judge is None or not new.text.strip():
             return None
-        found = self.judged(location_id, name, new, self.comparisons(location_id, new, among=among))
-        return next((one.known for one in found if one.relation in ("same", "adds")), None)
+        found = self.judged(location_id, name, new, self.comparisons(location_id, new, among))
+        return next((one.known for one in found if _merges(one)), None)
 
     def judged(
         self, location_id: SubjectKey, name: str, new: Memory, comparisons: list[Comparison]
     ) -> list[Comparison]:
         """Return the comparisons, with the judge's verdicts for those that are unsure."""
+        return _with_verdicts(comparisons, self._asked(location_id, name, new, comparisons))
+
+    def _asked(
+        self, location_id: SubjectKey, name: str, new: Memory, comparisons: Sequence[Comparison]
+    ) -> VerdictByWords:
         if self.judge is None:
-            return comparisons
+            return {}
         from zorkgpt.memory.dedup.judge import LONGEST_TEXT, MOST_AT_ONCE
 
         doubtful = [
@@ -247,7 +262,7 @@ class Deduplicator:
         ]
         doubtful = sorted(doubtful, key=lambda one: -(one.cosine or 0))[:MOST_AT_ONCE]
         if not doubtful:
-            return comparisons
+            return {}
         self.counts.judge_calls += 1
         try:
             verdicts = self.judge.judge(name or place_text(location_id), new, [one.known for one in doubtful])
@@ -256,9 +271,8 @@ class Deduplicator:
             self.counts.judge_failures += 1
             level = logging.WARNING if self.counts.judge_failures == 1 else logging.INFO
             self._log.log(level, "the judge failed, both memories are kept", extra={"error": repr(error)})
-            return comparisons
-        judged = {id(doubtful[at].known): verdict for at, verdict in verdicts.items() if 0 <= at < len(doubtful)}
-        return [_with_verdict(one, judged.get(id(one.known))) for one in comparisons]
+            return {}
+        return {_words(doubtful[at].known): verdict for at, verdict in verdicts.items() if 0 <= at < len(doubtful)}
 
     def is_undone(self, known: Memory, new: Memory) -> bool:
         """Return whether a person has undone this merge."""
@@ -402,11 +416,25 @@ _RELATIONS: dict[str, _MemoryRelation] = {
 }
 
 
-def _with_verdict(one: Comparison, verdict: "Verdict | None") -> Comparison:
-    if verdict is None or one.relation != "unsure":
-        return one
-    relation = _RELATIONS[verdict.relation]
-    return replace(one, relation=relation, reason=verdict.reason or verdict.relation, by="model")
+def _with_verdicts(comparisons: Iterable[Comparison], verdicts: VerdictByWords) -> list[Comparison]:
+    return [
+        replace(one, relation=_RELATIONS[verdict.relation], reason=verdict.reason or verdict.relation, by="model")
+        if one.relation == "unsure" and (verdict := verdicts.get(_words(one.known))) is not None
+        else one
+        for one in comparisons
+    ]
+
+
+def _words(memory: Memory) -> tuple[str, str]:
+    return memory.title, memory.text
+
+
+def _merges(one: Comparison) -> bool:
+    return one.relation in ("same", "adds")
+
+
+def _is_compared(memory: Memory) -> bool:
+    return memory.persistence.outlives_episode and is_current(memory) and bool(memory.text.strip())
 
 
 def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:
