@@ -3,7 +3,7 @@
 import inspect
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -44,7 +44,6 @@ from zorkgpt.memory.places import checked_place, checked_prefix, has_prefix, is_
 from zorkgpt.memory.relative import (
     relative_located,
     relative_memories,
-    relative_recalled,
     relative_record,
 )
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
@@ -378,7 +377,7 @@ class AgentMemory:
         Raises:
             TypeError, ValueError: If `place` is not a valid place.
         """
-        return format(relative_recalled(self._scope, self._recalled(self._stored(place))))
+        return format(self._recalled(self._stored(place)))
 
     @telemetry.traced("search", shown=lambda found: [each.located.memory.text for each in found])
     def search(
@@ -422,14 +421,13 @@ class AgentMemory:
         check_threshold(threshold)
         self._writer.refresh()
         at = None if place is None else self._stored(place)
-        wanted = self._filters(at, persistence, status, category, kind, episode, metadata, after)
+        check_episode(episode)
+        among = self._changed_after(after)
+        wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, among)
         with self.store.guard:
             found = [each for each in self._searcher.search(query, k, wanted) if each.score >= threshold]
-            dated = self._dated(each.located for each in found)
-            return [
-                replace(each, located=relative_located(self._scope, located))
-                for each, located in zip(found, dated, strict=True)
-            ]
+            results = self._results(each.located for each in found)
+            return [replace(each, located=located) for each, located in zip(found, results, strict=True)]
 
     def get(self, memory: str, place: SubjectKey | None = None) -> LocatedMemory | None:
         """Return the memory with this id or title; None if there is none.
@@ -443,7 +441,7 @@ class AgentMemory:
             MemoryEditError: If several memories have this title. The message lists their ids.
         """
         found = self._get(memory, None if place is None else self._stored(place))
-        return None if found is None else relative_located(self._scope, found)
+        return None if found is None else self._results([found])[0]
 
     def _get(self, memory: str, place: SubjectKey | None) -> LocatedMemory | None:
         """Return the memory with this id or title, with its stored place."""
@@ -451,11 +449,9 @@ class AgentMemory:
         self._writer.refresh()
         with self.store.guard:
             if place is None:
-                found = find_memory(self._named(memory), memory)
-            else:
-                others = (located for other in self._recalled_with(place) for located in self._named(memory, other))
-                found = find_memory(self._named(memory, place), memory) or find_memory(list(others), memory)
-            return None if found is None else self._dated([found])[0]
+                return find_memory(self._named(memory), memory)
+            others = (located for other in self._recalled_with(place) for located in self._named(memory, other))
+            return find_memory(self._named(memory, place), memory) or find_memory(list(others), memory)
 
     def find(
         self,
@@ -488,7 +484,9 @@ class AgentMemory:
             MemoryStoreError: If `after` is given and the history can't be read.
         """
         at = None if place is None else self._stored(place)
-        wanted = self._filters(at, persistence, status, category, kind, episode, metadata, after)
+        check_episode(episode)
+        among = self._changed_after(after)
+        wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, among)
         for name, number in (("limit", limit), ("offset", offset)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise ValueError(f"The {name} is {quoted(number)}; it must be a whole number from 0 on.")
@@ -502,7 +500,7 @@ class AgentMemory:
             else:
                 within = (*scope.path, *begins) if isinstance(begins, tuple) else begins
                 found = book.find(wanted, prefix=within, limit=limit, offset=offset)
-            return [relative_located(scope, each) for each in self._dated(self._writer.located(found))]
+            return self._results(self._writer.located(found))
 
     def refresh(self) -> int:
         """Read what others wrote, and delete what has expired. Every call that reads memories begins with this.
@@ -578,7 +576,7 @@ class AgentMemory:
                 raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
             new = replace(edited(found.memory, wanted), id=found.id)
             self._writer.replace_ephemeral(found.location_id, found.memory, new)
-        return relative_located(self._scope, self._dated([replace(found, memory=new)])[0])
+        return self._results([replace(found, memory=new)])[0]
 
     @telemetry.traced("supersede")
     def supersede(
@@ -911,9 +909,9 @@ class AgentMemory:
             )
             if is_place(place):
                 self._learner.show(place, [memory for memory in found.memories if memory in own])
-            memories = self._dated(LocatedMemory(places[id(each)], "", each) for each in found.memories)
-            shown_here = (relative_located(self._scope, located).memory for located in memories)
-            return Recalled(place, self._writer.name_of(place), found.text, tuple(shown_here))
+            results = self._results(LocatedMemory(places[id(each)], "", each) for each in found.memories)
+            memories = tuple(located.memory for located in results)
+            return Recalled(self._scope.relative(place), self._writer.name_of(place), found.text, memories)
 
     def _recalled_with(self, place: SubjectKey) -> tuple[SubjectKey, ...]:
         """Return the other subjects whose memories are recalled at a place."""
@@ -923,8 +921,11 @@ class AgentMemory:
     def _named(self, wanted: str, place: SubjectKey | None = None) -> list[LocatedMemory]:
         return self._writer.located(self._writer.book.named(wanted, place))
 
-    def _dated(self, found: Iterable[LocatedMemory]) -> list[LocatedMemory]:
-        """Return copies of memories with their times and source; None where the history can't be read."""
+    def _results(self, found: Iterable[LocatedMemory]) -> list[LocatedMemory]:
+        """Return memories as a caller gets them: with their places relative to the scope, their times and source.
+
+        The times and the source are None where the history can't be read.
+        """
         located = list(found)
         try:
             origins = self.store.journal.origins((each.location_id, each.id) for each in located)
@@ -932,27 +933,17 @@ class AgentMemory:
             self._log.warning("the times of memories are unknown", extra={"error": str(error)})
             origins = {}
         unknown = Origin(None, None, None)
-        dated = [_with_origin(each.memory, origins.get((each.location_id, each.id), unknown)) for each in located]
         return [
-            LocatedMemory(each.location_id, each.location_name, memory)
-            for each, memory in zip(located, dated, strict=True)
+            relative_located(
+                self._scope,
+                replace(each, memory=_with_origin(each.memory, origins.get((each.location_id, each.id), unknown))),
+            )
+            for each in located
         ]
 
-    def _filters(
-        self,
-        place: SubjectKey | None,
-        persistence: str | None,
-        status: str | None,
-        category: str | None,
-        kind: str | None,
-        episode: int | str | None,
-        metadata: Mapping[str, object] | None,
-        after: datetime | str | None,
-    ) -> Filters:
-        check_episode(episode)
+    def _changed_after(self, after: datetime | str | None) -> Set[tuple[SubjectKey, str]] | None:
         moment = checked_time(after)
-        among = None if moment is None else self.store.journal.changed_after(moment)
-        return Filters(place, persistence, status, category, episode, kind, metadata or {}, among)
+        return None if moment is None else self.store.journal.changed_after(moment)
 
     def _found(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
         found = self._get(memory, None if place is None else self._stored(place))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
-from zorkgpt.memory.retrieval import LocatedMemory, Recalled
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import HistoryRecord
@@ -22,11 +22,6 @@ def relative_located(scope: PlaceScope, located: LocatedMemory) -> LocatedMemory
         return located
     place = located.location_id
     return replace(located, location_id=scope.relative(place), memory=replace(located.memory, id=located.id))
-
-
-def relative_recalled(scope: PlaceScope, recalled: Recalled) -> Recalled:
-    """Return what is recalled of a place. The memories already have their ids."""
-    return replace(recalled, place=scope.relative(recalled.place))
 
 
 def relative_record(scope: PlaceScope, record: HistoryRecord) -> HistoryRecord:
