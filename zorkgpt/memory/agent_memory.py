@@ -115,6 +115,7 @@ class AgentMemory:
     _takes_scope: ClassVar[bool] = True
 
     store = _UntilClosed[Store]()
+    _visits = _UntilClosed[Visits]()
     _writer = _UntilClosed[MemoryWriter]()
     _learner = _UntilClosed[Learner]()
     _deduplicator = _UntilClosed[Deduplicator | None]()
@@ -575,7 +576,8 @@ class AgentMemory:
             if persistence is not None:
                 raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
             new = replace(edited(found.memory, wanted), id=found.id)
-            self._writer.replace_ephemeral(found.location_id, found.memory, new)
+            with self._writer.changing(lasting=False) as draft:
+                draft.replace(found.location_id, found.memory, new, "edited")
         return self._results([replace(found, memory=new)])[0]
 
     @telemetry.traced("supersede")
@@ -908,7 +910,7 @@ class AgentMemory:
                 now=lambda memory: self._learner.contradicting_state(place, memory) if is_place(place) else "",
             )
             if is_place(place):
-                self._learner.show(place, [memory for memory in found.memories if memory in own])
+                self._writer.evidence.show(place, [memory for memory in found.memories if memory in own])
             results = self._results(LocatedMemory(places[id(each)], "", each) for each in found.memories)
             memories = tuple(located.memory for located in results)
             return Recalled(self._scope.relative(place), self._writer.name_of(place), found.text, memories)

@@ -60,7 +60,6 @@ from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW, ChangeLimit
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.lasting import episodes_of, heading_of
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.things import (
@@ -274,13 +273,6 @@ class Learner:
             raise self._writer.last_error
         return tuple(self._writer.events[begun:])
 
-    def is_first_visit(self, location_id: PlaceKey) -> bool:
-        return self._visits.is_first(location_id, self._state.turn)
-
-    def show(self, location_id: PlaceKey, memories: Sequence[Memory]) -> None:
-        """Note that the player sees these memories of the location at which it is about to act."""
-        self._writer.evidence.show(location_id, memories)
-
     def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return the observed state that contradicts a memory's claims; "" if none is known."""
         return self._ledger.contradicting_state(location_id, memory.claims) if memory.claims else ""
@@ -386,7 +378,8 @@ class Learner:
                 entry = self._entry(NOW_HERE, claims, Persistence.EPHEMERAL, turn)
                 self._writer.keep_entry(other, self._writer.name_of(other), entry, known)
             elif known is not None:
-                self._writer.remove_ephemeral(other, known, "what was here is gone")
+                with self._writer.changing(lasting=False) as draft:
+                    draft.remove(other, known, "what was here is gone")
 
     def count_attempts(self) -> None:
         """Write what was tried without effect at the places that the player has left, and has had none there yet."""
@@ -475,12 +468,14 @@ class Learner:
         """Return the turn with what is known of its place."""
         place = turn.location_id
         memories = self._memories_of(place)
+        with self._writer.store.guard:
+            visits = self._visits.totals(self._writer.store.lasting, place)
         told = ((memory.title, self.contradicting_state(place, memory)) for memory in memories)
         return replace(
             turn,
             memories=memories,
             now={title: now for title, now in told if now},
-            visits=self._visits_of(place),
+            visits=visits,
             first_stay=self._visits.stays(place) == 1,
         )
 
@@ -535,14 +530,6 @@ class Learner:
         last = TurnSpan.parse(memory.turns).last_number
         is_of_this_episode = episode_key(memory.episode) == episode_key(self._state.episode)
         return turn - last if last is not None and is_of_this_episode else math.inf
-
-    def _visits_of(self, location_id: PlaceKey) -> tuple[int, int]:
-        """Return how often the player has been at a place that it was at in this turn, and in how many episodes."""
-        with self._writer.store.guard:
-            lasting = self._writer.store.lasting
-            uncounted = self._visits.uncounted(location_id)
-            episodes = {episode_key(each) for each in (*episodes_of(lasting, location_id), *uncounted)}
-            return heading_of(lasting, location_id).visits + len(uncounted), len(episodes)
 
     def _responses(self, turn: SynthesisRequest) -> dict[str, str]:
         """Return the known responses with which memories about this action were learned, by title."""
@@ -840,7 +827,8 @@ class Learner:
                 if denied is not None:
                     thing = with_article(self._ledger.name_of(denied.number))
                     reason = f"contradicted by the game state ({thing})"
-                    self._writer.invalidate_ephemeral(location_id, memory, reason, turn)
+                    with self._writer.changing(lasting=False) as draft:
+                        draft.invalidate(location_id, memory, reason, turn)
 
     def _checked(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""

@@ -18,13 +18,12 @@ from zorkgpt.memory.models import (
     PlaceKey,
     SubjectKey,
     ZMachineContext,
-    episode_key,
 )
 from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory, plain
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of, heading_of
+from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.turn_span import TurnSpan
@@ -246,7 +245,7 @@ class SimpleMemoryManager(AgentMemory):
 
     def is_first_visit(self, location_id: PlaceKey) -> bool:
         """Return whether no earlier turn of this episode was recorded at this location."""
-        return self._learner.is_first_visit(checked_place(location_id))
+        return self._visits.is_first(checked_place(location_id), self._state.turn)
 
     def get_visits(self, location_id: PlaceKey) -> tuple[int, int]:
         """Return the number of visits and of episodes with a visit, both including the current visit.
@@ -256,12 +255,7 @@ class SimpleMemoryManager(AgentMemory):
         location_id = checked_place(location_id)
         self._writer.refresh()
         with self.store.guard:
-            lasting = self.store.lasting
-            uncounted = self._visits.with_present(location_id, self._state.episode)
-            visited_in = {
-                episode_key(each) for each in (*episodes_of(lasting, location_id), *uncounted, self._state.episode)
-            }
-            return heading_of(lasting, location_id).visits + len(uncounted), len(visited_in)
+            return self._visits.totals(self.store.lasting, location_id, self._state.episode)
 
     def memories_at(self, location_id: PlaceKey) -> list[Memory]:
         """Return the current memories of a location, and of the things that are there or start there."""

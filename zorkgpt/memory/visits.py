@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from zorkgpt.memory.models import PlaceKey
+from zorkgpt.memory.models import PlaceKey, episode_key
 from zorkgpt.memory.places import saved_place
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.lasting import LastingMemories
+from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading_of
 
 
 class Visits:
@@ -58,10 +58,16 @@ class Visits:
         """Return the episode of each visit that the file does not count yet."""
         return tuple(self._uncounted.get(location_id, ()))
 
-    def with_present(self, location_id: PlaceKey, episode: int | str) -> tuple[int | str, ...]:
-        """Return the same with the visit that has begun, where it is not noted yet."""
-        present = () if location_id == self._here else (episode,)
-        return (*self.uncounted(location_id), *present)
+    def totals(self, lasting: LastingMemories, location_id: PlaceKey, *present: int | str) -> tuple[int, int]:
+        """Return the number of visits of a location, counted or not, and of episodes with a visit.
+
+        Args:
+            present: The episode, if a visit that begins now is to be included.
+        """
+        begins = present if location_id != self._here else ()
+        uncounted = (*self.uncounted(location_id), *begins)
+        episodes = {episode_key(each) for each in (*episodes_of(lasting, location_id), *uncounted, *present)}
+        return heading_of(lasting, location_id).visits + len(uncounted), len(episodes)
 
     def are_waiting(self, lasting: LastingMemories) -> bool:
         """Return whether there are any to be counted at the places that the file has, of a turn at least."""

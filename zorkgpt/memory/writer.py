@@ -143,7 +143,7 @@ class MemoryWriter:
         if not expired:
             return 0
         lasting = any(memory.persistence.outlives_episode for _, memory in expired)
-        with self._failures_reported(), self._changing(lasting=lasting) as draft:
+        with self._failures_reported(), self.changing(lasting=lasting) as draft:
             expired = draft.book.expired(now)
             for place, memory in expired:
                 draft.remove(place, memory, "it has expired")
@@ -165,7 +165,7 @@ class MemoryWriter:
         kept: list[str] = []
         decided: list[Decision] = []
         lasting = any(each.memory.persistence.outlives_episode for each in new)
-        with self._failures_reported(), self._changing(lasting=lasting) as draft:
+        with self._failures_reported(), self.changing(lasting=lasting) as draft:
             for each, said in zip(new, verdicts, strict=True):
                 place, memory, known = each.location_id, each.memory, draft.memories(each.location_id)
                 decision = NEW
@@ -234,7 +234,7 @@ class MemoryWriter:
         if not self.refresh() or self._is_forbidden_in_words(location_id, new, self._stored(location_id)):
             return False
         is_lasting = new.persistence.outlives_episode
-        with self._failures_reported(), self._changing(lasting=is_lasting) as draft:
+        with self._failures_reported(), self.changing(lasting=is_lasting) as draft:
             self.note_name(location_id, name)
             olds = [old for title in titles if (old := _titled(draft, location_id, title, new.persistence))]
             if self._is_settled_by_person(location_id, olds):
@@ -296,23 +296,13 @@ class MemoryWriter:
         if found is None:
             self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
             return False
-        with self._failures_reported(), self._changing(lasting=found.persistence.outlives_episode) as draft:
+        with self._failures_reported(), self.changing(lasting=found.persistence.outlives_episode) as draft:
             old = _titled(draft, location_id, title, Persistence.PERMANENT)
             if old is None or self._is_settled_by_person(location_id, [old]):
                 return False
             draft.invalidate(location_id, old, reason, turn)
             return True
         return False
-
-    def invalidate_ephemeral(self, location_id: SubjectKey, memory: Memory, reason: str, turn: int | None) -> None:
-        """Mark this ephemeral memory as no longer true."""
-        with self._changing(lasting=False) as draft:
-            draft.invalidate(location_id, memory, reason, turn)
-
-    def replace_ephemeral(self, location_id: SubjectKey, old: Memory, new: Memory) -> None:
-        """Replace this ephemeral memory by another one."""
-        with self._changing(lasting=False) as draft:
-            draft.replace(location_id, old, new, "edited")
 
     def keep_entry(
         self, location_id: PlaceKey, name: str, entry: Memory, known: Memory | None, *, seen: Sequence[int] = ()
@@ -324,7 +314,7 @@ class MemoryWriter:
         """
         if known is not None and not seen and (known.claims, known.text) == (entry.claims, entry.text):
             return
-        with self._failures_reported(), self._changing(lasting=entry.persistence.outlives_episode) as draft:
+        with self._failures_reported(), self.changing(lasting=entry.persistence.outlives_episode) as draft:
             self.note_name(location_id, name)
             memories = draft.book.memories(location_id)
             if any(one.vetoed and one.title == entry.title for one in memories):
@@ -340,14 +330,9 @@ class MemoryWriter:
                 )
             draft.see_again(location_id, kept, seen, entry.episode)
 
-    def remove_ephemeral(self, location_id: SubjectKey, memory: Memory, reason: str) -> None:
-        """Remove an ephemeral memory."""
-        with self._changing(lasting=False) as draft:
-            draft.remove(location_id, memory, reason)
-
     def seen_again(self, location_id: SubjectKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Count one more observation of a stored memory. The same turn of the same episode counts once."""
-        with self._failures_reported(), self._changing(lasting=memory.persistence.outlives_episode) as draft:
+        with self._failures_reported(), self.changing(lasting=memory.persistence.outlives_episode) as draft:
             known = _known(draft, location_id, memory)
             if known is None:
                 return False
@@ -357,7 +342,7 @@ class MemoryWriter:
 
     def confirm(self, location_id: SubjectKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
         """Believe a tentative memory, and count one more observation of it. False if nothing was changed."""
-        with self._failures_reported(), self._changing(lasting=memory.persistence.outlives_episode) as draft:
+        with self._failures_reported(), self.changing(lasting=memory.persistence.outlives_episode) as draft:
             known = _known(draft, location_id, memory)
             if known is None or self._is_settled_by_person(location_id, [known]):
                 return False
@@ -391,7 +376,7 @@ class MemoryWriter:
         self, location_id: SubjectKey, old: Memory, new: Memory, reason: str, turn: int | None
     ) -> bool:
         """Supersede one of two contradicting memories by the other. False if nothing was changed."""
-        with self._failures_reported(), self._changing(lasting=old.persistence.outlives_episode) as draft:
+        with self._failures_reported(), self.changing(lasting=old.persistence.outlives_episode) as draft:
             known = _known(draft, location_id, old)
             if known is None or self._is_settled_by_person(location_id, [known]):
                 return False
@@ -401,7 +386,7 @@ class MemoryWriter:
 
     def qualify(self, location_id: SubjectKey, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
         """Note in which state a memory holds. False if nothing was changed."""
-        with self._failures_reported(), self._changing(lasting=memory.persistence.outlives_episode) as draft:
+        with self._failures_reported(), self.changing(lasting=memory.persistence.outlives_episode) as draft:
             known = _known(draft, location_id, memory)
             if known is None or known.when == when or self._is_settled_by_person(location_id, [known]):
                 return False
@@ -416,7 +401,7 @@ class MemoryWriter:
         total = 0
         for location_id in dict.fromkeys(each.location_id for each in merges):
             made = 0
-            with self._failures_reported(), self._changing(lasting=True) as draft:
+            with self._failures_reported(), self.changing(lasting=True) as draft:
                 made = merge(draft, [each for each in merges if each.location_id == location_id])
             total += made if self.last_error is None else 0
         return total
@@ -469,7 +454,7 @@ class MemoryWriter:
         return {} if self.deduplicator is None else {"deduplication_metrics": self.deduplicator.metrics()}
 
     @contextmanager
-    def _changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
+    def changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
         """Change the memories. What waits to be counted is written along with any change of a lasting memory.
 
         Args:
@@ -539,7 +524,7 @@ class MemoryWriter:
             self._is_note_lost = True
 
     def _write_counts(self) -> None:
-        with self._failures_reported(), self._changing(lasting=True, counts_only=True):
+        with self._failures_reported(), self.changing(lasting=True, counts_only=True):
             pass
 
     def count_evidence(self) -> None:
