@@ -204,7 +204,7 @@ class Learner:
             if not arrival and (turn.context.moved or turn.context.changed):
                 self._drop_what_is_no_longer_so(turn.context.turn)
         if question is None:
-            self._write_counts()
+            self._writer.count(self._state.turn)
         return question
 
     def learn(self, question: SynthesisRequest | None) -> None:
@@ -219,7 +219,7 @@ class Learner:
             self._state.begin_recording(self._stamp(question))
             if self.synthesizer is not None and self._learn_from(question, self.synthesizer):
                 self._drop_what_is_no_longer_so(self._state.turn or question.context.turn)
-        self._write_counts()
+        self._writer.count(self._state.turn)
 
     @contextmanager
     def _recording(self, location_id: PlaceKey) -> Iterator[None]:
@@ -237,11 +237,6 @@ class Learner:
             self._log.warning("nothing learned from the turn", extra=extra, exc_info=True)
         finally:
             self._state.end_recording()
-
-    def _write_counts(self) -> None:
-        self._writer.count_visits()
-        if self._writer.evidence.is_due(self._state.turn):
-            self._writer.count_evidence()
 
     def _stamp(self, turn: SynthesisRequest) -> TurnStamp:
         context = turn.context

@@ -523,30 +523,20 @@ class MemoryWriter:
                 self._log.warning("changes of ephemeral memories are not journaled", extra={"error": str(error)})
             self._is_note_lost = True
 
-    def _write_counts(self) -> None:
-        with self._failures_reported(), self.changing(lasting=True, counts_only=True):
-            pass
-
-    def count_evidence(self) -> None:
-        """Write the results of memories that no other write has included."""
-        if self.evidence.is_pending:
-            self._write_counts()
-
-    def count_visits(self) -> None:
-        """Write the visits that no other write has included, of the places in the file."""
-        try:
-            are_waiting = self._visits.are_waiting(self.store.lasting)
-        except MemoryStoreError as error:
-            self.report_failure(error)
-            return
-        if are_waiting:
-            self._write_counts()
+    def count(self, turn: int) -> None:
+        """Write the visits that no other write has included, and the results of memories if they are due."""
+        self._write_counts(has_results=self.evidence.is_due(turn))
 
     def count_all(self) -> None:
         """Write every count that no other write has included, because no turn follows here."""
         self._visits.settle()
-        self.count_evidence()
-        self.count_visits()
+        self._write_counts(has_results=self.evidence.is_pending)
+
+    def _write_counts(self, *, has_results: bool) -> None:
+        with self._failures_reported():
+            if has_results or self._visits.are_waiting(self.store.lasting):
+                with self.changing(lasting=True, counts_only=True):
+                    pass
 
     def close(self) -> None:
         """Close the deduplicator, if there is one."""
