@@ -36,27 +36,27 @@ class Searcher:
         if not query.strip() or k < 1:
             return []
         pool = max(_POOL, 3 * k)
-        passing = self._passing(filters)
-        by_words = self._by_words(query, pool, filters, passing)
-        by_meaning = self._by_meaning(query, pool, filters, passing)
+        ephemeral = self._ephemeral(filters)
+        by_words = self._by_words(query, pool, filters, ephemeral)
+        by_meaning = self._by_meaning(query, pool, filters, ephemeral)
         return (_fused(by_words, by_meaning) if by_meaning is not None else by_words)[:k]
 
-    def _by_words(self, query: str, pool: int, filters: Filters, passing: list[LocatedMemory]) -> list[SearchResult]:
+    def _by_words(self, query: str, pool: int, filters: Filters, ephemeral: list[LocatedMemory]) -> list[SearchResult]:
         asked = set(words(query))
         is_narrow = filters.location_id is not None or filters.among is not None
         # Of a place all are looked at: the index tells only how often words stand elsewhere.
         found, counts = self._store.matching(asked, filters.marks(), 0 if is_narrow else pool)
         candidates = self._writer.located(self._store.lasting.find(filters) if is_narrow else found)
-        said = [set(words_of(one.location_name, one.memory)) for one in passing]
+        said = [set(words_of(one.location_name, one.memory)) for one in ephemeral]
         total = WordCounts(
-            counts.memories + len(passing),
+            counts.memories + len(ephemeral),
             counts.average_length,
             {word: counts.holding[word] + sum(word in one for one in said) for word in asked},
         )
-        return best_matches(query, [*candidates, *passing], pool, total)
+        return best_matches(query, [*candidates, *ephemeral], pool, total)
 
     def _by_meaning(
-        self, query: str, pool: int, filters: Filters, passing: list[LocatedMemory]
+        self, query: str, pool: int, filters: Filters, ephemeral: list[LocatedMemory]
     ) -> list[SearchResult] | None:
         """Return what is nearest in meaning, best first; None where vectors can't tell now."""
         if self._vectors is None or self._vectors.is_lost:
@@ -66,17 +66,17 @@ class Searcher:
             return None
         located = self._writer.located((place, memory) for place, memory, _ in lasting)
         found = [(one, cosine) for one, (_, _, cosine) in zip(located, lasting, strict=True)]
-        if passing:
-            texts = [one.memory.text for one in passing]
+        if ephemeral:
+            texts = [one.memory.text for one in ephemeral]
             cosines = self._vectors.cosines(query, texts, lasting=False)
             if cosines is None:
                 return None
-            found += zip(passing, cosines, strict=True)
+            found += zip(ephemeral, cosines, strict=True)
         found.sort(key=lambda each: -each[1])
         near = [(one, min(float(cosine), 1.0)) for one, cosine in found if cosine >= RELATED]
         return [SearchResult(one, cosine, Method.MEANING) for one, cosine in near[:pool]]
 
-    def _passing(self, filters: Filters) -> list[LocatedMemory]:
+    def _ephemeral(self, filters: Filters) -> list[LocatedMemory]:
         return self._writer.located(
             (place, memory)
             for place, memories in self._writer.ephemeral.items()
