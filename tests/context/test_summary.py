@@ -1,6 +1,5 @@
 """Turns that no longer fit into the prompt: summed up by the model, kept with the episode, or else counted."""
 
-import dataclasses
 import json
 import logging
 import re
@@ -75,8 +74,8 @@ def test_every_turn_is_in_the_prompt_or_in_a_summary(tmp_path):
 def test_the_summary_is_plain_data_of_the_state_and_of_one_episode(tmp_path):
     run, _ = played(tmp_path, lambda messages: {"summary": "I waited."})
     with run:
-        kept = dataclasses.asdict(run.game_state) | {"visited_locations": []}
-        assert json.loads(json.dumps(kept))["history_summary"] == "I waited."
+        kept = run.game_state.snapshot()
+        assert json.loads(json.dumps(kept))["text"] == "I waited."
         run.reset_episode()
         assert run.game_state.history_summary == ""
         assert run.game_state.history_summarized_to == 0
