@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -120,7 +122,19 @@ def test_one_of_several_is_named_by_its_id_and_nothing_is_forgotten_by_mistake(m
     assert manager.explain("Password")[0].made.change.after.title == "Password"
 
 
-def test_a_text_is_taken_out_of_the_index(tmp_path):
+def test_a_text_is_taken_out_of_the_index_of_an_earlier_version(manager, tmp_path):
+    with closing(sqlite3.connect(journal_file(tmp_path / "Memories.md"))) as database:
+        database.execute("CREATE VIRTUAL TABLE zorkgpt_words USING fts5(words)")
+        database.execute("CREATE VIRTUAL TABLE zorkgpt_vocabulary USING fts5vocab(zorkgpt_words, row)")
+        database.execute("CREATE TABLE zorkgpt_word_places (place PRIMARY KEY, content blob) WITHOUT ROWID")
+        database.execute("INSERT INTO zorkgpt_words VALUES (?)", [SECRET])
+        database.execute("INSERT INTO zorkgpt_word_places VALUES (5, ?)", [SECRET])
+        database.commit()
+    manager.forget(text=SECRET)
+    assert traces(tmp_path) == []
+
+
+def test_a_forgotten_text_is_not_searched_any_more(tmp_path):
     with SimpleMemoryManager.open(tmp_path) as memories:
         for place in range(20):
             memories.remember(place, f"The door number {place} says {SECRET if place % 3 == 0 else 'nothing'} to you.")
