@@ -1,6 +1,8 @@
 """Changes of memories: the closed set of steps that a transaction is made of."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from zorkgpt.memory.models import Memory, SubjectKey
@@ -66,9 +68,18 @@ class VisitCount:
 Step = Change | VisitCount
 
 
-def is_addition(step: Step) -> bool:
-    """Return whether a step adds a lasting memory."""
-    return isinstance(step, Change) and step.is_lasting and step.before is None
+def memory_before(step: Step) -> Memory | None:
+    """Return the memory that a step changes; None if it adds one or counts visits."""
+    return step.before if isinstance(step, Change) else None
+
+
+def runs(steps: Iterable[Step]) -> Iterator[tuple[Step, ...]]:
+    """Yield the steps: together if they add memories to one place one after the other, else each alone."""
+    for (_, adds), group in groupby(steps, key=lambda step: (step.location_id, _is_addition(step))):
+        if adds:
+            yield tuple(group)
+        else:
+            yield from ((step,) for step in group)
 
 
 def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:
@@ -86,3 +97,7 @@ def position_of(memories: tuple[Memory, ...], memory: Memory | None) -> int:
     if identical is not None:
         return identical
     return memories.index(memory) if memory in memories else len(memories)
+
+
+def _is_addition(step: Step) -> bool:
+    return isinstance(step, Change) and step.before is None

@@ -4,25 +4,21 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, islice
+from itertools import islice
 
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import has_prefix, place_order
-from zorkgpt.memory.storage.changes import Change, Step, VisitCount, is_addition, position_of
+from zorkgpt.memory.storage.changes import Step, memory_before, runs
 from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.section import (
     LocationSection,
     Problem,
+    after_run,
     new_section,
     parse_section,
-    with_all_changed,
-    with_episode,
     with_key,
-    with_memories,
-    with_visits_counted,
-    without,
 )
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import key_of
@@ -138,15 +134,8 @@ class Document:
             KeyError: If a memory that is to be changed does not exist.
         """
         document = self
-        for (place, is_new), group in groupby(steps, key=lambda step: (step.location_id, is_addition(step))):
-            if is_new:
-                document = _with_added(document, place, [step for step in group if isinstance(step, Change)])
-                continue
-            for step in group:
-                if isinstance(step, VisitCount):
-                    document = _with_visits(document, step)
-                else:
-                    document = _with_change(document, step)
+        for run in runs(steps):
+            document = _after_run(document, run)
         return document
 
     def rewritten(self, document: "Document") -> "Document":
@@ -181,36 +170,13 @@ def render(document: Document) -> bytes:
     return b"".join([section.data for section in document.sections])
 
 
-def _with_added(document: Document, place: SubjectKey, additions: Sequence[Change]) -> Document:
-    memories = [change.memory for change in additions]
-    if place not in document.section_indexes:
-        document = _with_location(document, place, additions[0].location_name, (memories[0].episode,))
-    index = document.section_indexes[place][0]
-    section = document.sections[index]
-    for memory in memories:
-        section = with_episode(section, memory.episode, document.eol)
-    return document.replaced(index, with_memories(section, memories, document.eol))
-
-
-def _with_change(document: Document, change: Change) -> Document:
-    old, new, eol = change.before, change.after, document.eol
-    assert old is not None
-    index = _index_of(document, change.location_id, old)
-    section = document.sections[index]
-    kept = section.memories[position_of(section.memories, old)]
-    if new is None:
-        return document.replaced(index, without(section, kept, eol))
-    if change.kind in ("seen again", "merged") and new.observation_count > kept.observation_count:
-        section = with_episode(section, new.episode, eol)
-    return document.replaced(index, with_all_changed(section, {id(kept): new}, eol))
-
-
-def _with_visits(document: Document, visits: VisitCount) -> Document:
-    place, episodes = visits.location_id, visits.episodes
-    if place not in document.section_indexes:
-        return _with_location(document, place, visits.location_name, episodes)
-    index = document.section_indexes[place][0]
-    return document.replaced(index, with_visits_counted(document.sections[index], episodes, document.eol))
+def _after_run(document: Document, run: Sequence[Step]) -> Document:
+    """Return the document after steps that a section takes together."""
+    place, old = run[0].location_id, memory_before(run[0])
+    if place not in document.section_indexes and old is None:
+        document = _with_section(document, new_section(place, run[0].location_name, document.eol))
+    index = document.section_indexes[place][0] if old is None else _index_of(document, place, old)
+    return document.replaced(index, after_run(document.sections[index], run, document.eol))
 
 
 def _index_of(document: Document, place: SubjectKey, memory: Memory) -> int:
@@ -224,9 +190,10 @@ def _index_of(document: Document, place: SubjectKey, memory: Memory) -> int:
     raise KeyError(memory.title)
 
 
-def _with_location(document: Document, place: SubjectKey, name: str, visits: tuple[int | str, ...]) -> Document:
+def _with_section(document: Document, section: LocationSection) -> Document:
     """Insert a section for a new location before the first one with a later key."""
-    order, eol = place_order(place), document.eol
+    assert section.location_id is not None
+    order, eol = place_order(section.location_id), document.eol
     sections = list(document.sections) or [parse_section(TITLE + encode(eol + eol))]
     at = next(
         (i for i, s in enumerate(sections) if s.location_id is not None and place_order(s.location_id) > order),
@@ -234,7 +201,6 @@ def _with_location(document: Document, place: SubjectKey, name: str, visits: tup
     )
     if at > 0:
         sections[at - 1] = _ending_blank(sections[at - 1], eol)
-    section = new_section(place, name, visits, eol)
     sections.insert(at, _ending_blank(section, eol) if at < len(sections) else section)
     return replace(document, sections=tuple(sections))
 

@@ -7,18 +7,18 @@ section, holds the text above its memories and the one below them. So the rows m
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate, groupby
 from sys import maxsize
 from typing import Any, Protocol, TypeVar
 
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, SubjectKey
-from zorkgpt.memory.places import has_prefix, is_place
-from zorkgpt.memory.storage.changes import Change, Step, VisitCount, is_addition
+from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
+from zorkgpt.memory.places import has_prefix
+from zorkgpt.memory.storage.changes import Change, Step, memory_before, runs
 from zorkgpt.memory.storage.document import TITLE, Document, line_end, parse
-from zorkgpt.memory.storage.entry import Entry, render_entry
+from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode, folded
 from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.lasting import Heading
@@ -26,13 +26,12 @@ from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.place_column import FOLLOWING, column_of, place_in, ranges_of
 from zorkgpt.memory.storage.section import (
     LocationSection,
+    after_run,
     new_section,
-    opened,
     parse_section,
     read_entry,
-    with_episode,
     with_key,
-    with_visits_counted,
+    with_parts,
 )
 from zorkgpt.memory.storage.tables import Rows
 from zorkgpt.memory.storage.versions import is_current
@@ -51,6 +50,8 @@ _MANY = 500
 """The number of memories from which on it makes no difference how many more have a mark."""
 _COLUMNS = "zorkgpt_memories.place, zorkgpt_memories.section, zorkgpt_memories.id, memory, entry"
 _ORDER = "place, section, id"
+_ABOVE = Memory(Category.NOTE, "", 0, "", 0, "", Persistence.PERMANENT)
+"""Stands for the last memory of a section, of which only the end matters to what is added."""
 _FOUND_BY = ("memory", "title", "is_current", "expires_at", "revision", "text_key", "entry")
 _INSERT = (
     f"INSERT INTO zorkgpt_memories (id, place, section, {', '.join(_FOUND_BY)}, lead) "
@@ -92,6 +93,8 @@ class _Stored:
     memory: str
     """Its id."""
     entry: Entry
+    lead: str = ""
+    """The text between it and the memory above, where that was read."""
 
 
 @dataclass(slots=True)
@@ -375,16 +378,8 @@ class MemoryRows:
         self._put(query, [(self._revision, more, longer)])
 
     def applied(self, steps: Iterable[Step]) -> "MemoryRows":
-        for (place, is_new), group in groupby(steps, key=lambda step: (step.location_id, is_addition(step))):
-            changes = list(group)
-            if is_new:
-                self._add(place, [change for change in changes if isinstance(change, Change)])
-                continue
-            for step in changes:
-                if isinstance(step, VisitCount):
-                    self._count_visits(step)
-                else:
-                    self._change(step)
+        for run in runs(steps):
+            self._apply(run)
         return self
 
     def rewritten(self, document: Document) -> "MemoryRows":
@@ -417,75 +412,70 @@ class MemoryRows:
         for number, data in sections.items():
             self._replace_section(number, None if data is None else parse_section(bytes(data)))
 
-    def _add(self, place: SubjectKey, additions: Sequence[Change]) -> None:
-        memories = [change.memory for change in additions]
+    def _apply(self, run: Sequence[Step]) -> None:
+        """Change a section as `after_run` does, of which no more is read than the steps concern."""
+        place, old = run[0].location_id, memory_before(run[0])
         self.is_changed = True
-        if not self._sections_of(place):
-            self._new_section(place, additions[0].location_name, (memories[0].episode,))
-        section = self._sections_of(place)[0]
-        head, eol = section.head, line_end(section.head.data)
-        for memory in memories:
-            head = with_episode(head, memory.episode, eol)
-        self._note(section.id)
-        if section.end is not None:
-            lead = eol if section.end == b"\n" else eol + eol
-            is_apart = not section.tail or section.tail.startswith((b"\n", b"\r\n"))
-            self._update_section(section, head, section.tail if is_apart else encode(eol) + section.tail)
-        else:
-            whole = parse_section(head.data + section.tail) if section.tail else head
-            lead, (head, tail) = "", opened(whole, eol)
-            self._update_section(section, head, encode(tail))
-        for memory in memories:
-            self._insert(place, section, lead, render_entry(memory, eol=eol))
-            lead = eol
-
-    def _change(self, change: Change) -> None:
-        place, old, new = change.location_id, change.before, change.after
-        assert old is not None
-        stored = self._found(place, old)
-        section = next(each for each in self._sections_of(place) if each.id == stored.section)
-        self.is_changed = True
-        self._note(section.id)
-        self._take_out(place, section, stored)
-        if new is None:
-            self._delete(place, section, stored)
-            return
-        eol = line_end(section.head.data)
-        if change.kind in ("seen again", "merged") and new.observation_count > stored.entry.memory.observation_count:
-            self._update_section(section, with_episode(section.head, new.episode, eol), section.tail)
-        stored.entry = render_entry(new, stored.entry.extras, eol)
-        self._put(_UPDATE, [(*self._found_by(place, new), encode(stored.entry.raw), stored.id)])
-        self._put_in(place, section, stored.id, new)
-        if section.end != b"\n":
-            self._sections.pop(place, None)
-
-    def _delete(self, place: SubjectKey, section: _Section, stored: _Stored) -> None:
-        where = "FROM zorkgpt_memories WHERE place = %s AND section = %s"
-        at = (column_of(place), section.id, stored.id)
-        [(lead,)] = self._rows(f"SELECT lead {where} AND id = %s", at)
-        following = self._rows(f"SELECT id, lead {where} AND id > %s ORDER BY id LIMIT 1", at)
-        text = bytes(following[0][1]) if following else section.tail
-        left = bytes(lead) + text.removeprefix(b"\r\n").removeprefix(b"\n")
-        if following and left != text:
-            self._put("UPDATE zorkgpt_memories SET lead = %s WHERE id = %s", [(left, following[0][0])])
-        elif not following:
-            self._update_section(section, section.head, left)
-        self._put("DELETE FROM zorkgpt_memories WHERE id = %s", [(stored.id,)])
-        if place in self._places:
-            self._places[place] = [each for each in self._places[place] if each.id != stored.id]
-        # What the last memory ends with is read again.
-        self._sections.pop(place, None)
-
-    def _count_visits(self, visits: VisitCount) -> None:
-        place, episodes = visits.location_id, visits.episodes
-        self.is_changed = True
-        if not self._sections_of(place):
-            self._new_section(place, visits.location_name, episodes)
-        elif is_place(place):
+        if old is None:
+            if not self._sections_of(place):
+                self._insert_section(new_section(place, run[0].location_name, self._line_end()))
             section = self._sections_of(place)[0]
-            self._note(section.id)
-            head = with_visits_counted(section.head, episodes, line_end(section.head.data))
-            self._update_section(section, head, section.tail)
+            rows = [] if section.end is None else [_Stored(section.id, 0, "", Entry(_ABOVE, decode(section.end)))]
+        else:
+            stored = self._found(place, old)
+            section = next(each for each in self._sections_of(place) if each.id == stored.section)
+            is_removed = isinstance(run[0], Change) and run[0].after is None
+            rows = self._with_neighbors(place, stored) if is_removed else [stored]
+        self._note(section.id)
+        eol = line_end(section.head.data)
+        texts = [part for row in rows for part in (row.lead, row.entry)][1:]
+        parts = tuple(part for part in (*section.head.parts, *texts, decode(section.tail)) if part)
+        self._write_part(place, section, rows, after_run(with_parts(section.head, parts, eol), run, eol))
+
+    def _with_neighbors(self, place: SubjectKey, stored: _Stored) -> list[_Stored]:
+        """Return a memory with the one before it and at least one after it, as far as there are any."""
+        where = "FROM zorkgpt_memories WHERE place = %s AND section = %s"
+        query = (
+            f"SELECT {_COLUMNS}, lead {where} AND id >= coalesce((SELECT max(id) {where} AND id < %s), 0) "
+            "ORDER BY id LIMIT 3"
+        )
+        at = column_of(place), stored.section
+        rows = []
+        for *columns, lead in self._rows(query, (*at, *at, stored.id)):
+            row = stored if columns[2] == stored.id else self._stored(place, tuple(columns))
+            rows.append(replace(row, lead=decode(bytes(lead))))
+        return rows
+
+    def _write_part(
+        self, place: SubjectKey, section: _Section, rows: Sequence[_Stored], changed: LocationSection
+    ) -> None:
+        """Write what has changed of a section of which only these rows were read."""
+        head, entries, tail = split(changed)
+        new = {id(entry) for _, entry in entries}
+        left = [row for row in rows if len(entries) >= len(rows) or id(row.entry) in new]
+        if head != section.head.data or tail != section.tail:
+            section.head, section.tail = parse_section(head), tail
+            self._changed_sections.append((head, tail, section.id))
+        for row, (lead, entry) in zip(left, entries, strict=False):
+            if entry is not row.entry:
+                self._take_out(place, section, row)
+                row.entry = entry
+                self._put(_UPDATE, [(*self._found_by(place, entry.memory), encode(entry.raw), row.id)])
+                self._put_in(place, section, row.id, entry.memory)
+                if section.end != b"\n":
+                    self._sections.pop(place, None)
+            if row is not rows[0] and lead != row.lead:
+                self._put("UPDATE zorkgpt_memories SET lead = %s WHERE id = %s", [(encode(lead), row.id)])
+        for row in rows:
+            if row not in left:
+                self._take_out(place, section, row)
+                self._put("DELETE FROM zorkgpt_memories WHERE id = %s", [(row.id,)])
+                if place in self._places:
+                    self._places[place] = [each for each in self._places[place] if each.id != row.id]
+                # What the last memory ends with is read again.
+                self._sections.pop(place, None)
+        for lead, entry in entries[len(left) :]:
+            self._insert(place, section, lead, entry)
 
     def _found(self, place: SubjectKey, memory: Memory) -> _Stored:
         key = memory_id(place, memory)
@@ -493,11 +483,10 @@ class MemoryRows:
         if stored is None:
             query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE memory = %s AND place = %s"
             stored = [self._stored(place, row) for row in sorted(self._rows(query, (key, column_of(place))))]
-        found = [each for each in stored if each.entry.memory is memory]
-        found = found or [each for each in stored if each.memory == key]
-        if not found:
-            raise KeyError(memory.title)
-        return next((each for each in found if each.entry.memory == memory), found[0])
+        for each in stored:
+            if each.memory == key and each.entry.memory == memory:
+                return each
+        raise KeyError(memory.title)
 
     def _note(self, number: int) -> None:
         """Keep a section as it is before its first change."""
@@ -509,9 +498,6 @@ class MemoryRows:
         query = "SELECT lead, entry FROM zorkgpt_memories WHERE place = %s AND section = %s ORDER BY id"
         body = [bytes(part) for row in self._rows(query, (place, number)) for part in row]
         return b"".join([bytes(head), *body, bytes(tail)])
-
-    def _new_section(self, place: SubjectKey, name: str, episodes: tuple[int | str, ...]) -> None:
-        self._insert_section(new_section(place, name, episodes, self._line_end()))
 
     def _insert_section(
         self, section: LocationSection, *, number: int | None = None, position: int | None = None
@@ -551,11 +537,6 @@ class MemoryRows:
         if section is not None:
             self._insert_section(section, number=number, position=position)
         self._drop_places()
-
-    def _update_section(self, section: _Section, head: LocationSection, tail: bytes) -> None:
-        if head.data != section.head.data or tail != section.tail:
-            section.head, section.tail = head, tail
-            self._changed_sections.append((head.data, tail, section.id))
 
     def _insert(self, place: SubjectKey, section: _Section, lead: str, entry: Entry) -> None:
         number, raw = self._new_number("zorkgpt_memories"), encode(entry.raw)

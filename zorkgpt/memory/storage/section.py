@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from zorkgpt.memory.ids import give_ids, memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.places import is_place, parse_place, render_place
+from zorkgpt.memory.storage.changes import Change, Step, VisitCount, position_of
 from zorkgpt.memory.storage.entry import (
     PERSISTENCE_BY_TAG,
     STATUS_BY_TAG,
@@ -110,43 +111,61 @@ def parse_section(data: bytes) -> LocationSection:
     return LocationSection(key, name, visits, episodes, heading, visited, parts, data, checksum, tuple(problems))
 
 
-def new_section(location_id: SubjectKey, name: str, visits: tuple[int | str, ...], eol: str) -> LocationSection:
-    """Return a section without memories.
-
-    Args:
-        visits: The episode of each visit.
-    """
+def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection:
+    """Return a section without memories and visits."""
     body = f"{eol}### Memories{eol}{eol}---{eol}"
-    heading = _heading(location_id, name, eol)
-    if not is_place(location_id):
-        return _section(location_id, one_line(name), 0, (), heading, "", (body,))
-    count, episodes = len(visits), unique_episodes(visits)
-    return _section(location_id, one_line(name), count, episodes, heading, _visited(count, episodes, eol), (body,))
+    visited = _visited(0, (), eol) if is_place(location_id) else ""
+    return _section(location_id, one_line(name), 0, (), _heading(location_id, name, eol), visited, (body,))
 
 
-def with_visits(section: LocationSection, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
+def after_run(section: LocationSection, run: Sequence[Step], eol: str) -> LocationSection:
+    """Return the section after one of the `runs` of steps at its place.
+
+    Raises:
+        KeyError: If it lacks the memory that is to be changed.
+    """
+    step = run[0]
+    if isinstance(step, VisitCount):
+        return _with_visits_counted(section, step.episodes, eol)
+    if step.before is None:
+        added = [each.memory for each in run if isinstance(each, Change)]
+        for memory in added:
+            section = _with_episode(section, memory.episode, eol)
+        return _with_memories(section, added, eol)
+    at = position_of(section.memories, step.before)
+    if at == len(section.memories):
+        raise KeyError(step.before.title)
+    old, new = section.memories[at], step.after
+    if new is None:
+        return _without(section, old, eol)
+    if step.kind in ("seen again", "merged") and new.observation_count > old.observation_count:
+        section = _with_episode(section, new.episode, eol)
+    return _with_all_changed(section, {id(old): new}, eol)
+
+
+def _with_visits(section: LocationSection, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
     heading = section.heading if section.heading.endswith("\n") else section.heading + eol
     visited = _visited(visits, episodes, eol)
     return _section(section.location_id, section.name, visits, episodes, heading, visited, section.parts)
 
 
-def with_visits_counted(section: LocationSection, episodes: Sequence[int | str], eol: str) -> LocationSection:
+def _with_visits_counted(section: LocationSection, episodes: Sequence[int | str], eol: str) -> LocationSection:
     """Return the section with more visits in these episodes; itself if its subject is no place."""
     if not is_place(section.location_id):
         return section
-    seen = unique_episodes((*section.episodes, *episodes))
-    return with_visits(section, section.visits + len(episodes), seen, eol)
+    seen = _unique_episodes((*section.episodes, *episodes))
+    return _with_visits(section, section.visits + len(episodes), seen, eol)
 
 
-def with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
+def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
     """Return the section with an episode in which its place was visited; itself if it lists that one."""
     if not is_place(section.location_id) or any(same_episode(known, episode) for known in section.episodes):
         return section
     episodes = (*section.episodes, episode)
-    return with_visits(section, max(section.visits, len(episodes)), episodes, eol)
+    return _with_visits(section, max(section.visits, len(episodes)), episodes, eol)
 
 
-def unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
+def _unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
     """Return each episode once, in the form in which it occurs first."""
     found: dict[int | str, int | str] = {}
     for episode in episodes:
@@ -157,7 +176,7 @@ def unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
 def episodes_of_memories(memories: Iterable[Memory]) -> tuple[int | str, ...]:
     """Return the episodes in which memories were seen first and last, numbers in their order and then names."""
     seen = (episode for memory in memories for episode in (memory.first_episode, memory.episode))
-    found = unique_episodes(episode for episode in seen if episode is not None)
+    found = _unique_episodes(episode for episode in seen if episode is not None)
     numbers = {episode_key(each): each for each in found if isinstance(episode_key(each), int)}
     names = [each for each in found if not isinstance(episode_key(each), int)]
     return (*(numbers[key] for key in sorted(numbers, key=int)), *names)
@@ -187,7 +206,7 @@ def with_key(section: LocationSection, location_id: SubjectKey, eol: str) -> Loc
     old = section.location_id
     assert old is not None
     ids = {id(memory): replace(memory, id=memory_id(old, memory)) for memory in section.memories}
-    return with_all_changed(_with_number(section, location_id, eol), ids, eol)
+    return _with_all_changed(_with_number(section, location_id, eol), ids, eol)
 
 
 def read_entry(text: str) -> Entry:
@@ -196,16 +215,8 @@ def read_entry(text: str) -> Entry:
     return parse_entry(_lines(text)) if plain is None else _plain_entry(plain)
 
 
-def opened(section: LocationSection, eol: str) -> tuple[LocationSection, str]:
-    """Return a section without memories up to where the first one goes, and the text that is to follow."""
-    before, after = _opening("".join(part for part in section.parts if isinstance(part, str)), eol)
-    return with_parts(section, (before,) if before else (), eol), after
-
-
-def with_memories(section: LocationSection, memories: Sequence[Memory], eol: str) -> LocationSection:
+def _with_memories(section: LocationSection, memories: Sequence[Memory], eol: str) -> LocationSection:
     """Return the section with these memories more, in order: after the last one, or where the first one belongs."""
-    if not memories:
-        return section
     parts = section.parts
     entries: list[str | Entry] = [render_entry(memories[0], eol=eol)]
     for memory in memories[1:]:
@@ -219,11 +230,11 @@ def with_memories(section: LocationSection, memories: Sequence[Memory], eol: str
             gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
             middle = tuple(part for part in (lead, *entries, gap) if part)
             return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
-    begun, after = opened(section, eol)
-    return with_parts(section, tuple(part for part in (*begun.parts, *entries, after) if part), eol)
+    before, after = _opening("".join(part for part in parts if isinstance(part, str)), eol)
+    return with_parts(section, tuple(part for part in (before, *entries, after) if part), eol)
 
 
-def with_all_changed(section: LocationSection, new: Mapping[int, Memory], eol: str) -> LocationSection:
+def _with_all_changed(section: LocationSection, new: Mapping[int, Memory], eol: str) -> LocationSection:
     """Return the section with other memories in the places of those with these identities."""
     parts = tuple(
         render_entry(new[id(part.memory)], part.extras, eol)
@@ -234,7 +245,7 @@ def with_all_changed(section: LocationSection, new: Mapping[int, Memory], eol: s
     return with_parts(section, parts, eol)
 
 
-def without(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
+def _without(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
     """Return the section without this very memory (by identity)."""
     gone = next(i for i, part in enumerate(section.parts) if isinstance(part, Entry) and part.memory is memory)
     before, after = section.parts[:gone], section.parts[gone + 1 :]
