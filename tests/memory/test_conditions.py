@@ -117,6 +117,23 @@ def test_where_no_state_separates_them_any_longer_the_newer_ground_truth_wins(pl
     assert manager.get_status()["metrics"]["contradictions_settled"] == 2
 
 
+@pytest.mark.parametrize(
+    ("fields", "stays"),
+    [
+        pytest.param({}, False, id="nothing is known of its state"),
+        pytest.param({"when": (NEST,)}, True, id="its conditions separate it"),
+        pytest.param({"pinned": True}, True, id="a person says so"),
+    ],
+)
+def test_what_no_turn_has_taught_gives_way_to_what_a_turn_shows(play, fields, stays):
+    manager = play(WORKS)
+    climb(manager, 1)
+    manager.add_memory(5, "Tree", memory("Up is too hard", action="up", outcome="nothing", **fields))
+    climb(manager, 2, known_way=True)
+    assert ("Up is too hard" in conditions(manager)) == stays
+    assert "Up leads to the crown" in conditions(manager)
+
+
 def test_the_conditions_of_a_memory_without_a_contrary_are_dropped_once_they_do_not_matter(play):
     manager = play()
     manager.add_memory(5, "Tree", memory("Up", action="up", outcome="to 6", when=(ROPE, NEST)))

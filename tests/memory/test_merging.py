@@ -4,6 +4,7 @@ from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,11 +117,20 @@ def test_failures_in_several_episodes_mark_a_memory_as_wrong_together(tmp_path):
     assert [(one.episode, one.after) for one in trials] == [(2, (0, 1)), (3, (0, 2))]
 
 
-def test_of_two_outcomes_in_the_same_state_the_one_observed_more_often_is_believed(tmp_path):
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        pytest.param("nothing", "SUPERSEDED", id="a failure is believed less"),
+        pytest.param("died", "ACTIVE", id="a death stands beside what worked"),
+    ],
+)
+def test_of_two_outcomes_in_the_same_state_the_one_observed_more_often_is_believed(tmp_path, outcome, status):
     works = told("Pull", "The hatch opens.", 2, action="pull lever", outcome="changed", observation_count=5)
-    fails = told("Pull in vain", "Nothing comes of it.", 3, action="pull lever", outcome="nothing")
-    memories = merged(tmp_path, file_of(tmp_path / "2", works), file_of(tmp_path / "3", fails))
-    assert [(one.title, one.status) for one in memories] == [("Pull", "ACTIVE"), ("Pull in vain", "SUPERSEDED")]
+    fails = told("Pull in vain", "Nothing comes of it.", 3, action="pull lever", outcome=outcome)
+    found = file_of(tmp_path / "2", works), file_of(tmp_path / "3", fails)
+    for order in permutations(found):
+        memories = merged(tmp_path / str(found.index(order[0])), *order)
+        assert {one.title: one.status for one in memories} == {"Pull": "ACTIVE", "Pull in vain": status}
 
 
 def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_path):

@@ -1,6 +1,7 @@
 """In which states an action has one outcome and not another, by what was observed."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
@@ -14,6 +15,48 @@ class Observations(Protocol):
     """Knows the states in which a memory was observed to be true."""
 
     def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """Other memories of an action that contradict one about it."""
+
+    separated: list[Memory]
+    """Both are true, each in states in which the other was not observed."""
+    contradicted: list[Memory]
+    """No known state separates them: both can't be true."""
+
+
+def rivals(
+    observations: Observations,
+    location_id: SubjectKey,
+    memory: Memory,
+    believed: Iterable[Memory],
+    *,
+    now: State | None = None,
+) -> Rivals:
+    """Return the memories that say another outcome of the same action.
+
+    A loss contradicts nothing that worked in the same state: the counts of both describe the risk.
+
+    Args:
+        believed: The memories of the place.
+        now: The state in which the memory is observed on this turn; None if it isn't.
+    """
+    found = Rivals([], [])
+    opposed = [one for one in believed if is_opposed(one, memory)]
+    if not opposed:
+        # Most often. Then the history of the place, which grows with every episode, is not read.
+        return found
+    own = [*observations.states_observed(location_id, memory), *([] if now is None else [now])]
+    for rival in opposed:
+        # Of one that was not observed here, its conditions are all that is known.
+        states = observations.states_observed(location_id, rival) or [rival.when]
+        if separating(states, own, memory.action):
+            found.separated.append(rival)
+        elif loss_in(memory.outcome) is None:
+            found.contradicted.append(rival)
+    return found
 
 
 def conditions(
@@ -35,12 +78,12 @@ def conditions(
     """
     if not memory.action:
         return memory.when
-    rivals = [one for one in believed if _differ(memory, one)]
-    if not memory.when and not rivals:
-        # Most often. Then the history of the place, which grows with every episode, is not read.
+    differing = [one for one in believed if is_opposed(memory, one) or is_opposed(one, memory)]
+    if not memory.when and not differing:
+        # Most often. Then the history of the place is not read.
         return ()
     own = [*observations.states_observed(location_id, memory), *([] if now is None else [now])]
-    opposed = [observations.states_observed(location_id, one) for one in rivals]
+    opposed = [observations.states_observed(location_id, one) for one in differing]
     others = [states for states in opposed if states]
     if not own or not others:
         return tuple(claim for claim in memory.when if all(holds(claim, state) is not False for state in own))
@@ -49,10 +92,6 @@ def conditions(
         if found := separating(own, states, memory.action):
             return found
     return ()
-
-
-def _differ(one: Memory, other: Memory) -> bool:
-    return is_opposed(one, other) or is_opposed(other, one)
 
 
 def is_opposed(known: Memory, new: Memory) -> bool:

@@ -3,10 +3,9 @@
 import logging
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
@@ -25,8 +24,8 @@ from zorkgpt.memory.asking import (
     turn_key,
 )
 from zorkgpt.memory.attempts import Attempts
-from zorkgpt.memory.claims import Claim, State, separating
-from zorkgpt.memory.conditions import conditions, is_opposed
+from zorkgpt.memory.claims import Claim, State
+from zorkgpt.memory.conditions import Rivals, conditions, is_opposed, rivals
 from zorkgpt.memory.credit.adherence import things_met
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.facts import (
@@ -38,7 +37,6 @@ from zorkgpt.memory.facts import (
     subject_of,
     titled,
 )
-from zorkgpt.memory.losses import loss_in
 from zorkgpt.memory.models import (
     GAME,
     Category,
@@ -544,19 +542,23 @@ class Learner:
             memory = next((one for one in writer.current(place) if one.title == title), None)
             if memory is None:
                 continue
-            rivals = [one for one in writer.current(place) if is_opposed(one, memory)]
-            if rivals:
+            if any(is_opposed(one, memory) for one in writer.current(place)):
                 writer.seen_again(place, memory, number, self._state.episode)
             self._qualify(place, title, f"it came out so in another state too, in turn {number}", turn.context.state)
-            for rival in rivals:
-                states = writer.states_observed(place, rival), writer.states_observed(place, memory)
-                if all(states) and not separating(*states, memory.action):
-                    if loss_in(outcome) is not None:
-                        continue
-                    reason = f"in the same state “{memory.action}” came out otherwise in turn {number}: {outcome}"
-                    self.counts.contradictions_settled += writer.resolve_conflict(place, rival, memory, reason, number)
-                else:
-                    self._qualify(place, rival.title, f"in another state it comes out otherwise: “{title}”")
+            self._settle(place, memory, rivals(writer, place, memory, writer.current(place)), number)
+
+    def _settle(self, location_id: SubjectKey, memory: Memory, found: Rivals, turn: int) -> None:
+        """Note of rivals in which states they hold. What is contradicted gives way to the newer ground truth."""
+        for rival in found.separated:
+            reason = f"in another state it comes out otherwise: “{memory.title}”"
+            self.counts.contradictions_settled += self._qualify(location_id, rival.title, reason)
+        for rival in found.contradicted:
+            # The restart would lose what is known for good.
+            if memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
+                reason = f"in the same state “{memory.action}” came out otherwise in turn {turn}: {memory.outcome}"
+                self.counts.contradictions_settled += self._writer.resolve_conflict(
+                    location_id, rival, memory, reason, turn
+                )
 
     def _qualify(self, location_id: SubjectKey, title: str, reason: str, now: State | None = None) -> bool:
         """Note in which states a memory holds by what was observed up to now. False if nothing was changed."""
@@ -763,10 +765,13 @@ class Learner:
         replaced = [title for title in replaced if (location_id, title) not in stay]
         replaced = self._writer.replaceable(location_id, replaced, memory)
         memory = named_apart(memory, [one for one in known if one.title not in replaced])
-        settlement = self._against_what_is_believed(request, location_id, memory, replaced)
-        if settlement is None:
+        believed = [one for one in self._writer.current(location_id) if one.title not in replaced]
+        now = request.context.state
+        found = rivals(self._writer, location_id, memory, believed, now=now)
+        if others := [one.title for one in found.contradicted if one.is_settled_by_person]:
+            self._writer.ignore(location_id, memory, f"a person says otherwise: {others[0]}")
             return True
-        memory, settle = settlement
+        memory = replace(memory, when=conditions(self._writer, location_id, memory, found.separated, now=now))
         kept = False
         if replaced:
             with telemetry.memory_operation("supersede", location_id, memory.text):
@@ -779,8 +784,7 @@ class Learner:
                 new = NewMemory(checked_place(location_id), name, memory)
                 kept = bool(self._writer.keep([new], is_judged=is_judged))
         if kept:
-            for each in settle:
-                self.counts.contradictions_settled += each()
+            self._settle(location_id, memory, found, request.context.turn)
         return kept
 
     def _replaceable(self, request: SynthesisRequest, subject: tuple[SubjectKey, str]) -> list[LocatedMemory]:
@@ -863,37 +867,6 @@ class Learner:
             return "where things are is known from the game state"
         wrong = self._ledger.wrong_claim(location_id, memory)
         return f"contradicted by the game state: {wrong}" if wrong else ""
-
-    def _against_what_is_believed(
-        self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, replaced: Sequence[str]
-    ) -> tuple[Memory, list[Callable[[], bool]]] | None:
-        """Settle what is believed of the same action and came out otherwise.
-
-        Where the states differed, both say in which they hold; else the newer ground truth wins, unless a person has
-        pinned or edited the older one. A loss stands beside what worked: their counts describe them.
-
-        Returns:
-            The memory as it is to be kept, and what is to be done once it is; None: it is not to be kept.
-        """
-        settle: list[Callable[[], bool]] = []
-        turn, writer, separated = request.context, self._writer, []
-        own = [*writer.states_observed(location_id, memory), turn.state]
-        for rival in writer.current(location_id):
-            if rival.title in replaced or not is_opposed(rival, memory):
-                continue
-            if separating(writer.states_observed(location_id, rival), own, memory.action):
-                separated.append(rival)
-                reason = f"in another state it comes out otherwise: “{memory.title}”"
-                settle.append(partial(self._qualify, location_id, rival.title, reason))
-            elif loss_in(memory.outcome) is not None:
-                continue
-            elif rival.is_settled_by_person:
-                writer.ignore(location_id, memory, f"a person says otherwise: {rival.title}")
-                return None
-            elif memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
-                reason = f"in the same state “{memory.action}” came out otherwise in turn {turn.turn}: {memory.outcome}"
-                settle.append(partial(writer.resolve_conflict, location_id, rival, memory, reason, turn.turn))
-        return replace(memory, when=conditions(writer, location_id, memory, separated, now=turn.state)), settle
 
     def _named(self, titles: set[str], *groups: Sequence[LocatedMemory]) -> list[LocatedMemory]:
         """Return the memory with each title, from the first group that has it. The ledger's entries are left to it."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
-from zorkgpt.memory.claims import State, separating
-from zorkgpt.memory.conditions import conditions, is_opposed
+from zorkgpt.memory.claims import State
+from zorkgpt.memory.conditions import conditions, rivals
 from zorkgpt.memory.credit.assignment import counted, failure_reason, has_always_failed
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
@@ -263,22 +263,18 @@ class _Merger:
     def _settle(self, draft: Draft, place: SubjectKey, name: str, memory: Memory, current: Sequence[Memory]) -> str:
         """Add a memory as the other memories of its place permit, and return the title under which it is kept."""
         turn = TurnSpan.parse(memory.turns).last_number
-        separated: list[Memory] = []
-        for rival in current if memory.action else ():
-            if not is_opposed(rival, memory):
-                continue
-            own = self.states_observed(place, memory)
-            if not separating(self.states_observed(place, rival), own, memory.action):
-                reason = f"in the same state “{memory.action}” came out otherwise: {memory.outcome}"
-                belief = decisions.believed(rival, memory)
-                decisions.oppose(draft, place, name, rival, memory, belief, turn, reason)
-                return memory.title
-            separated.append(rival)
+        found = rivals(self, place, memory, current)
+        for rival in found.separated:
             when = conditions(self, place, rival, [*filter(is_current, draft.memories(place)), memory])
             if when != rival.when and not rival.is_settled_by_person:
                 reason = f"in another state it comes out otherwise: “{memory.title}”"
                 draft.replace(place, rival, replace(rival, when=when), "qualified", reason)
-        memory = replace(memory, when=conditions(self, place, memory, separated))
+        if found.contradicted:
+            reason = f"in the same state “{memory.action}” came out otherwise: {memory.outcome}"
+            belief = decisions.believed(found.contradicted[0], memory)
+            decisions.oppose(draft, place, name, found.contradicted[0], memory, belief, turn, reason)
+            return memory.title
+        memory = replace(memory, when=conditions(self, place, memory, found.separated))
         return self._deduplicate(draft, place, name, memory, turn)
 
     def _deduplicate(self, draft: Draft, place: SubjectKey, name: str, memory: Memory, turn: int | None) -> str:
