@@ -405,8 +405,8 @@ def test_two_facts_of_one_title_are_told_apart(play):
     first = remember("Troll", text="The troll guards the passage.")
     second = remember("Troll", text="Its axe can be taken when it sleeps.")
     gone = {"invalidate_memory_titles": {"Troll (2)"}, "invalidation_reason": "it was broken"}
-    manager = play(first, second, MemorySynthesisResponse(should_remember=False, **gone))
-    for action in ("look at troll", "take axe", "break axe"):
+    manager = play(first, second, second, MemorySynthesisResponse(should_remember=False, **gone))
+    for action in ("look at troll", "take axe", "take axe again", "break axe"):
         manager.record_action_outcome(5, "Hall", action, "x", {"score_delta": 1})
     assert kept(manager, 5) == [("Troll", "permanent", "ACTIVE"), ("Troll (2)", "permanent", "SUPERSEDED")]
 

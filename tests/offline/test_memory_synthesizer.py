@@ -6,8 +6,9 @@ import pytest
 
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
-from zorkgpt.memory.models import Memory, ZMachineContext
+from zorkgpt.memory.models import Memory, Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.offline.phrases import whole_sentences
@@ -70,6 +71,20 @@ def taught(action: str, response: str, truth: ZMachineContext = TRUTH, **more):
             "SUCCESS",
             "makes the wall appear",
             f"Brings the oak door here. Makes the coin disappear. Moves the key to the oak door. {ANSWER}",
+        ),
+        (
+            replace(
+                TRUTH,
+                things=(WALL, DOOR, ThingState(14, "trees")),
+                moved=(
+                    ObjectMove(13, "trees", 1, "The Hall", 99, "limbo"),
+                    ObjectMove(14, "trees", 99, "limbo", 1, "The Hall"),
+                    ObjectMove(15, "coin", 1, "The Hall", 99, "limbo"),
+                ),
+            ),
+            "SUCCESS",
+            "makes the coin disappear",
+            ANSWER,
         ),
     ],
 )
@@ -222,8 +237,10 @@ def test_where_things_are_is_left_to_the_ledger(action, truth):
     assert taught(action, "Done.", truth, arrival=not action).should_remember is False
 
 
-def test_a_dark_place_says_so():
+def test_a_dark_place_says_so_unless_the_game_state_denies_it():
     dark = taught("", "It is pitch black.", TRUTH, arrival=True)
+    lit = taught("", "Most of the time it is dark here.", replace(TRUTH, all_in_sight=True), arrival=True)
+    assert not lit.should_remember
     assert (dark.memory_text, dark.claims) == ("You can't see anything here without a light.", (Claim(Relation.DARK),))
 
 
@@ -256,6 +273,29 @@ LETTER = "My dear nephew,\nthe lamp stands in the cellar. Turn it on before dusk
 def test_what_a_text_says_is_kept_whole_at_what_it_stands_on(action, response, truth, subject, text):
     answer = taught(action, response, truth)
     assert (answer.kind, answer.place, answer.memory_title, answer.memory_text) == ("text", subject, action, text)
+
+
+@pytest.mark.parametrize(
+    ("action", "shown", "edited", "title", "text", "replaced"),
+    [
+        ("read old lamp", LETTER, False, "read lamp", LETTER, set()),
+        ("read lamp", f"(Taken)\n\n{LETTER}\n\nA dog barks.", False, "read lamp", LETTER, set()),
+        ("read lamp", "word " * 20, False, "read lamp", ("word " * 20).strip(), {"read lamp"}),
+        ("read lamp", "word " * 20, True, None, None, None),
+    ],
+    ids=["by another name", "with something of the moment", "another text", "edited by a person"],
+)
+def test_a_text_is_kept_once(action, shown, edited, title, text, replaced):
+    known = Memory("DISCOVERY", "read lamp", 1, "1", 0, LETTER, "permanent", kind="text", edited_by_person=edited)
+    answer = taught(action, shown, elsewhere=(LocatedMemory(Thing(7), "brass lamp", known),))
+    told = answer.memory_title, answer.memory_text, answer.supersedes_memory_titles
+    assert told == (title, text, replaced) if title else not answer.should_remember
+
+
+def test_what_a_text_says_each_time_replaces_what_it_said_once():
+    once = Memory("DISCOVERY", "read lamp", 1, "1", 0, f"{LETTER}\n\nA dog barks.", "permanent", kind="text")
+    answer = taught("read lamp", f"{LETTER}\n\nThe wind howls.", elsewhere=(LocatedMemory(Thing(7), "lamp", once),))
+    assert (answer.memory_text, answer.supersedes_memory_titles) == (LETTER, {"read lamp"})
 
 
 @pytest.mark.parametrize(("action", "response"), [("read lamp", "You can't read a lamp."), ("rub lamp", LETTER)])

@@ -189,13 +189,13 @@ def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim
 def named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:
     """Return the memory with a title of its own, where another fact of the place has the same one."""
     taken = {folded(one.title): one for one in others}
-    known = taken.get(folded(memory.title))
-    if known is None or same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds"):
-        return memory
-    number = 2
-    while folded(f"{memory.title} ({number})") in taken:
+    number, apart = 1, memory
+    while (known := taken.get(folded(apart.title))) is not None:
+        if same_words(known, apart) or compared(known, apart, None).relation in ("same", "adds"):
+            break
         number += 1
-    return replace(memory, title=f"{memory.title} ({number})")
+        apart = replace(memory, title=f"{memory.title} ({number})")
+    return apart
 
 
 def resolve_title(title: str, memories: Sequence[Memory]) -> Memory | None:

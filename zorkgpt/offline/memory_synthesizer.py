@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
-from zorkgpt.memory.models import Category, Effect, Memory, MemoryKind, Persistence, outcome_of
+from zorkgpt.memory.models import Category, Effect, Memory, MemoryKind, Persistence, Thing, outcome_of
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.synthesis import SynthesisRequest
@@ -66,15 +66,34 @@ def _text_read(request: SynthesisRequest) -> FurtherFact | None:
         return None
     things = (thing for thing in request.context.things if not thing.out_of_sight)
     source = next((thing for thing in things if folded(thing.name).split()[-1] in words), None)
+    text = text if len(text) <= _READ_LIMIT else f"{text[: _READ_LIMIT - 1].rstrip()}…"
+    near = [one.memory for one in request.elsewhere if source and one.location_id == Thing(source.number)]
+    texts = [one for one in (near if source else request.memories) if one.kind is MemoryKind.TEXT]
+    title = normalized_action(request.action)
+    known = next((one for one in texts if one.title == title), None)
+    if known is not None and known.is_settled_by_person:
+        return None
+    if known is not None:
+        text = _lines_in_both(known.text, text) or text
+    repeated = next((one for one in texts if folded(one.text) == folded(text)), None)
+    replaced = {known.title} if known is not None and repeated is None else set()
     return FurtherFact(
         category=Category.DISCOVERY,
-        memory_title=normalized_action(request.action),
-        memory_text=text if len(text) <= _READ_LIMIT else f"{text[: _READ_LIMIT - 1].rstrip()}…",
+        memory_title=repeated.title if repeated else title,
+        memory_text=repeated.text if repeated else text,
         persistence=Persistence.PERMANENT,
         kind=MemoryKind.TEXT,
-        action=request.action,
+        action=repeated.action if repeated else request.action,
         place=None if source is None else source.number,
+        supersedes_memory_titles=replaced,
     )
+
+
+def _lines_in_both(older: str, newer: str) -> str:
+    """Return what a text says each time, without what was so at one moment only; "" if that is too little."""
+    lines = older.splitlines()
+    both = re.sub(r"\n{3,}", "\n\n", "\n".join(line for line in newer.splitlines() if line in lines)).strip()
+    return both if len(both.split()) >= _READ_WORDS else ""
 
 
 def _memory_of_effects(request: SynthesisRequest) -> MemorySynthesisResponse:
@@ -205,7 +224,11 @@ def _effects(request: SynthesisRequest) -> list[str]:
     near = {thing.number for thing in truth.things}
     effects = [_changed(one) for one in truth.changed if not one.by_itself and one.number in near]
     moves = [one for one in truth.moved if not one.by_itself and _is_in_sight(one, request)]
-    effects += [_moved(one, request) for one in moves]
+    by_name: dict[str, set[str]] = {}
+    for one in moves:
+        by_name.setdefault(one.name, set()).add(_moved(one, request))
+    # Things of one name that changed places: "makes the flowers disappear, makes the flowers appear" says nothing.
+    effects += [text for texts in by_name.values() if len(texts) == 1 for text in texts]
     return list(dict.fromkeys(filter(None, effects)))
 
 
@@ -239,7 +262,8 @@ def _is_in_sight(move: ObjectMove, request: SynthesisRequest) -> bool:
 
 def _darkness(request: SynthesisRequest) -> FurtherFact | None:
     """Return that nothing can be seen without a light at the place that the player sees for the first time."""
-    if not (request.arrival or request.reached) or not is_dark(request.response):
+    seen = request.context.all_in_sight
+    if not (request.arrival or request.reached) or seen or not is_dark(request.response):
         return None
     return FurtherFact(
         category=Category.DISCOVERY,
