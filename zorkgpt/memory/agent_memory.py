@@ -244,7 +244,8 @@ class AgentMemory:
         if self._is_closed:
             return
         self.new_episode()
-        self._writer.close()
+        if self._deduplicator is not None:
+            self._deduplicator.close()
         self.store.close()
         self._is_closed = True
 
@@ -756,7 +757,7 @@ class AgentMemory:
     def new_episode(self) -> None:
         """Forget ephemeral memories, because the environment starts over. Lasting memories stay."""
         with self.store.guard:
-            self._writer.count_all()
+            self._writer.count()
             cleared = sum(map(len, self._writer.ephemeral.values()))
             try:
                 stay = str(self.store.lasting.count())

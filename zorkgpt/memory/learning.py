@@ -27,6 +27,7 @@ from zorkgpt.memory.attempts import Attempts
 from zorkgpt.memory.claims import Claim, State
 from zorkgpt.memory.conditions import Rivals, conditions, is_opposed, rivals
 from zorkgpt.memory.credit.adherence import things_met
+from zorkgpt.memory.credit.assignment import tells_of_loss
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.facts import (
     as_known,
@@ -342,7 +343,12 @@ class Learner:
         self._state.begin_recording(self._stamp(turn))
         if not arrival:
             with self._writer.store.guard:
-                dangers = self._writer.dangers((location_id, *things_met(context), self._writer.store.scope.whole))
+                dangers = [
+                    (subject, memory)
+                    for subject in (location_id, *things_met(context), self._writer.store.scope.whole)
+                    for memory in self._writer.current(subject)
+                    if memory.persistence.outlives_episode and tells_of_loss(memory)
+                ]
                 self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
         self._keep_ledger(location_id, name, context)
         self._attempts.note(turn)
@@ -666,7 +672,7 @@ class Learner:
         """Return what in the answer looks like a slip; a rule makes none."""
         if not self._asks_a_model:
             return ()
-        doubts = []
+        doubts, deduplicator = [], self._writer.deduplicator
         for fact in answer.facts():
             new = memory_of_fact(request, fact, request.location_id, self._state.episode)
             if (moved := moved_thing_named_in(new, request)) is not None:
@@ -689,7 +695,7 @@ class Learner:
                         f"“{old.title}” is true in every episode and “{new.title}” in this one only: the first is not "
                         "replaced by the second, which is lost when the episode is over."
                     )
-                elif self._writer.is_about_something_else(located.location_id, old, new):
+                elif deduplicator and deduplicator.is_about_something_else(located.location_id, old, new):
                     doubts.append(f"“{old.title}” is to be replaced by “{new.title}”, which seems to be about another.")
         return tuple(doubts)
 

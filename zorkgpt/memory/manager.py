@@ -308,8 +308,9 @@ class SimpleMemoryManager(AgentMemory):
                 "vetoes_obeyed": self._writer.vetoes_obeyed,
                 "person_edits_kept": self._writer.protected,
                 **asdict(self._learner.counts),
-                **self._writer.metrics(),
             }
+            if self._deduplicator is not None:
+                metrics["deduplication_metrics"] = self._deduplicator.metrics()
         state = "learning" if self._learner.synthesizer is not None else "remembering"
         return {"type": "simple_memory", "state": state, "metrics": metrics}
 
@@ -422,7 +423,7 @@ class SimpleMemoryManager(AgentMemory):
         """Write every count of visits and results that no other change has included."""
         with self.store.guard:
             self._learner.count_attempts()
-            self._writer.count_all()
+            self._writer.count()
 
     def save_session(self, path: Path | str) -> bool:
         """Write the state of this episode to a file of its own, and return whether it could be written."""

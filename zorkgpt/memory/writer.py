@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Claim, State
-from zorkgpt.memory.credit.assignment import CreditLedger, tells_of_loss
+from zorkgpt.memory.credit.assignment import CreditLedger
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
@@ -81,11 +81,7 @@ class MemoryWriter:
         """The number of memories in this episode that were not stored because a person hid them."""
         self.protected = 0
         """The number of attempts in this episode to replace or invalidate a memory that a person pinned or edited."""
-        self.evidence = CreditLedger(
-            store.trials,
-            log,
-            learned_in=self.state_when_learned,
-        )
+        self.evidence = CreditLedger(store.trials, log, learned_in=self.turn_when_learned)
         self._log = log
         self._visits = visits
         self._stamp = stamp
@@ -116,15 +112,6 @@ class MemoryWriter:
         """Return the current memories of a location, lasting ones first."""
         with self.store.guard:
             return [memory for memory in self.book.memories(location_id) if is_current(memory)]
-
-    def dangers(self, subjects: Iterable[SubjectKey]) -> list[tuple[SubjectKey, Memory]]:
-        """Return the lasting memories of losses for these subjects."""
-        return [
-            (subject, memory)
-            for subject in subjects
-            for memory in self.current(subject)
-            if memory.persistence.outlives_episode and tells_of_loss(memory)
-        ]
 
     def refresh(self) -> bool:
         """Read the changes of other processes. False if that failed; the memories are then as last read."""
@@ -368,10 +355,6 @@ class MemoryWriter:
             )
         ]
 
-    def is_about_something_else(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
-        """Return whether the two have nothing to do with each other, so that naming one for the other is a slip."""
-        return self.deduplicator is not None and self.deduplicator.is_about_something_else(location_id, old, new)
-
     def resolve_conflict(
         self, location_id: SubjectKey, old: Memory, new: Memory, reason: str, turn: int | None
     ) -> bool:
@@ -405,11 +388,6 @@ class MemoryWriter:
                 made = merge(draft, [each for each in merges if each.location_id == location_id])
             total += made if self.last_error is None else 0
         return total
-
-    def state_when_learned(self, location_id: SubjectKey, memory: Memory) -> State:
-        """Return the state in which the action that taught it was taken; () if unknown."""
-        stamp = self.turn_when_learned(location_id, memory)
-        return stamp.state if stamp else ()
 
     def turn_when_learned(self, location_id: SubjectKey, memory: Memory) -> TurnStamp | None:
         """Return the turn that taught it. None if unknown."""
@@ -448,10 +426,6 @@ class MemoryWriter:
             return False
         same = self.deduplicator.same_by_judge(location_id, name, memory, vetoed)
         return same is not None and self._obey(location_id, memory, same)
-
-    def metrics(self) -> dict[str, object]:
-        """Return the deduplicator's counts, if there is one."""
-        return {} if self.deduplicator is None else {"deduplication_metrics": self.deduplicator.metrics()}
 
     @contextmanager
     def changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
@@ -498,19 +472,16 @@ class MemoryWriter:
         try:
             yield
         except MemoryStoreError as error:
-            self.report_failure(error)
+            self.last_error = error
+            self.write_failures += 1
+            # Not again until a write succeeds.
+            if str(error) != self._failure_logged:
+                self._failure_logged = str(error)
+                # The fields with which people are told about a damaged file: see `zorkgpt.log.DamagedFiles`.
+                fields = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
+                self._log.error("memories could not be written", extra=fields)
         else:
             self.last_error = None
-
-    def report_failure(self, error: MemoryStoreError) -> None:
-        """Count a failed write, and log it unless its reason was logged since the last successful one."""
-        self.last_error = error
-        self.write_failures += 1
-        if str(error) != self._failure_logged:
-            self._failure_logged = str(error)
-            # The fields with which people are told about a damaged file: see `zorkgpt.log.DamagedFiles`.
-            fields = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
-            self._log.error("memories could not be written", extra=fields)
 
     def _journal(self, changes: Sequence[Change]) -> None:
         """Record changes of ephemeral memories, if possible."""
@@ -523,25 +494,18 @@ class MemoryWriter:
                 self._log.warning("changes of ephemeral memories are not journaled", extra={"error": str(error)})
             self._is_note_lost = True
 
-    def count(self, turn: int) -> None:
-        """Write the visits that no other write has included, and the results of memories if they are due."""
-        self._write_counts(has_results=self.evidence.is_due(turn))
+    def count(self, turn: int | None = None) -> None:
+        """Write the visits that no other write has included, and the results of memories if they are due.
 
-    def count_all(self) -> None:
-        """Write every count that no other write has included, because no turn follows here."""
-        self._visits.settle()
-        self._write_counts(has_results=self.evidence.is_pending)
-
-    def _write_counts(self, *, has_results: bool) -> None:
+        Args:
+            turn: The current turn. None if no turn follows here, so that everything is due.
+        """
+        if turn is None:
+            self._visits.settle()
         with self._failures_reported():
-            if has_results or self._visits.are_waiting(self.store.lasting):
+            if self.evidence.is_due(turn) or self._visits.are_waiting(self.store.lasting):
                 with self.changing(lasting=True, counts_only=True):
                     pass
-
-    def close(self) -> None:
-        """Close the deduplicator, if there is one."""
-        if self.deduplicator is not None:
-            self.deduplicator.close()
 
     def forget_episode(self) -> None:
         """Forget what was true until the restart, and the episode's counts."""

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.claims import Claim, holds
+from zorkgpt.memory.claims import holds
 from zorkgpt.memory.credit.adherence import (
     GO,
     PROMISING,
@@ -21,6 +21,7 @@ from zorkgpt.memory.credit.adherence import (
 from zorkgpt.memory.losses import LossKind, loss_in
 from zorkgpt.memory.models import Category, Memory, SubjectKey, ZMachineContext, same_episode
 from zorkgpt.memory.storage.book import Draft
+from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.tables import Trials
 from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
 from zorkgpt.memory.storage.versions import titled
@@ -52,11 +53,11 @@ class CreditLedger:
         trials: Trials,
         log: logging.Logger,
         *,
-        learned_in: Callable[[SubjectKey, Memory], tuple[Claim, ...]] = lambda location_id, memory: (),
+        learned_in: Callable[[SubjectKey, Memory], TurnStamp | None] = lambda location_id, memory: None,
     ) -> None:
         """
         Args:
-            learned_in: (location, memory) → the state in which it was learned; () where that is not known.
+            learned_in: Returns the turn in which the memory of a location was learned; None if unknown.
         """
         self._trials = trials
         self._learned_in = learned_in
@@ -69,10 +70,6 @@ class CreditLedger:
         """Location, title and action of what has worked in this episode: a second time it may well do nothing."""
         self._pending: list[Trial] = []
         self.failures = 0
-
-    @property
-    def is_pending(self) -> bool:
-        return bool(self._pending)
 
     def show(self, location_id: SubjectKey, memories: Iterable[Memory]) -> None:
         """Remember which memories the player sees before it acts at this location."""
@@ -146,8 +143,9 @@ class CreditLedger:
         self._shown = (0, ())
         self._pending = [one for one in self._pending if not (is_trace(one.title) or is_trace(one.action))]
 
-    def is_due(self, turn: int) -> bool:
-        return self.is_pending and abs(turn - self._pending[0].turn) >= EVERY_TURNS
+    def is_due(self, turn: int | None) -> bool:
+        """Return whether trials are to be counted by now; None if no turn follows."""
+        return bool(self._pending) and (turn is None or abs(turn - self._pending[0].turn) >= EVERY_TURNS)
 
     def count_in(self, draft: Draft) -> int:
         """Count the pending trials in a draft, and return how many. Call `written` once it is stored."""
@@ -197,7 +195,8 @@ class CreditLedger:
 
     def _is_another_state(self, location_id: SubjectKey, memory: Memory, turn: ZMachineContext) -> bool:
         """Return whether something that held when it was learned does not hold now: then this says nothing."""
-        return any(holds(claim, turn.state) is not True for claim in self._learned_in(location_id, memory))
+        stamp = self._learned_in(location_id, memory)
+        return stamp is not None and any(holds(claim, turn.state) is not True for claim in stamp.state)
 
     def _remember(self, trial: Trial) -> None:
         self._noted.add(_key(trial))
