@@ -347,7 +347,8 @@ class SimpleMemoryManager(AgentMemory):
         if self._deduplicator is None:
             return []
         self._writer.refresh()
-        memories = self._deduplicator.lasting(checked_place(location_id))
+        current = self._writer.current(checked_place(location_id))
+        memories = [memory for memory in current if memory.persistence.outlives_episode and memory.text.strip()]
         vectors = self._deduplicator.index.vectors([memory.text for memory in memories]) if memories else None
         return [] if vectors is None else list(zip(memories, vectors, strict=True))
 
@@ -400,10 +401,7 @@ class SimpleMemoryManager(AgentMemory):
 
     def merge(self, merges: "list[Merge]") -> int:
         """Apply the merges of `consolidate(apply=False)`, and return how many were made."""
-        made = self._writer.merge(merges)
-        if merges and self._deduplicator is not None:
-            self._deduplicator.save_vectors()
-        return made
+        return self._writer.merge(merges)
 
     # Episodes
 

@@ -424,7 +424,9 @@ class MemoryWriter:
             return True
         if not vetoed or self.deduplicator is None:
             return False
-        same = self.deduplicator.same_by_judge(location_id, name, memory, vetoed)
+        compared_with = self.deduplicator.comparisons(location_id, memory, vetoed)
+        judged = self.deduplicator.judged(location_id, name, memory, compared_with)
+        same = next((one.known for one in judged if one.relation in ("same", "adds")), None)
         return same is not None and self._obey(location_id, memory, same)
 
     @contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.decision import absorb, decide
-from zorkgpt.memory.dedup.deduplicator import Deduplicator
+from zorkgpt.memory.dedup.deduplicator import Deduplicator, is_compared
 from zorkgpt.memory.entailment.comparison import Comparison
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_order
@@ -52,7 +52,8 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
     found: list[Merge] = []
     for location_id in sorted(store.lasting.places(), key=place_order):
         name = heading_of(store.lasting, location_id).name
-        found += _of_place(deduplicator, location_id, name, threshold, last_question)
+        memories = [*filter(is_compared, store.lasting.memories(location_id))][-_MOST_AT_A_PLACE:]
+        found += _of_place(deduplicator, location_id, name, memories, threshold, last_question)
     return found
 
 
@@ -70,17 +71,20 @@ def merge(draft: Draft, merges: Sequence[Merge]) -> int:
 
 
 def _of_place(
-    deduplicator: Deduplicator, location_id: SubjectKey, name: str, threshold: float | None, last_question: int
+    deduplicator: Deduplicator,
+    location_id: SubjectKey,
+    name: str,
+    memories: Sequence[Memory],
+    threshold: float | None,
+    last_question: int,
 ) -> list[Merge]:
     """Compare each memory with those before it that still stand, so that no chain of likenesses is followed."""
-    memories = deduplicator.lasting(location_id)[-_MOST_AT_A_PLACE:]
     standing: list[Memory] = []
     merges = []
     for memory in memories:
         comparisons = deduplicator.comparisons(location_id, memory, standing) if standing else []
         if threshold is not None:
             comparisons = [one for one in comparisons if one.cosine is None or one.cosine >= threshold]
-        comparisons = [one for one in comparisons if not deduplicator.is_undone(one.known, memory)]
         if deduplicator.counts.judge_calls < last_question:
             comparisons = deduplicator.judged(location_id, name, memory, comparisons)
         decision = decide(memory, comparisons)

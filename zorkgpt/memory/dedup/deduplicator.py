@@ -106,11 +106,11 @@ class Deduplicator:
             is_judged: See `decide`.
             after: Memories of the same place that are kept before it.
         """
-        if (self.judge is None and self.index.is_lost) or not _is_compared(memory):
+        if (self.judge is None and self.index.is_lost) or not is_compared(memory):
             return {}
         try:
             found = self._relevant(
-                location_id, memory, is_judged, [*self.lasting(location_id), *filter(_is_compared, after)]
+                location_id, memory, is_judged, [*self._lasting(location_id), *filter(is_compared, after)]
             )
             return {} if any(map(_merges, found)) else self._asked(location_id, name, memory, found)
         except Exception:
@@ -133,16 +133,16 @@ class Deduplicator:
             is_judged: Whether the author saw the memories of the place and named the ones to replace.
             verdicts: What the judge has said of pairs that the word check leaves unsure.
         """
-        if not _is_compared(memory):
+        if not is_compared(memory):
             return NEW
         try:
             started = time.perf_counter()
-            found = self._relevant(location_id, memory, is_judged, [*filter(_is_compared, among)])
+            found = self._relevant(location_id, memory, is_judged, [*filter(is_compared, among)])
             self.counts.compared += 1
             self.counts.total_ms += (time.perf_counter() - started) * 1000
             if not any(map(_merges, found)):
                 found = _with_verdicts(found, verdicts)
-            return decide(memory, [one for one in found if not (_merges(one) and self.is_undone(one.known, memory))])
+            return decide(memory, found)
         except Exception as error:
             # A memory is never lost because it could not be compared.
             self._errors += 1
@@ -190,14 +190,8 @@ class Deduplicator:
 
     # Comparing
 
-    def lasting(self, location_id: SubjectKey) -> list[Memory]:
-        """Return the current lasting memories of the place that have a text."""
-        with self._store.guard:
-            kept = self._store.lasting.memories(location_id)
-            return [*filter(_is_compared, kept)]
-
     def comparisons(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
-        """Compare with those of the known memories that are near enough.
+        """Compare with those of the known memories that are near enough, and that no person has told apart.
 
         Without a judge, memories that the word check leaves unsure are left out, since vectors would change nothing.
         """
@@ -205,7 +199,12 @@ class Deduplicator:
             self.index.prepare()
             known = [memory for memory in known if not is_open(memory, new)]
         found = self._compared_with_each(location_id, new, known)
-        return [one for one in found if one.cosine is None or one.cosine >= self.candidate_threshold]
+        return [
+            one
+            for one in found
+            if (one.cosine is None or one.cosine >= self.candidate_threshold)
+            and not (one.relation in ("same", "adds", "conflict") and self._is_undone(one.known, new))
+        ]
 
     def says_the_same(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
         """Return whether a memory that the new one would replace says the same, so that it counts as observed again."""
@@ -220,7 +219,7 @@ class Deduplicator:
 
     def nearest_duplicate(self, location_id: SubjectKey, text: str) -> tuple[Memory, float] | None:
         """Return the nearest memory whose text this text says, and their cosine; None without vectors."""
-        known = self.lasting(location_id)
+        known = self._lasting(location_id)
         cosines = self.index.cosines(text, [memory.text for memory in known])
         near = [
             (memory, cosine)
@@ -228,13 +227,6 @@ class Deduplicator:
             if cosine >= self.candidate_threshold and compare(memory.text, text).relation in ("same", "adds")
         ]
         return max(near, key=lambda found: found[1], default=None)
-
-    def same_by_judge(self, location_id: SubjectKey, name: str, new: Memory, among: Sequence[Memory]) -> Memory | None:
-        """Return the memory that the new one paraphrases. None if there is none, or no judge."""
-        if self.judge is None or not new.text.strip():
-            return None
-        found = self.judged(location_id, name, new, self.comparisons(location_id, new, among))
-        return next((one.known for one in found if _merges(one)), None)
 
     def judged(
         self, location_id: SubjectKey, name: str, new: Memory, comparisons: list[Comparison]
@@ -258,7 +250,7 @@ class Deduplicator:
             and not is_ledger_entry(one.known)
             and max(len(one.known.text), len(new.text)) <= LONGEST_TEXT
             and any(is_worth_asking(text, new.text) for text in self._wordings_of(location_id, one.known))
-            and not self.is_undone(one.known, new)
+            and not self._is_undone(one.known, new)
         ]
         doubtful = sorted(doubtful, key=lambda one: -(one.cosine or 0))[:MOST_AT_ONCE]
         if not doubtful:
@@ -274,11 +266,15 @@ class Deduplicator:
             return {}
         return {_words(doubtful[at].known): verdict for at, verdict in verdicts.items() if 0 <= at < len(doubtful)}
 
-    def is_undone(self, known: Memory, new: Memory) -> bool:
-        """Return whether a person has undone this merge."""
+    def _is_undone(self, known: Memory, new: Memory) -> bool:
+        """Return whether a person has told the two apart. The history is read only if the words relate them."""
         if self._undone is None:
             self._undone = _undone_pairs(self._store.journal)
-        return (known.text, new.text) in self._undone or (new.text, known.text) in self._undone
+        return not {(known.text, new.text), (new.text, known.text)}.isdisjoint(self._undone)
+
+    def _lasting(self, location_id: SubjectKey) -> list[Memory]:
+        with self._store.guard:
+            return [*filter(is_compared, self._store.lasting.memories(location_id))]
 
     def _compared_with_each(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
         """Compare in the order given. Without vectors, only the last ones are compared if there are very many."""
@@ -315,10 +311,6 @@ class Deduplicator:
             believed = [memory.text for _, memory in self._store.lasting.find(Filters())]
             return [*filter(str.strip, believed), *self._wordings.all()]
 
-    def save_vectors(self) -> None:
-        """Save new vectors, and delete those that no memory uses."""
-        self.index.save(self.texts)
-
     def forget(self) -> None:
         """Forget all cached texts and vectors; they are read from the file again."""
         self._wordings = _Wordings(self._store.journal)
@@ -326,15 +318,16 @@ class Deduplicator:
         self.index.drop()
 
     def reset(self) -> None:
-        """Begin a new episode."""
+        """Begin a new episode, and save new vectors."""
         if self.counts.compared:
             self._log.info("memories compared in the episode", extra=self.metrics())
         self.counts = DeduplicationCounts()
-        self.save_vectors()
+        self.index.save(self.texts)
 
     def close(self) -> None:
+        """Save new vectors, and release what is held open."""
         self.index.close()
-        self.save_vectors()
+        self.index.save(self.texts)
 
     def metrics(self) -> dict[str, Any]:
         counts = asdict(self.counts)
@@ -433,7 +426,8 @@ def _merges(one: Comparison) -> bool:
     return one.relation in ("same", "adds")
 
 
-def _is_compared(memory: Memory) -> bool:
+def is_compared(memory: Memory) -> bool:
+    """Return whether new memories are compared with this one: it is current and lasting, and has a text."""
     return memory.persistence.outlives_episode and is_current(memory) and bool(memory.text.strip())
 
 
