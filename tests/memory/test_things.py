@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory, MemoryKind, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
@@ -36,9 +37,7 @@ def ledger_after(*turns):
 
 def again(things):
     """The same ledger after an interruption."""
-    resumed = ThingsLedger()
-    resumed.restore(json.loads(json.dumps(things.snapshot())))
-    return resumed
+    return ThingsLedger.restored(json.loads(json.dumps(things.snapshot())))
 
 
 def opened(value=True, **more):
@@ -79,13 +78,26 @@ def test_a_claim_is_of_this_episode_where_only_its_doing_made_it_so(turns, place
     assert things.of_this_episode(place, [claim]) == (claim if passing else None)
 
 
-def test_what_was_so_before_is_known():
+def claiming(*claims, persistence="permanent"):
+    return memory("Sword", persistence, claims=claims)
+
+
+@pytest.mark.parametrize(
+    ("claims", "persistence", "place", "expected"),
+    [
+        ((IN_BOX, Claim(Relation.CLOSED, BOX)), "permanent", HALL, True),
+        ((IN_BOX,), "ephemeral", HALL, False),
+        ((IN_BOX, HERE), "permanent", HALL, False),
+        ((HERE,), "permanent", ATTIC, False),
+        # What is at hand is so, unless the player has moved or changed it.
+        ((Claim(Relation.HERE, 7),), "ephemeral", HALL, True),
+        ((Claim(Relation.OPEN, BOX),), "ephemeral", HALL, False),
+        ((), "permanent", HALL, False),
+    ],
+)
+def test_what_is_so_or_was_so_before_bears_a_memory_out(claims, persistence, place, expected):
     things = ledger_after(took(BOX), put(), opened())
-    assert things.was_so_before(HALL, IN_BOX)
-    assert things.was_so_before(HALL, Claim(Relation.CLOSED, BOX))
-    assert not things.was_so_before(HALL, HERE)
-    assert not things.was_so_before(ATTIC, HERE)
-    assert [things.is_handled(number) for number in (4, BOX, 7)] == [True, True, False]
+    assert things.bears_out(place, claiming(*claims, persistence=persistence), [TROLL, BOX_HERE]) == expected
 
 
 def test_it_goes_on_after_an_interruption():
@@ -96,8 +108,6 @@ def test_it_goes_on_after_an_interruption():
         one.record(put(), ATTIC)
         assert one.of_this_episode(ATTIC, [Claim(Relation.HERE, 8)])
     assert things.snapshot() == resumed.snapshot()
-    things.reset()
-    assert not things.is_handled(4)
 
 
 def lost(number, name, origin=HALL, **more):
@@ -317,7 +327,8 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
         *turns, replace(look(), location_before=CELLAR, things=(ThingState(15, "stair", fixed=True),))
     )
     for one in (things, again(things)):
-        assert (one.refutes(place, claim), one.denies(place, claim)) == (instead, bool(instead))
+        assert one.wrong_claim(place, claiming(claim, persistence="ephemeral")) == instead
+        assert (one.denied(place, [claim]) is not None) == bool(instead)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +344,8 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
     ],
 )
 def test_what_is_at_hand_refutes_wrong_claims(claim, instead):
-    assert ledger_after(look(SWORD_HERE, BOX_HERE, in_full=True)).refutes(HALL, claim) == instead
+    things = ledger_after(look(SWORD_HERE, BOX_HERE, in_full=True))
+    assert things.wrong_claim(HALL, claiming(claim, persistence="ephemeral")) == instead
 
 
 def test_where_a_creature_has_gone_out_of_sight_is_not_known_though_nothing_is_left_to_see():

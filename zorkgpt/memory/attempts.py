@@ -58,13 +58,6 @@ class Attempts:
         """The places with turns to be counted, or with actions that had an effect."""
         return tuple(self._waiting)
 
-    def reset(self) -> None:
-        """Begin a new episode."""
-        self._in_vain.clear()
-        self._noted.clear()
-        self._waiting.clear()
-        self._worked.clear()
-
     def snapshot(self) -> dict[str, Any]:
         """Return the attempts of the episode as plain values."""
         return {

@@ -286,11 +286,10 @@ class Learner:
     def reset(self) -> None:
         """Begin a new episode."""
         self.counts = LearningCounts()
-        self._ledger.reset()
         self._last_action = (-1, "")
         self._last_asked_turn = -1
         self._changed_at = []
-        self._attempts.reset()
+        self._ledger, self._attempts = ThingsLedger(), Attempts()
         self._visits.reset()
 
     def snapshot(self) -> dict[str, Any]:
@@ -308,7 +307,7 @@ class Learner:
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
         self._visits.restore(saved["visits"])
-        self._ledger.restore(saved["ledger"])
+        self._ledger = ThingsLedger.restored(saved["ledger"])
         self.counts = LearningCounts(**saved["counts"])
         turn, action = saved["last_action"]
         self._last_action = int(turn), str(action)
@@ -804,9 +803,7 @@ class Learner:
     def _invalidate(self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, reason: str) -> None:
         """Mark a memory as wrong, unless by the object tree it was so before the agent changed it, or still is."""
         lasting = memory.persistence.outlives_episode
-        if memory.claims and all(
-            self._is_or_was_so(request, location_id, claim, lasting=lasting) for claim in memory.claims
-        ):
+        if self._ledger.bears_out(location_id, memory, request.context.things):
             self.counts.forbidden_by_ground_truth += 1
             self._log.warning(
                 "not invalidated: the object tree bears it out",
@@ -818,20 +815,13 @@ class Learner:
         if is_changed and lasting:
             self._changed_at.append(self.counts.turns)
 
-    def _is_or_was_so(self, request: SynthesisRequest, location_id: SubjectKey, claim: Claim, *, lasting: bool) -> bool:
-        if lasting and self._ledger.was_so_before(location_id, claim):
-            return True
-        now = {told.short for thing in request.context.things for told in thing.claims()}
-        return claim.short in now and not self._ledger.is_handled(claim.number)
-
     def _drop_what_is_no_longer_so(self, turn: int) -> None:
         """Mark memories of this episode as wrong that claim of a thing what the object tree denies by now."""
         for location_id, kept in list(self._writer.ephemeral.items()):
             for memory in [one for one in kept if is_current(one) and not is_ledger_entry(one)]:
-                denied = next((one for one in memory.claims if self._ledger.denies(location_id, one)), None)
+                denied = self._ledger.denied(location_id, memory.claims)
                 if denied is not None:
-                    thing = with_article(self._ledger.name_of(denied.number))
-                    reason = f"contradicted by the game state ({thing})"
+                    reason = f"contradicted by the game state ({with_article(denied)})"
                     with self._writer.changing(lasting=False) as draft:
                         draft.invalidate(location_id, memory, reason, turn)
 

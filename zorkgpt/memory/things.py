@@ -7,7 +7,7 @@ was last seen until the player looks there again.
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Self
 
 from zorkgpt.memory.claims import OPPOSITE, STATES, Claim, Relation, parse_claim
 from zorkgpt.memory.models import Memory, MemoryKind, PlaceKey, SubjectKey, Thing, ZMachineContext
@@ -91,10 +91,6 @@ class ThingsLedger:
     """The things of one episode by their object numbers."""
 
     def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin a new episode."""
         self._records: dict[int, ThingRecord] = {}
         self._strayed: dict[int, int | None] = {}
         """Things that moved without the player, seen or not → what held each when the episode began. Never shown."""
@@ -108,11 +104,6 @@ class ThingsLedger:
         """Whether the last turn has shown everything that lies openly at the present place for the first time."""
         self._new: tuple[Claim, ...] = ()
         """What the last turn has shown for the first time, where nothing had moved it."""
-
-    def is_handled(self, number: int | None) -> bool:
-        """Return whether the player has moved or changed a thing."""
-        record = self._records.get(number) if number is not None else None
-        return record is not None and (record.moved or bool(record.began))
 
     def things_at(self, place: PlaceKey, starting: Iterable[Claim]) -> tuple[Thing, ...]:
         """Return what is at hand at the present place; at another one, what starts there and was not seen elsewhere.
@@ -337,19 +328,35 @@ class ThingsLedger:
             return claims[0]
         return owed
 
-    def denies(self, location_id: SubjectKey, claim: Claim) -> bool:
-        """Return whether a thing was last seen otherwise than a claim about this episode says."""
-        if claim.number not in self._records:
-            return False
-        record = self._records[claim.number]
-        if claim.relation is Relation.CARRIED:
-            return record.moved and not record.is_carried
-        return bool(self._instead(location_id, claim))
+    def denied(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str | None:
+        """Return the name of the first thing last seen otherwise than claims about this episode say; None if none."""
+        for claim in claims:
+            record = self._records.get(claim.number or 0)
+            if record is not None and (
+                (record.moved and not record.is_carried)
+                if claim.relation is Relation.CARRIED
+                else self._instead(location_id, claim)
+            ):
+                return record.name
+        return None
 
-    def refutes(self, location_id: SubjectKey, claim: Claim) -> str:
+    def bears_out(self, location_id: SubjectKey, memory: Memory, things: Iterable[ThingState]) -> bool:
+        """Return whether all that a memory claims is so, untouched by the player, or lastingly was so before.
+
+        Args:
+            things: What is at hand.
+        """
+        now = {claim.short for thing in things for claim in thing.claims()}
+        return bool(memory.claims) and all(
+            (memory.persistence.outlives_episode and self._was_so_before(location_id, claim))
+            or (claim.short in now and not self._is_handled(claim.number))
+            for claim in memory.claims
+        )
+
+    def _refuted(self, location_id: SubjectKey, claim: Claim) -> str:
         """Return in words how a thing is that a claim gets wrong; "" if the claim may be right.
 
-        Stricter than `denies` about what is at hand: the player sees where that is.
+        Stricter than `denied` about what is at hand: the player sees where that is.
         """
         record = self._records.get(claim.number or 0)
         if record is None or record.where is None:
@@ -370,9 +377,9 @@ class ThingsLedger:
         return next(filter(None, (self._correction(location_id, memory, claim) for claim in memory.claims)), "")
 
     def _correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
-        if memory.persistence.outlives_episode and self.was_so_before(location_id, claim):
+        if memory.persistence.outlives_episode and self._was_so_before(location_id, claim):
             return ""
-        return self.refutes(location_id, claim)
+        return self._refuted(location_id, claim)
 
     def right_claims(self, location_id: SubjectKey, memory: Memory) -> tuple[Claim, ...]:
         """Return the claims that hold for as long as the memory."""
@@ -399,12 +406,9 @@ class ThingsLedger:
             found.pop("", None)
         return ", ".join(f"{name} {' and '.join(words)}".strip() for name, words in found.items())
 
-    def name_of(self, number: int | None) -> str:
-        """Return the name of a thing; "" if it is unknown."""
-        return self._records[number].name if number in self._records else ""
-
     def _name(self, claim: Claim) -> str:
-        return " ".join((self.name_of(claim.number) or claim.name).split())
+        record = self._records.get(claim.number or 0)
+        return " ".join(((record.name if record else "") or claim.name).split())
 
     def _instead(self, location_id: SubjectKey, claim: Claim) -> str:
         record = self._records.get(claim.number or 0)
@@ -440,7 +444,12 @@ class ThingsLedger:
             record = self._records.get(holder, ThingRecord(""))
         return "" if claim.other in holders else "elsewhere"
 
-    def was_so_before(self, location_id: SubjectKey, claim: Claim) -> bool:
+    def _is_handled(self, number: int | None) -> bool:
+        """Return whether the player has moved or changed a thing."""
+        record = self._records.get(number or 0)
+        return record is not None and (record.moved or bool(record.began))
+
+    def _was_so_before(self, location_id: SubjectKey, claim: Claim) -> bool:
         """Return whether the claim says how a thing was before the player moved or changed it."""
         record = self._records.get(claim.number or 0)
         if record is None:
@@ -478,16 +487,18 @@ class ThingsLedger:
             "surveyed": list(self._surveyed),
         }
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Continue from what `snapshot` returned."""
-        self.reset()
-        self._records = {int(number): _record_of(record) for number, record in saved["records"]}
-        self._strayed = {int(number): origin for number, origin in saved["strayed"]}
-        self._at_hand = frozenset(saved["at_hand"])
-        self._in_sight, self._here = (
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> Self:
+        """Return the ledger of which `snapshot` returned this."""
+        ledger = cls()
+        ledger._records = {int(number): _record_of(record) for number, record in saved["records"]}
+        ledger._strayed = {int(number): origin for number, origin in saved["strayed"]}
+        ledger._at_hand = frozenset(saved["at_hand"])
+        ledger._in_sight, ledger._here = (
             None if saved[name] is None else saved_place(saved[name]) for name in ("in_sight", "here")
         )
-        self._surveyed = {saved_place(place) for place in saved["surveyed"]}
+        ledger._surveyed = {saved_place(place) for place in saved["surveyed"]}
+        return ledger
 
 
 def is_ledger_entry(memory: Memory) -> bool:
