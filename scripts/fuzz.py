@@ -150,7 +150,7 @@ def memory_files(draw) -> bytes:
     for place, name, memory in draw(st.lists(st.tuples(places, texts, memories()), max_size=4)):
         draft = Draft(MemoryBook(document))
         draft.add(place, name, memory)
-        document = draft.document
+        document = draft.lasting.document
     return render(document)
 
 
@@ -185,9 +185,9 @@ def memory_file(data, new):
     before = by_place(document.find(EVERY))
     draft = Draft(MemoryBook(document))
     draft.add(5, "Hall", new)
-    written = render(draft.document)
+    written = render(draft.lasting.document)
     after = by_place(parse(written).find(EVERY))
-    assert after == by_place(draft.document.find(EVERY))
+    assert after == by_place(draft.lasting.document.find(EVERY))
     assert in_one_line(new) in after[5]
     assert {place: kept for place, kept in after.items() if place != 5} == {
         place: kept for place, kept in before.items() if place != 5

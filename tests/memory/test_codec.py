@@ -16,13 +16,13 @@ from zorkgpt.memory.storage.section import Problem
 def added(document, location_id, name, *new, visits=()):
     draft = Draft(MemoryBook(document))
     draft.add(location_id, name, *new, visits=visits)
-    return draft.document
+    return draft.lasting.document
 
 
 def invalidated(document, location_id, old, reason, turn):
     draft = Draft(MemoryBook(document))
     draft.invalidate(location_id, old, reason, turn)
-    return draft.document
+    return draft.lasting.document
 
 
 HAND_WRITTEN = """\

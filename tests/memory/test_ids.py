@@ -104,9 +104,10 @@ def test_ids_differ_and_are_read_as_they_were_written(located):
     for place, title, text in located:
         draft.add(place, "", memory(title, text=text))
     written = {
-        place: [memory_id(place, one) for one in kept] for place, kept in by_place(draft.document.find(EVERY)).items()
+        place: [memory_id(place, one) for one in kept]
+        for place, kept in by_place(draft.lasting.document.find(EVERY)).items()
     }
-    read = by_place(parse(render(draft.document)).find(EVERY))
+    read = by_place(parse(render(draft.lasting.document)).find(EVERY))
     assert {place: [memory_id(place, one) for one in kept] for place, kept in read.items()} == written
     every = [one for ids in written.values() for one in ids]
     assert len(every) == len(set(every)) == len(located)

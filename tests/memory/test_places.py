@@ -88,7 +88,7 @@ def test_a_file_of_places_is_read_as_it_was_written(located):
     for place, name, kept in located:
         draft.add(place, name, kept)
         expected.setdefault(place, []).append(in_one_line(kept))
-    read = parse(render(draft.document))
+    read = parse(render(draft.lasting.document))
     assert by_place(read.find(EVERY)) == expected
     assert list(read.problems()) == []
     order = [section.location_id for section in read.sections if section.location_id is not None]

@@ -89,7 +89,7 @@ def test_sections_of_subjects_are_read_back(located):
     for key, name in located:
         draft = Draft(MemoryBook(document))
         draft.add(key, name, memory())
-        document = draft.document
+        document = draft.lasting.document
     read = parse(render(document))
     assert by_place(read.find(EVERY)) == by_place(document.find(EVERY))
     assert set(by_place(read.find(EVERY))) == {key for key, _ in located}

@@ -105,7 +105,7 @@ class _MergedStore(MarkdownStore):
         """Change the document without writing it."""
         draft = Draft(MemoryBook(self._document), episode=None if turn_stamp is None else turn_stamp.episode)
         yield draft
-        self._document = draft.document
+        self._document = draft.lasting.document
         self.record(draft.changes, turn_stamp)
 
     def record(self, changes: Iterable[Change], turn_stamp: TurnStamp | None) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from zorkgpt.memory.models import PlaceKey, episode_key
 from zorkgpt.memory.places import saved_place
 from zorkgpt.memory.storage.book import Draft
+from zorkgpt.memory.storage.changes import VisitCount
 from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading_of
 
 
@@ -75,8 +76,8 @@ class Visits:
 
     def count_in(self, draft: Draft) -> None:
         """Count the visits of all places that the draft has. Call `written` once it is stored."""
-        for place in self._uncounted:
-            draft.count_visits(place, self.uncounted(place))
+        there = draft.lasting.headings(self._uncounted)
+        draft.apply(*(VisitCount(place, "", tuple(of)) for place, of in self._uncounted.items() if place in there))
 
     def written(self, lasting: LastingMemories) -> None:
         """Drop the visits of the places that are stored: they are counted there."""

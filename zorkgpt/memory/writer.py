@@ -23,7 +23,7 @@ from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
-from zorkgpt.memory.storage.lasting import heading_of
+from zorkgpt.memory.storage.lasting import episodes_of, heading_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over, titled
 from zorkgpt.memory.turn_span import TurnSpan
@@ -593,7 +593,7 @@ class MemoryWriter:
         confirms = memory.status == MemoryStatus.ACTIVE
         is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
         if known is not None and is_open and confirms and not _is_contested(known, others):
-            memory = taking_over(memory, known, draft.episodes(location_id))
+            memory = taking_over(memory, known, episodes_of(draft.lasting, location_id))
             olds, known = [*olds, known], None
         if known is None:
             draft.add(

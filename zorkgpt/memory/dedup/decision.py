@@ -10,6 +10,7 @@ from typing import Literal
 from zorkgpt.memory.entailment.comparison import Comparison, compared
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.storage.book import Draft
+from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over
 
 DecisionKind = Literal["new", "repeats", "refines", "contradicts"]
@@ -164,7 +165,7 @@ def refine(
     """
     if known.persistence is Persistence.PERMANENT:
         new = replace(new, persistence=Persistence.PERMANENT)
-    draft.add(place, name, taking_over(new, known, draft.episodes(place)))
+    draft.add(place, name, taking_over(new, known, episodes_of(draft.lasting, place)))
     # The journal keeps the new memory's own observations, so that undoing can restore them.
     draft.supersede(place, known, new.title, turn, reason, other=new)
 
@@ -193,6 +194,6 @@ def oppose(
 
 def absorb(draft: Draft, place: SubjectKey, kept: Memory, repeat: Memory, reason: str) -> None:
     """Merge two stored memories: the first takes over the observations of the second."""
-    seen = taking_over(kept, repeat, draft.episodes(place))
+    seen = taking_over(kept, repeat, episodes_of(draft.lasting, place))
     draft.replace(place, kept, seen, "merged", reason, other=repeat)
     draft.supersede(place, repeat, kept.title, None, reason, other=kept)

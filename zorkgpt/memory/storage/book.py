@@ -127,11 +127,6 @@ class Draft:
         return self.book.lasting
 
     @property
-    def document(self) -> Document:
-        """The lasting memories as changed so far, as a file."""
-        return self.book.lasting.document
-
-    @property
     def changes(self) -> list[Change]:
         """The changes of memories, in order."""
         return [step for step in self.steps if isinstance(step, Change)]
@@ -144,10 +139,6 @@ class Draft:
     def memories(self, place: SubjectKey) -> list[Memory]:
         """Return the lasting memories of a place."""
         return self.lasting.memories(place)
-
-    def episodes(self, place: SubjectKey) -> tuple[int | str, ...]:
-        """Return the episodes in which a place was visited: see `episodes_of`."""
-        return episodes_of(self.lasting, place)
 
     def name(self, place: SubjectKey) -> str:
         """Return the name of a place; "" if it has none."""
@@ -202,22 +193,25 @@ class Draft:
         """
         if visits and memories[0].persistence.outlives_episode and not self.lasting.headings([place]):
             self.apply(VisitCount(place, name, visits))
-        stored = self._with_ids([(place, memory) for memory in memories])
-        name = self.name(place) or name
-        self.apply(*(Change("added", place, name, None, memory, reason, other) for memory in stored))
-        return stored[-1]
+        return self.add_each([(place, name, memory) for memory in memories], reason, other)[-1]
 
-    def add_each(self, new: Sequence[tuple[SubjectKey, str, Memory]]) -> None:
-        """Add lasting memories to the places of these keys and names. A database is asked for all of them at once."""
+    def add_each(
+        self, new: Sequence[tuple[SubjectKey, str, Memory]], reason: str | None = None, other: Memory | None = None
+    ) -> list[Memory]:
+        """Add memories to the places of these keys and names, and return them as stored.
+
+        A database is asked for all of them at once.
+        """
         headings = self.lasting.headings(dict.fromkeys(place for place, _, _ in new))
         names = {place: heading.name for place, heading in headings.items()}
         stored = self._with_ids([(place, memory) for place, _, memory in new])
         self.apply(
             *(
-                Change("added", place, names.get(place) or self._names.get(place) or name, None, memory)
+                Change("added", place, names.get(place) or self._names.get(place) or name, None, memory, reason, other)
                 for (place, name, _), memory in zip(new, stored, strict=True)
             )
         )
+        return stored
 
     def _with_ids(self, new: Sequence[tuple[SubjectKey, Memory]]) -> list[Memory]:
         """Return new memories as they are read back, each with an id that is free at its place."""
@@ -274,7 +268,7 @@ class Draft:
         Args:
             turns: One, as it stands in an entry, or several in their order.
         """
-        episodes, new = self.episodes(place) if known.persistence.outlives_episode else (episode,), known
+        episodes, new = episodes_of(self.lasting, place) if known.persistence.outlives_episode else (episode,), known
         for turn in (turns,) if isinstance(turns, int | str) else turns:
             new = observed(new, turn, episode, episodes)
         return known if new is known else self.replace(place, known, new, kind, reason, other=other)
@@ -308,11 +302,6 @@ class Draft:
     def remove(self, place: SubjectKey, old: Memory, reason: str | None = None) -> None:
         """Remove a memory."""
         self.apply(Change("removed", place, self.name(place), old, None, reason))
-
-    def count_visits(self, place: SubjectKey, episodes: tuple[int | str, ...]) -> None:
-        """Count visits of a place that has a section."""
-        if episodes and self.lasting.headings([place]):
-            self.apply(VisitCount(place, "", episodes))
 
     def move(self, old_place: SubjectKey, new_place: SubjectKey) -> int:
         """Give the sections of a place another key, where they are, and return the number of memories moved."""

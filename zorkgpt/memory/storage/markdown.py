@@ -309,10 +309,10 @@ class MarkdownStore:
 
     def _commit(self, draft: Draft, source: str, turn_stamp: TurnStamp | None) -> bool:
         """Journal the changes and replace the file. False if someone else changed the file, and nothing was done."""
-        if draft.document is self._document:
+        if draft.lasting.document is self._document:
             self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
             return True
-        data = render(draft.document)
+        data = render(draft.lasting.document)
         stamp = self._seen[0] if self._seen is not None else ()
         # If this fails anywhere, the digest of the file will tell whether it was replaced.
         self._seen, self._unreconciled = None, True
@@ -336,7 +336,7 @@ class MarkdownStore:
                 self.path.name,
                 _LARGE // 1000,
             )
-        self._document, self._digest = draft.document, digest_of(data)
+        self._document, self._digest = draft.lasting.document, digest_of(data)
         self._seen, self._unreconciled = (written, self.database.version()), False
         if source in PERSON_SOURCES:
             self._edits.mark(self._document)

@@ -64,7 +64,7 @@ def mark(draft: Draft, accepted: Sequence[PersistenceProposal]) -> int:
     """Write accepted proposals, and return how many. A memory that was changed or marked meanwhile is left alone."""
     marked = 0
     for proposal in accepted:
-        memory = _same(unmarked(draft.document), proposal.located)
+        memory = _same(unmarked(draft.lasting.document), proposal.located)
         if memory is not None:
             after = replace(memory, persistence=proposal.persistence)
             draft.replace(proposal.located.location_id, memory, after, "edited", f"classified: {proposal.why}")

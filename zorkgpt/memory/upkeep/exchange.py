@@ -179,7 +179,7 @@ def _relative_document(store: Store) -> Document:
             kept = [replace(memory, id=memory_id(place, memory)) for memory in memories]
             name, episodes = heading_of(lasting, place).name, episodes_of(lasting, place)
             draft.add(store.scope.relative(place), name, *kept, visits=episodes)
-    return draft.document
+    return draft.lasting.document
 
 
 def _placed(store: Store, located: LocatedMemory) -> LocatedMemory:

@@ -127,7 +127,7 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
     path = store.path
     with store.guard:
         with store.transaction() as draft:
-            document = draft.document
+            document = draft.lasting.document
             cleaned = _document(document, traces)
             if cleaned is not document:
                 draft.rewrite(cleaned)
