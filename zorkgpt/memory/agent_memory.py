@@ -317,27 +317,7 @@ class AgentMemory:
             MemoryStoreError: If the memory can't be written.
             MemoryEditError: If a person has hidden this memory.
         """
-        return self._kept(
-            [
-                self._new(
-                    place,
-                    text,
-                    title=title,
-                    place_name=place_name,
-                    category=category,
-                    persistence=persistence,
-                    status=status,
-                    kind=kind,
-                    score_change=score_change,
-                    action=action,
-                    episode=episode,
-                    turn=turn,
-                    metadata=metadata,
-                    expires_at=expires_at,
-                    valid_from=valid_from,
-                )
-            ]
-        )[0]
+        return self._kept([self._new(locals())])[0]
 
     @telemetry.traced("remember")
     def remember_many(self, items: Iterable[Mapping[str, object]]) -> list[str]:
@@ -362,9 +342,9 @@ class AgentMemory:
                 given: dict[str, Any] = {str(name): value for name, value in item.items()}
                 if missing := [name for name in ("place", "text") if name not in given]:
                     raise TypeError(f"There is no {' and no '.join(missing)}.")
-                if unknown := sorted(given.keys() - _ITEM_FIELDS):
-                    raise TypeError(f"{', '.join(unknown)} is unknown. Known are {', '.join(sorted(_ITEM_FIELDS))}.")
-                new.append(self._new(**given))
+                if unknown := sorted(given.keys() - _DEFAULTS.keys()):
+                    raise TypeError(f"{', '.join(unknown)} is unknown. Known are {', '.join(sorted(_DEFAULTS))}.")
+                new.append(self._new({**_DEFAULTS, **given}))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Item {number}: {error}") from error
         return self._kept(new) if new else []
@@ -829,52 +809,34 @@ class AgentMemory:
 
         return import_memories(self.store, Path(path)).added
 
-    def _new(
-        self,
-        place: SubjectKey,
-        text: str,
-        *,
-        title: str | None = None,
-        place_name: str = "",
-        category: str = Category.NOTE,
-        persistence: str = Persistence.PERMANENT,
-        status: str = MemoryStatus.ACTIVE,
-        kind: str | None = None,
-        score_change: int | None = None,
-        action: str = "",
-        episode: int | str | None = None,
-        turn: int | None = None,
-        metadata: Mapping[str, object] | None = None,
-        expires_at: datetime | timedelta | str | None = None,
-        valid_from: datetime | str | None = None,
-    ) -> NewMemory:
-        """Return the checked memory of the arguments of `remember`."""
-        place = self._stored(place)
-        check_name(place_name)
-        check_turn(turn)
+    def _new(self, given: Mapping[str, Any]) -> NewMemory:
+        """Return the checked memory of the arguments of `remember`, by name."""
+        place, text, title = self._stored(given["place"]), given["text"], given["title"]
+        check_name(given["place_name"])
+        check_turn(given["turn"])
         check_text("text", text)
         if title is not None:
             check_text("title", title)
         memory = checked_memory(
             Memory(
-                category=category,
+                category=given["category"],
                 title=title_of(text) if title is None else title,
-                episode=self._state.episode if episode is None else episode,
-                turns=str(self._state.turn if turn is None else turn),
-                score_change=score_change,
+                episode=self._state.episode if given["episode"] is None else given["episode"],
+                turns=str(self._state.turn if given["turn"] is None else given["turn"]),
+                score_change=given["score_change"],
                 text=text,
-                persistence=cast("Persistence", persistence),
-                status=cast("MemoryStatus", status),
-                action=action,
-                kind=cast("MemoryKind | None", kind),
-                metadata=checked_metadata(metadata or {}),
-                expires_at=checked_time(expires_at),
-                valid_from=checked_time(valid_from),
+                persistence=given["persistence"],
+                status=given["status"],
+                action=given["action"],
+                kind=given["kind"],
+                metadata=checked_metadata(given["metadata"] or {}),
+                expires_at=checked_time(given["expires_at"]),
+                valid_from=checked_time(given["valid_from"]),
             )
         )
-        given = {"metadata": metadata, "expires_at": expires_at, "valid_from": valid_from}
-        known = {name: getattr(memory, name) for name, value in given.items() if value is not None}
-        return NewMemory(place, place_name, memory, known)
+        known = ("metadata", "expires_at", "valid_from")
+        taken_over = {name: getattr(memory, name) for name in known if given[name] is not None}
+        return NewMemory(place, given["place_name"], memory, taken_over)
 
     def _kept(self, new: list[NewMemory]) -> list[str]:
         kept = self._writer.keep(new)
@@ -972,5 +934,10 @@ def _with_origin(memory: Memory, origin: Origin) -> Memory:
     return dated
 
 
-_ITEM_FIELDS = frozenset(inspect.signature(AgentMemory.remember).parameters) - {"self"}
+_DEFAULTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(AgentMemory.remember).parameters.items()
+    if name != "self"
+}
+"""The arguments of `remember` with their defaults."""
 _MOST_TITLES = 5
