@@ -65,7 +65,7 @@ class MapManager(BaseManager):
     def resume(self) -> None:
         """Prepare to learn the turns of an episode that the map file does not contain yet."""
         if not self._remember:
-            self.graph.clear()
+            self.graph.replace_with(MapGraph(exit_failure_threshold=self._threshold))
         self._learner.reset()
         episode = self._state.episode_id
         # Another process may have learned more by now of the episodes that are over here.
@@ -130,7 +130,9 @@ class MapManager(BaseManager):
         metrics = {
             "rooms": len(graph.rooms),
             "connections": sum(1 for _ in graph.all_connections()),
-            "pruned_exits": sum(map(len, graph.pruned_exits.values())),
+            "pruned_exits": sum(
+                graph.is_pruned(room, name) for room, names in graph.exit_failure_counts.items() for name in names
+            ),
             "frontiers": len(graph.frontiers()),
             "deaths": len(graph.deadly),
         }

@@ -8,6 +8,7 @@ from benchmarks.replay import Replay
 from game_interface.core.jericho_interface import JerichoInterface
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.movement import Move
 
 SEED = 1
 TO_THE_GARDEN = ["north", "north", "east", "take wooden clapper", "northwest"]
@@ -45,7 +46,7 @@ def graph(replay):
     graph = MapGraph()
     for step in replay.steps.values():
         if step.before.location != step.after.location:
-            graph.add_connection(step.before.location.num, step.action, step.after.location.num)
+            graph.add_move(Move(step.before.location.num, step.action, step.after.location.num))
     return graph
 
 
@@ -132,7 +133,7 @@ def test_a_plain_way_that_the_map_knows_is_trivial(verdicts, places):
 
 
 def test_a_plain_way_that_the_map_does_not_know_is_useful(verdicts, graph, places):
-    graph.clear()
+    graph.replace_with(MapGraph())
 
     (verdict,) = verdicts(Causeway_End=plain_way(places))
 

@@ -24,9 +24,9 @@ def folder(tmp_path):
     for number, name in ((1, "Hall"), (2, "Attic\x1b[31m"), (3, "Pit")):
         graph.add_room(number, name)
     for end in (2, 2, 3):
-        graph.add_connection(1, "up", end)
-    graph.add_connection(2, "down", 1, MoveKind.ABOARD)
-    graph.add_connection(3, "up", 1)
+        graph.add_move(Move(1, "up", end))
+    graph.add_move(Move(2, "down", 1, MoveKind.ABOARD))
+    graph.add_move(Move(3, "up", 1))
     graph.add_failure(3, "up")
     graph.add_failure(3, "up")
     graph.add_move(Move(3, "say plugh", 1, MoveKind.TRANSPORTED))

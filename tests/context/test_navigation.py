@@ -31,7 +31,7 @@ def graph() -> MapGraph:
     for room, name in names.items():
         graph.add_room(room, name)
     for start, way, end in ((1, "down", 2), (2, "down", 3), (1, "up", 4), (4, "north", 5), (5, "north", 6)):
-        graph.add_connection(start, way, end)
+        graph.add_move(Move(start, way, end))
     return graph
 
 
@@ -71,7 +71,7 @@ def test_a_destination_that_was_reached_is_none_any_more(graph, places, place):
 @pytest.mark.parametrize("said", ["GOING TO: The Round Room", "GOING TO: Round Room"])
 def test_the_article_of_a_place_s_name_may_be_said_or_not(graph, said):
     graph.add_room(8, "The Round Room")
-    graph.add_connection(1, "west", 8)
+    graph.add_move(Move(1, "west", 8))
     assert stated_destination(graph, 1, ["GOING TO: Attic", said]) == 8
 
 
@@ -141,8 +141,8 @@ def test_the_route_is_what_the_map_knows(graph):
 
 
 def test_exits_say_where_they_lead_how_sure_and_what_chance_does(graph):
-    graph.add_connection(1, "down", 2)
-    graph.add_connection(1, "down", 4)
+    graph.add_move(Move(1, "down", 2))
+    graph.add_move(Move(1, "down", 4))
     graph.add_exit(1, "west")
     graph.add_move(Move(1, "west", 1, MoveKind.DIED))
     graph.add_move(Move(1, "eat rat", 1, MoveKind.DIED))
@@ -197,8 +197,8 @@ def test_dangers_of_the_route_come_after_those_one_way_from_here(graph):
 
 
 def test_where_chance_decides_the_dangers_of_all_ends_are_told(graph):
-    graph.add_connection(1, "down", 4)
-    graph.add_connection(1, "down", 7)
+    graph.add_move(Move(1, "down", 4))
+    graph.add_move(Move(1, "down", 7))
     kept = {7: [Memory("DANGER", "Shark", 1, "1", 0, "It bites.", "core")]}
     ahead = list(dangers_ahead(graph, 1, lambda room: kept.get(room, ()), None))
     assert ahead == [Danger("down", "Island", 7, kept[7][0], 1, False)]

@@ -16,6 +16,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import Route
 from zorkgpt.world.graph import MapGraph, RouteStep
+from zorkgpt.world.movement import Move
 
 HERE = Observation(Location(1, "Hall"), (Item(5, "sack"),), (), (), score=0, moves=0)
 
@@ -28,9 +29,9 @@ def a_map() -> MapGraph:
     graph = MapGraph()
     for room, name in ((1, "Hall"), (2, "Cellar"), (3, "Deep"), (4, "Attic")):
         graph.add_room(room, name)
-    graph.add_connection(1, "down", 2)
-    graph.add_connection(2, "down", 3)
-    graph.add_connection(1, "up", 4)
+    graph.add_move(Move(1, "down", 2))
+    graph.add_move(Move(2, "down", 3))
+    graph.add_move(Move(1, "up", 4))
     return graph
 
 

@@ -55,8 +55,8 @@ def test_the_latest_episode_that_tells_says_what_is_left():
 def a_map() -> MapGraph:
     graph = MapGraph()
     graph.add_room(2, "Yard")
-    graph.add_connection(1, "north", 2)
-    graph.add_connection(2, "south", 1)
+    graph.add_move(Move(1, "north", 2))
+    graph.add_move(Move(2, "south", 1))
     return graph
 
 

@@ -16,6 +16,7 @@ from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import PlayerContext, PlayerStopped
 from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.movement import Move
 
 HALL = Location(1, "Hall")
 LAMP = Item(7, "brass lamp", 1)
@@ -93,7 +94,7 @@ def test_what_is_no_longer_locked_needs_no_other_key_until_the_next_episode(answ
 def test_it_walks_to_where_something_is_left_to_try():
     graph = MapGraph()
     graph.add_room(2, "Yard")
-    graph.add_connection(1, "north", 2)
+    graph.add_move(Move(1, "north", 2))
     known = {
         1: [remembered("take brass lamp", "FAILURE")],
         2: [remembered("dig", "SUCCESS", 5)],
@@ -106,7 +107,7 @@ def test_it_walks_to_where_something_is_left_to_try():
 
 def test_an_exit_is_not_opened_again_by_what_has_no_effect_any_more():
     graph = MapGraph()
-    graph.add_connection(1, "down", 2)
+    graph.add_move(Move(1, "down", 2))
     graph.record_opening(1, "down", ["push rug", "pull cord"])
     explorer = OfflineExplorer(graph, lambda place: [remembered("dig", "SUCCESS", 5)] if place == 2 else [])
     bare = replace(CONTEXT, observation=replace(NOW, visible=()))

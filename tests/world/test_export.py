@@ -43,7 +43,7 @@ def test_the_squares_between_two_are_those_on_the_line():
 @given(SIGHTINGS)
 def test_every_room_has_a_square_of_its_own(map_changes):
     graph = walked(map_changes)
-    squares = lay_out(graph.rooms, graph.connections)
+    squares = lay_out(graph.rooms, {room: graph.exits(room) for room in graph.rooms})
     assert squares.keys() == graph.rooms.keys()
     assert len(set(squares.values())) == len(squares)
 
@@ -51,7 +51,7 @@ def test_every_room_has_a_square_of_its_own(map_changes):
 @given(SIGHTINGS, st.text(), st.text(min_size=1))
 def test_a_drawing_is_xml_with_every_room_once_whatever_the_words(map_changes, name, action):
     graph = walked(
-        [*map_changes, ("add_room", (1, name)), ("add_connection", (1, action, 2)), ("add_exit", (1, "north"))]
+        [*map_changes, ("add_room", (1, name)), ("add_move", (Move(1, action, 2),)), ("add_exit", (1, "north"))]
     )
     untried = graph.frontiers()
     drawn = ElementTree.fromstring(draw(graph, here=1, dangers={2, (1, "north")}, untried=untried))
@@ -66,10 +66,10 @@ def test_a_drawing_tells_ways_apart():
     graph = MapGraph()
     for room_id, name in {1: "Hall", 2: "Attic <b>", 3: "Yard", 4: "Pit", 5: "Far"}.items():
         graph.add_room(room_id, name)
-    graph.add_connection(1, "north", 3)
-    graph.add_connection(3, "south", 1)
-    graph.add_connection(1, "up", 2)
-    graph.add_connection(1, "east", 4)
+    graph.add_move(Move(1, "north", 3))
+    graph.add_move(Move(3, "south", 1))
+    graph.add_move(Move(1, "up", 2))
+    graph.add_move(Move(1, "east", 4))
     graph.add_move(Move(4, "say plugh", 5, MoveKind.TRANSPORTED))
     drawing = draw(graph, here=3, dangers={(1, "east")}, untried={3: ("north", "in")})
     drawn = ElementTree.fromstring(drawing)
@@ -91,7 +91,7 @@ def test_a_drawing_tells_ways_apart():
 
 
 def test_graphml_keeps_what_chance_decides():
-    graph = walked([("add_connection", (1, "north", end)) for end in (2, 2, 2, 3)])
+    graph = walked([("add_move", (Move(1, "north", end),)) for end in (2, 2, 2, 3)])
     read = nx.parse_graphml(graphml(graph), node_type=int, force_multigraph=True)
     assert {(end, edge["share"], edge["times"]) for _, end, edge in read.edges(data=True)} == {
         (2, 0.75, 3),

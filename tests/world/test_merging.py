@@ -2,6 +2,7 @@
 
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import from_dict, merge_maps, to_dict
+from zorkgpt.world.movement import Move
 
 
 def copied(graph: MapGraph) -> MapGraph:
@@ -11,7 +12,7 @@ def copied(graph: MapGraph) -> MapGraph:
 def a_map() -> MapGraph:
     graph = MapGraph()
     graph.add_room(1, "Yard")
-    graph.add_connection(1, "north", 2)
+    graph.add_move(Move(1, "north", 2))
     graph.add_failure(1, "east")
     graph.add_attempt(1, "open gate", "It is locked.")
     return graph
@@ -20,14 +21,14 @@ def a_map() -> MapGraph:
 def test_walks_and_failures_of_all_episodes_count_once():
     base = a_map()
     one, other = copied(base), copied(base)
-    one.add_connection(1, "north", 2)
+    one.add_move(Move(1, "north", 2))
     one.add_failure(1, "west")
-    other.add_connection(1, "north", 2)
-    other.add_connection(2, "up", 3)
+    other.add_move(Move(1, "north", 2))
+    other.add_move(Move(2, "up", 3))
     other.add_failure(1, "west")
     other.add_failure(1, "west")
     merged = merge_maps(copied(base), [one, other])
-    assert merged.connections == {1: {"north": 2}, 2: {"up": 3}}
+    assert [merged.exits(room) for room in (1, 2, 3)] == [{"north": 2}, {"up": 3}, {}]
     assert merged.connection(1, "north").walks == 3
     assert merged.exit_failure_counts[1] == {"east": 1, "west": 3}
 
@@ -35,10 +36,10 @@ def test_walks_and_failures_of_all_episodes_count_once():
 def test_a_way_that_works_by_now_has_no_failures_and_an_action_that_works_is_not_in_vain():
     base = a_map()
     one = copied(base)
-    one.add_connection(1, "east", 4)
+    one.add_move(Move(1, "east", 4))
     one.add_attempt(1, "open gate", None)
     merged = merge_maps(copied(base), [one, copied(base)])
-    assert merged.connections[1] == {"north": 2, "east": 4}
+    assert merged.exits(1) == {"north": 2, "east": 4}
     assert merged.exit_failure_counts[1] == {}
     assert merged.in_vain.get(1, {}) == {}
 

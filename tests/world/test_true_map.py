@@ -35,8 +35,8 @@ def test_a_walk_in_the_dark_is_on_the_map(zork1, tmp_path):
         game.start()
         *_, up, down = play(manager, game, ["n", "e", "open window", "w", "up", "down"])
     assert "dark" in up.response
-    assert manager.graph.connections[up.before.location.num]["up"] == up.after.location.num
-    assert manager.graph.connections[down.before.location.num]["down"] == down.after.location.num
+    assert manager.graph.leads_to(up.before.location.num, "up") == up.after.location.num
+    assert manager.graph.leads_to(down.before.location.num, "down") == down.after.location.num
 
 
 def test_a_way_over_the_water_is_taken_aboard(bundled_story, tmp_path):
@@ -69,7 +69,7 @@ def test_what_opened_the_trap_door_and_the_window_is_told(zork1, tmp_path):
         opened.after.location.num: {"west": ("open window",)},
         living_room: {"down": ("open trap door",)},
     }
-    assert manager.graph.connections[living_room]["down"] == cellar.after.location.num
+    assert manager.graph.leads_to(living_room, "down") == cellar.after.location.num
 
 
 def test_who_is_carried_off_on_a_walk_has_not_walked_there(zork1, tmp_path):

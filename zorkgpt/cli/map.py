@@ -84,11 +84,8 @@ def _here(paths: RunPaths) -> int | None:
 
 
 def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
-    named = {name: graph.connection(room_id, name) for name in graph.connections.get(room_id, {})}
     lines = [f"{room_id} {graph.rooms[room_id].name}{' (the player is here)' if here else ''}"]
-    for name, way in named.items():
-        if way is None:
-            continue
+    for name, way in graph.ways(room_id).items():
         ends = ", ".join(f"{end} {graph.rooms[end].name} {_percent(share)}" for end, share in way.shares.items())
         only = f"{way.leads_to} {graph.rooms[way.leads_to].name}"
         pruned = ", pruned" if graph.is_pruned(room_id, name) else ""

@@ -27,8 +27,8 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
     if here is None:
         return ()
     deadly = {way for room, way in graph.deadly if room == here}
-    connections = graph.connections.get(here, {})
-    walked = [_walked(graph, here, way, to, way in deadly) for way, to in connections.items()]
+    connections = graph.ways(here)
+    walked = [_walked(graph, here, way, known.leads_to, way in deadly) for way, known in connections.items()]
     walked.sort(key=lambda known: (known.failed is not None, -(known.confidence or 0)))
     back, carried = graph.ways_back(here), _carried_off(graph, here)
     named = graph.rooms[here].exits if here in graph.rooms else set()

@@ -27,11 +27,6 @@ class Doors:
         """The doors that are closed now; not saved, since every episode begins with its own."""
         self._signs: dict[tuple[int, str], dict[int, set[DoorSign]]] = {}
 
-    def clear(self) -> None:
-        self.names.clear()
-        self._signs.clear()
-        self.closed = frozenset()
-
     def add(self, room_id: int, way: str, number: int, name: str, sign: DoorSign) -> bool:
         """Add evidence; return whether it is new."""
         signs = self._signs.setdefault((room_id, way), {}).setdefault(number, set())

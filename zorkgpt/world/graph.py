@@ -79,10 +79,6 @@ class RouteFinder:
         self._found: dict[tuple[int, frozenset[DangerousSpot]], Routes] = {}
         """The routes found since the graph last changed."""
 
-    def clear(self) -> None:
-        self._graph.clear()
-        self._found.clear()
-
     def replace(self, room_id: int, ways: Iterable[tuple[str, int, float]]) -> None:
         """Replace the exits of a room: name, destination, cost above 0."""
         self._found.clear()
@@ -199,27 +195,6 @@ class MapGraph:
         self._changed: set[int] = set()
         """The rooms whose ways have changed since routes were last asked for."""
 
-    def clear(self) -> None:
-        for kept in (
-            self.rooms,
-            self.exit_failure_counts,
-            self.in_vain,
-            self.in_vain_after,
-            self.opened_by,
-            self.moves,
-            self.unsaved,
-            self.contains,
-            self.learned,
-            self.doors,
-            self.things,
-            self.tried_things,
-            self._connections,
-            self._entrances,
-            self._routes,
-            self._changed,
-        ):
-            kept.clear()
-
     # Changes
 
     def add_room(self, room_id: int, name: str) -> Room:
@@ -239,26 +214,22 @@ class MapGraph:
             room.exits.add(name)
             self.unsaved.append(("add_exit", (room_id, name)))
 
-    def add_connection(self, from_id: int, direction: str, to_id: int, kind: MoveKind = MoveKind.WALKED) -> None:
-        """Record that an exit was walked, which confirms or contradicts where it led before."""
-        name = exit_name(direction)
-        way = self._connections.setdefault(from_id, {}).setdefault(name, Connection())
-        way.walk(to_id, MoveKind(kind))
-        self.exit_failure_counts.get(from_id, {}).pop(name, None)
-        self.add_room(from_id, "").exits.add(name)
-        self.add_room(to_id, "")
-        self.unsaved.append(("add_connection", (from_id, name, to_id, kind)))
-        self._enter(from_id, name, way)
-
     def add_move(self, move: Move) -> None:
-        """Record that the player came to another room, by a connection or otherwise."""
-        if move.kind in WAYS:
-            self.add_connection(move.from_id, move.way, move.to_id, move.kind)
-            return
-        self.add_room(move.from_id, "")
-        self.add_room(move.to_id, "")
-        self.moves[move] += 1
+        """Record that the player came to another room.
+
+        A walk confirms or contradicts where its exit led before.
+        """
+        room, _ = self.add_room(move.from_id, ""), self.add_room(move.to_id, "")
         self.unsaved.append(("add_move", (move,)))
+        if move.kind in WAYS:
+            name = exit_name(move.way)
+            way = self._connections.setdefault(move.from_id, {}).setdefault(name, Connection())
+            way.walk(move.to_id, MoveKind(move.kind))
+            self.exit_failure_counts.get(move.from_id, {}).pop(name, None)
+            room.exits.add(name)
+            self._enter(move.from_id, name, way)
+            return
+        self.moves[move] += 1
         self._changed.add(move.from_id)
         if move.kind is MoveKind.DIED:
             self._changed.update(room for room, _ in self._entrances.get(move.from_id, ()))
@@ -269,7 +240,7 @@ class MapGraph:
         self.add_room(from_id, "")
         failures = self.exit_failure_counts.setdefault(from_id, {})
         failures[name] = failures.get(name, 0) + 1
-        if way := self._connections.get(from_id, {}).get(name):
+        if way := self.ways(from_id).get(name):
             way.failures += 1
         self._changed.add(from_id)
         self.unsaved.append(("add_failure", (from_id, name)))
@@ -358,7 +329,7 @@ class MapGraph:
         if self.doors.closed != frozenset(closed):
             self.doors.closed = frozenset(closed)
             rooms = self.doors.rooms()
-            self._changed |= rooms.union(*(self._ends(room, way) for room in rooms for way in self._ways(room)))
+            self._changed |= rooms.union(*(self._ends(room, way) for room in rooms for way in self.ways(room)))
 
     def apply_changes(self, map_changes: Iterable[MapChange]) -> None:
         """Apply the changes of another map of the same world."""
@@ -370,20 +341,6 @@ class MapGraph:
         vars(self).update(vars(other))
 
     # Queries
-
-    @property
-    def connections(self) -> dict[int, dict[str, int]]:
-        """Room → exit → room."""
-        return {room: {name: way.leads_to for name, way in ways.items()} for room, ways in self._connections.items()}
-
-    @property
-    def pruned_exits(self) -> dict[int, set[str]]:
-        """Room → exits that are pruned because they failed too often."""
-        pruned: dict[int, set[str]] = {}
-        for room, name in self._failed():
-            if self.is_pruned(room, name):
-                pruned.setdefault(room, set()).add(name)
-        return pruned
 
     def is_pruned(self, room_id: int, direction: str) -> bool:
         """Return whether an exit failed too often, and not because of a door that is open now."""
@@ -397,9 +354,13 @@ class MapGraph:
         for room, ways in self._connections.items():
             yield from ((room, name, way) for name, way in ways.items())
 
+    def ways(self, room_id: int) -> dict[str, Connection]:
+        """Return exit → connection, for the exits of a room that were walked."""
+        return self._connections.get(room_id, {})
+
     def connection(self, from_id: int, direction: str) -> Connection | None:
         """Return the connection of an exit; None if it was never walked."""
-        return self._connections.get(from_id, {}).get(exit_name(direction))
+        return self.ways(from_id).get(exit_name(direction))
 
     def leads_to(self, from_id: int, direction: str) -> int | None:
         """Return where an exit, or else an action that transports, led most often, or a way back should lead.
@@ -413,15 +374,14 @@ class MapGraph:
 
     def exits(self, room_id: int) -> dict[str, int]:
         """Return exit → room, for the exits of a room that were walked and are not pruned."""
-        ways = self._connections.get(room_id, {})
-        return {name: way.leads_to for name, way in ways.items() if not self.is_pruned(room_id, name)}
+        return {name: way.leads_to for name, way in self.ways(room_id).items() if not self.is_pruned(room_id, name)}
 
     def ways_back(self, room_id: int) -> dict[str, int]:
         """Return exit → room, for the exits that were never tried and are opposite to a walk that ended here.
 
         One that led nowhere counts again once the door that was closed then is open.
         """
-        tried = {*self._ways(room_id), *self._other_ways(room_id, MoveKind.CARRIED, MoveKind.DIED)}
+        tried = {*self.ways(room_id), *self._other_ways(room_id, MoveKind.CARRIED, MoveKind.DIED)}
         found: dict[str, tuple[int, int]] = {}
         for from_id, name in self._entrances.get(room_id, ()):
             way, back = self._connections[from_id][name], OPPOSITE.get(name)
@@ -465,7 +425,7 @@ class MapGraph:
         """Return the known exits of a room that were never tried and are no way back."""
         room = self.rooms.get(room_id)
         offered = set(room.exits) if room else set()
-        tried = {*self._ways(room_id), *self.exit_failure_counts.get(room_id, {}), *self.ways_back(room_id)}
+        tried = {*self.ways(room_id), *self.exit_failure_counts.get(room_id, {}), *self.ways_back(room_id)}
         return tuple(sorted(offered - tried - self._other_ways(room_id, MoveKind.CARRIED), key=compass_order))
 
     def untried_things(self, room_id: int, carried: Collection[int] = ()) -> tuple[str, ...]:
@@ -497,27 +457,21 @@ class MapGraph:
         """Return the steps of a route that `route` or `routes` gave."""
         steps: list[RouteStep] = []
         for way in ways:
-            unproven, to = way not in self._ways(from_id), self.leads_to(from_id, way)
+            unproven, to = way not in self.ways(from_id), self.leads_to(from_id, way)
             assert to is not None
             unproven &= way not in self._transports(from_id)
             steps.append(RouteStep(way, to, unproven, self.closed_door(from_id, way)))
             from_id = to
         return tuple(steps)
 
-    def _failed(self) -> list[tuple[int, str]]:
-        return [(room, name) for room, counts in self.exit_failure_counts.items() for name in counts]
-
     def _transports(self, from_id: int) -> dict[str, int]:
         led = [(count, move) for move, count in self.moves.items() if move.from_id == from_id]
         led.sort(key=lambda item: item[0])
         return {move.way: move.to_id for _, move in led if move.kind is MoveKind.TRANSPORTED}
 
-    def _ways(self, room_id: int) -> dict[str, Connection]:
-        return self._connections.get(room_id, {})
-
     def _ends(self, room_id: int, way: str) -> tuple[int, ...]:
         """Return the rooms where a way ended, whose ways back may depend on it."""
-        known = self._ways(room_id).get(way)
+        known = self.ways(room_id).get(way)
         return tuple(known.ends) if known else ()
 
     def _enter(self, from_id: int, name: str, way: Connection) -> None:
@@ -530,7 +484,7 @@ class MapGraph:
 
     def _doors_of_opposite(self, room_id: int, way: str) -> frozenset[int]:
         """Return the doors of the walks that ended here in the opposite direction, from where this way leads."""
-        back, known = OPPOSITE.get(way), self._ways(room_id).get(way)
+        back, known = OPPOSITE.get(way), self.ways(room_id).get(way)
         opposite = (
             from_id
             for from_id, name in self._entrances.get(room_id, ())
@@ -545,11 +499,11 @@ class MapGraph:
 
     def _priced_ways(self, room_id: int) -> list[tuple[str, int, float]]:
         """Return the ways that routes may take from a room: name, destination, cost in steps."""
-        walked = self._ways(room_id).items()
+        walked = self.ways(room_id).items()
         ways = [(name, way.leads_to, 1 / way.confidence) for name, way in walked if not self.is_pruned(room_id, name)]
         ways += [(name, to, _UNPROVEN_COST) for name, to in self.ways_back(room_id).items()]
         transports = self._transports(room_id).items()
-        ways += [(name, to, _TRANSPORT_COST) for name, to in transports if name not in self._ways(room_id)]
+        ways += [(name, to, _TRANSPORT_COST) for name, to in transports if name not in self.ways(room_id)]
         deadly = self._other_ways(room_id, MoveKind.DIED)
         return [
             (

@@ -4,6 +4,8 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,10 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
             str(room.id): {"id": room.id, "name": room.name, "exits": sorted(room.exits)}
             for room in graph.rooms.values()
         },
-        "connections": {str(room): ends for room, ends in graph.connections.items()},
+        "connections": {
+            str(room): {name: way.leads_to for _, name, way in its}
+            for room, its in groupby(graph.all_connections(), key=itemgetter(0))
+        },
         "connection_confidence": {key: round(way.confidence, 6) for key, way in ways},
         "connection_verifications": {key: way.walks for key, way in ways},
         "connection_failures": {key: way.failures for key, way in ways if way.failures},
@@ -38,7 +43,11 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
             for room, counts in graph.exit_failure_counts.items()
             for name, count in counts.items()
         },
-        "pruned_exits": {str(room): sorted(names) for room, names in graph.pruned_exits.items()},
+        "pruned_exits": {
+            str(room): pruned
+            for room, counts in graph.exit_failure_counts.items()
+            if (pruned := sorted(name for name in counts if graph.is_pruned(room, name)))
+        },
         "in_vain": {str(room): tried for room, tried in graph.in_vain.items() if tried},
         "in_vain_after": {
             str(room): {way: sorted(done) for way, done in ways.items()}
@@ -114,7 +123,7 @@ def map_changes(graph: MapGraph) -> Iterator[MapChange]:
         lasting = graph.exit_failure_counts.get(room_id, {}).get(name, 0)
         yield from [("add_failure", (room_id, name))] * (way.failures - lasting)
         for end, walks in way.ends.items():
-            yield from [("add_connection", (room_id, name, end, way.kind))] * walks
+            yield from [("add_move", (Move(room_id, name, end, way.kind),))] * walks
     for room_id, counts in graph.exit_failure_counts.items():
         for name, count in counts.items():
             yield from [("add_failure", (room_id, name))] * count

@@ -41,7 +41,7 @@ class Move:
     way: str
     """The name of the exit: a direction, or the action that caused the move."""
     to_id: int
-    kind: MoveKind
+    kind: MoveKind = MoveKind.WALKED
 
 
 # English verbs of going. Any other action that moves the player is a transport.
