@@ -62,6 +62,8 @@ def test_what_the_game_would_refuse_is_rejected_with_a_reason(action, why):
             "rat, sing",
         ),
         *("turn dial to 23", "g", "take brass", "", "  ", "\N{SNOWMAN}"),
+        # A line of many phrases could be filled by it in more ways than can be tried.
+        "take" + " wombat" * 12,
     ],
 )
 def test_what_it_may_do_passes(action):

@@ -42,8 +42,12 @@ Syntax = dict[int, tuple[GrammarLine, ...]]
 def read_language(machine: ZMachine) -> Language:
     """Return what the story file says of its parser; the story is not run."""
     inform = bool(machine.header.compiler)
-    syntax = _inform_syntax(machine) if inform else _infocom_syntax(machine)
-    entries = [entry for entry in machine.dictionary if entry.text and len(entry.flags) >= 2]
+    try:
+        syntax = _inform_syntax(machine) if inform else _infocom_syntax(machine)
+    except (IndexError, ValueError):
+        # It runs out of the file.
+        syntax = {}
+    entries = [entry for entry in machine.dictionary if entry.text]
 
     def number_of(verb: DictionaryEntry) -> int:
         return verb.flags[1] if inform else _infocom_value(verb.flags, _VERB_FIRST)
@@ -79,7 +83,7 @@ def verbs(machine: ZMachine) -> tuple[str, ...]:
     return tuple(
         entry.text
         for entry in machine.dictionary
-        if entry.flags and is_verb(entry.flags[0]) and entry.text[:1].isalpha() and not is_meta(entry.text)
+        if is_verb(entry.flags[0]) and entry.text[:1].isalpha() and not is_meta(entry.text)
     )
 
 

@@ -71,10 +71,11 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class DictionaryEntry:
-    """A word of the dictionary, truncated to six or nine letters, with the data bytes that follow it."""
+    """A word of the dictionary, truncated to six or nine letters."""
 
     text: str
     flags: bytes
+    """The data bytes behind it, at least three."""
 
 
 class ZMachine:
@@ -126,13 +127,13 @@ class ZMachine:
         """All words, in the story's order (13)."""
         story, start = self.story, self.header.dictionary
         at = start + 1 + story[start]
-        size, count = story[at], abs(int.from_bytes(story[at + 1 : at + 3], "big", signed=True))
+        size, count = word_at(story, at) >> 8, abs(int.from_bytes(story[at + 1 : at + 3], "big", signed=True))
         letters = 4 if self.header.version <= 3 else 6
         if size < letters:
             return ()
         entries = (story[at + 3 + index * size : at + 3 + (index + 1) * size] for index in range(count))
         return tuple(
-            DictionaryEntry(self.text.decode(entry, 0, words=letters // 2), entry[letters:])
+            DictionaryEntry(self.text.decode(entry, 0, words=letters // 2), entry[letters:].ljust(3, b"\0"))
             for entry in entries
             if len(entry) == size
         )
@@ -230,7 +231,7 @@ class View:
         if not 0 < at < len(self.data):
             return found
         at += 1 + 2 * self.data[at]
-        while at < len(self.data) and self.data[at]:
+        while at + 1 < len(self.data) and self.data[at]:
             size_byte = self.data[at]
             if self.machine.header.version <= 3:
                 key, size, at = size_byte & 31, (size_byte >> 5) + 1, at + 1
@@ -334,7 +335,9 @@ class ZStringDecoder:
         table = word_at(self._story, extension + 6)
         if not table or table >= len(self._story):
             return _DEFAULT_UNICODE
-        return "".join(chr(word_at(self._story, table + 1 + 2 * index)) for index in range(self._story[table]))
+        codes = (word_at(self._story, table + 1 + 2 * index) for index in range(self._story[table]))
+        # A surrogate has no UTF-8.
+        return "".join("\ufffd" if 0xD800 <= code <= 0xDFFF else chr(code) for code in codes)
 
     def zscii(self, code: int) -> str:
         """Return the character of a ZSCII code; "" for none."""

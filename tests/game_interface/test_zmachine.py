@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from game_interface.core.grammar import read_language, verbs
 from game_interface.core.zmachine import View, ZMachine, changes
 from tests.fixtures.stories import bare_story, build
 from tests.fixtures.walkthrough import ZORK1_SEED, get_zork1_walkthrough
@@ -126,6 +127,20 @@ def test_a_circle_in_the_tree_ends(bundled_story):
     assert view.children(1) == (2, 1)
 
 
+@pytest.mark.parametrize("version", [3, 5])
+def test_tables_that_run_out_of_the_file_or_lack_their_data_are_unknown(version, inform, tmp_path):
+    story = build(inform, tmp_path, bare_story(version), version).read_bytes()
+    cut_off, bare, end = bytearray(story), bytearray(story), len(story)
+    # The grammar of one verb, of whose first line the file has the first token only; the dictionary begins there.
+    cut_off[14:16], cut_off[8:10] = (end - 6).to_bytes(2, "big"), (end - 1).to_bytes(2, "big")
+    cut_off[-6:] = (end - 4).to_bytes(2, "big") + b"\x09\x00\x00\x01"
+    start = ZMachine(story).header.dictionary
+    bare[start + 1 + story[start]] = 4 if version == 3 else 6
+    for damaged in (cut_off, bare):
+        machine = ZMachine(bytes(damaged))
+        assert (verbs(machine), read_language(machine).verbs) == ((), {})
+
+
 @pytest.mark.parametrize("version", [3, 4, 5, 7, 8])
 def test_every_version_has_its_names_and_words(version, inform, tmp_path):
     machine = ZMachine(build(inform, tmp_path, bare_story(version), version).read_bytes())
@@ -143,7 +158,10 @@ Object cafe "Caf@'e <Stra@sse> No. 9";
 Object ship "@oeuvre @{41a} [x]";
 [ Main; print (name) cafe, (name) ship; ];
 """
-    machine = ZMachine(build(inform, tmp_path, source, 5).read_bytes())
-    view = machine.view(machine.story[: machine.header.static])
-    names = [view.name(number) for number in range(1, machine.object_count + 1)]
-    assert names[-2:] == ["Café <Straße> No. 9", "œuvre \N{CYRILLIC CAPITAL LETTER KA} [x]"]
+    story = build(inform, tmp_path, source, 5).read_bytes()
+    # A surrogate is no character, and could not be saved.
+    for code, shown in ((0x41A, "\N{CYRILLIC CAPITAL LETTER KA}"), (0xD801, "\N{REPLACEMENT CHARACTER}")):
+        machine = ZMachine(story.replace(b"\x04\x1a", code.to_bytes(2, "big")))
+        view = machine.view(machine.story[: machine.header.static])
+        names = [view.name(number) for number in range(1, machine.object_count + 1)]
+        assert names[-2:] == ["Café <Straße> No. 9", f"œuvre {shown} [x]"]
