@@ -81,16 +81,16 @@ class ResumeFiles:
             game: The interpreter's saved state.
             snapshots: The states of everything else, by name.
         """
-        points = {restorer.name: restorer.restore_point(turn) for restorer in self._restorers}
-        content = {
-            "episode": self._episode,
-            "turn": turn,
-            "run": run.model_dump(),
-            "game": checkpoint.as_text(game),
-            "log_bytes": _size(self._log),
-            "snapshots": snapshots | {_ROLLBACK: points},
-        }
         try:
+            points = {restorer.name: restorer.restore_point(turn) for restorer in self._restorers}
+            content = {
+                "episode": self._episode,
+                "turn": turn,
+                "run": run.model_dump(),
+                "game": checkpoint.as_text(game),
+                "log_bytes": _size(self._log),
+                "snapshots": snapshots | {_ROLLBACK: points},
+            }
             checkpoint.write_checkpoint(self._checkpoint, content)
             self._complete(turn)
         except (OSError, FileError) as error:
@@ -107,7 +107,7 @@ class ResumeFiles:
         except CheckpointError:
             # The interrupt came before there was one.
             return
-        except OSError as error:
+        except (OSError, FileError) as error:
             self._note_failure(error)
 
     def roll_back(self, snapshots: dict[str, dict[str, Any]], turn: int) -> None:
@@ -135,14 +135,14 @@ class ResumeFiles:
         Args:
             remove: Whether to remove everything that was written, because the episode can't be resumed.
         """
-        for restorer in self._restorers:
-            restorer.end(remove=remove)
-        if remove:
-            try:
+        try:
+            for restorer in self._restorers:
+                restorer.end(remove=remove)
+            if remove:
                 self._remove()
-            except OSError as error:
-                # What is left takes up room and does no harm: the log says that the episode is over.
-                log.warning("the checkpoint of an episode that is over was not removed", extra={"reason": str(error)})
+        except (OSError, FileError) as error:
+            # What is left takes up room and does no harm: the log says that the episode is over.
+            log.warning("the checkpoint of an episode that is over was not removed", extra={"reason": str(error)})
 
     def _remove(self) -> None:
         for path in self._undo.glob("*"):

@@ -131,16 +131,22 @@ def test_a_memory_file_that_is_deleted_in_the_midst_of_a_run_is_back_and_said_so
     assert all(title in text for title in titles)
 
 
-@pytest.mark.parametrize("mode", ["--quiet", "--json"])
-def test_a_working_directory_that_is_deleted_in_the_midst_of_a_run_ends_it(tmp_path, mode):
+@pytest.mark.parametrize(
+    ("mode", "part", "what"),
+    [
+        *((mode, "", "The working directory {}") for mode in ("--quiet", "--json")),
+        ("--quiet", "runs", "The log in {}/runs/1"),
+    ],
+)
+def test_a_working_directory_that_is_deleted_in_the_midst_of_a_run_ends_it(tmp_path, mode, part, what):
     workdir = tmp_path / "work"
     process = started(workdir, "--episodes", "3", mode)
-    os.rename(workdir, tmp_path / "trash")
+    os.rename(workdir / part, tmp_path / "trash")
     said, complaints = process.finish()
     assert (process.returncode, complaints) == (ExitCode.EPISODE_FAILED, "")
-    message = f"The working directory {workdir} was deleted or moved while the episode was played"
-    assert said.count(message) == 1
-    assert not workdir.exists()
+    assert said.count(f"{what.format(workdir)} was deleted or moved while the episode was played") == 1
+    assert "--resume" not in said
+    assert not (workdir / part).exists()
     if mode == "--json":
         assert [episode["ending"] for episode in json.loads(said)["episodes"]] == ["error"]
 

@@ -4,8 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
-from session.checkpoint import read_checkpoint, remove_checkpoint, write_checkpoint
+from session.checkpoint import Run, read_checkpoint, remove_checkpoint, write_checkpoint
+from session.resume_files import ResumeFiles
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.run_folder import CHECKPOINT
 
 RUN = {"story": "0" * 64, "story_path": "a.z5", "title": "A", "seed": 1, "player": "rules", "remember": True}
@@ -54,3 +57,34 @@ def test_nothing_is_left_of_it(tmp_path):
     remove_checkpoint(tmp_path / CHECKPOINT)
     remove_checkpoint(tmp_path / CHECKPOINT)
     assert not list(tmp_path.iterdir())
+
+
+class FullDisk:
+    """Rolls back memories in a database that can't be written."""
+
+    name = "memories"
+
+    def restore_point(self, number: int) -> dict[str, Any]:
+        raise MemoryStoreError("disk full")
+
+    def begin(self, folder: Path, number: int) -> None:
+        raise MemoryStoreError("disk full")
+
+    def end(self, *, remove: bool) -> None:
+        raise MemoryStoreError("disk full")
+
+    def restore(self, folder: Path, point: dict[str, Any]) -> bool:
+        raise MemoryStoreError("disk full")
+
+
+def test_a_database_that_cannot_be_written_ends_no_episode(tmp_path):
+    directory = tmp_path / "1"
+    directory.mkdir()
+    files = ResumeFiles(directory, "log", [FullDisk()], FileLock(directory / "lock"))
+    files.write_checkpoint(1, run=Run(**RUN, max_turns=9), game=b"", snapshots={})
+    assert files.counts == {"failed_checkpoints": 1}
+    write_checkpoint(directory / CHECKPOINT, content(2, 40))
+    files.complete_checkpoint(2)
+    assert files.counts == {"failed_checkpoints": 2}
+    files.end(remove=True)
+    files.close()

@@ -40,7 +40,7 @@ from zorkgpt.llm.recorded import RecordedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.run_folder import RUNS
+from zorkgpt.run_folder import CHECKPOINT, RUNS, run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
 from zorkgpt.runlog.recording import Recording, recording_in
 from zorkgpt.runlog.saved_episodes import SavedEpisode, find_resumable
@@ -166,6 +166,7 @@ def _check_replay(options: PlayOptions, config: GameConfiguration, story: Story,
 def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher") -> int:
     plan = _plan(options, line)
     claim_workdir(plan.config, plan.story)
+    watcher.workdir = Path(plan.config.zork_game_workdir)
     line.status.begin("starting the game")
     person = HumanPlayer(line) if plan.choice.kind == "human" else None
     run_options = RunOptions(
@@ -210,8 +211,8 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
     """Return what is saved, and the command that goes on from there."""
     if watcher.begun is None:
         return "No turn was played; nothing has changed."
-    if options.workdir is not None and not options.workdir.is_dir():
-        return f"{options.workdir} no longer exists, so nothing is saved."
+    if not watcher.workdir.is_dir():
+        return f"{watcher.workdir} no longer exists, so nothing is saved."
     ended = watcher.endings[-1] if watcher.endings else None
     if ended is not None and ended.episode == watcher.begun and ended.reason not in _RESUMABLE_REASONS:
         return "Everything is saved. The next run starts the next episode."
@@ -224,6 +225,8 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
     more = "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value)
     # The error may be that of a full disk.
     saved = "What was learned" if ended is not None and ended.reason == "error" else "Everything"
+    if not (run_directory(watcher.workdir, watcher.begun) / CHECKPOINT).is_file():
+        return f"{saved} is saved. This episode can't be resumed. The next run starts a new one."
     return f"{saved} is saved. To resume this episode: {COMMAND} --resume {watcher.begun}{more}"
 
 
@@ -301,6 +304,8 @@ class _RunWatcher:
         self.begun: int | None = None
         """The last episode that was begun; None if none was."""
         self.endings: list[EpisodeEnded] = []
+        self.workdir = Path()
+        """The folder of the story, once it is known."""
         self.console: Console | None = None
         self._status = status
 
