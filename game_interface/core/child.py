@@ -93,8 +93,8 @@ class _Interpreter:
         self._before: _FrotzState | None = None
         """The state before the last step; None if the last request was not a step."""
         self._now: _FrotzState = ()
-        self._settled: dict[tuple[str, ...], Any] = {}
-        """Settling commands → the memory after the last step and these commands."""
+        self._branches: dict[tuple[bool, int, str | None, tuple[str, ...]], tuple[_FrotzState, Any]] = {}
+        """What `_branch` found since the last step."""
         self._loaded = b""
         """The state that was loaded last."""
         self._known: Any = None
@@ -141,29 +141,37 @@ class _Interpreter:
 
         The arguments are those of `Worker.compare`.
         """
-        now, action, then = self._now, asked["action"], tuple(asked["then"])
+        now, action, then, advance = self._now, asked["action"], tuple(asked["then"]), asked["rng_advance"]
         start = self._before if action is None or asked["from_last_step"] else now
         if start is None:
             return b""
         try:
-            start = _with_rng_advanced(start, asked["rng_advance"])
-            done, settled = (now, None) if action is None else self._played(start, action, then)
             if action is None:
-                if then not in self._settled:
-                    self._settled[then] = self._played(now, None, then)[1]
-                settled = self._settled[then]
-            other, other_settled = self._played(start, asked["control"], then)
-            by_action, by_control = _draws_between(start, done), _draws_between(start, other)
+                done, settled = self._branch(now, 0, None, then)
+            else:
+                done, settled = self._played(_with_rng_advanced(start, advance), action, then)
+            other, other_settled = self._branch(start, advance, asked["control"], then)
+            begun = _with_rng_advanced(start, advance)
+            by_action, by_control = _draws_between(begun, done), _draws_between(begun, other)
             surplus = None if by_action is None or by_control is None else by_action - by_control
             if surplus is not None and surplus > 0:
                 # What the action drew for itself must not change what chance brings to the rest of the world.
-                other, other_settled = self._played(_with_rng_advanced(start, surplus), asked["control"], then)
+                other, other_settled = self._branch(start, advance + surplus, asked["control"], then)
             differing = (settled != other_settled).nonzero()[0]
             control, changed = _changed(start[0], other[0]), _changed(start[0], done[0]) if action is not None else b""
             numbers = (surplus is not None, surplus or 0, len(differing), len(control), len(changed))
             return b"".join((COMPARISON.pack(*numbers), differing.astype(">u2").tobytes(), control, changed))
         finally:
             self._env.set_state(now)
+
+    def _branch(
+        self, start: _FrotzState, rng_advance: int, command: str | None, then: tuple[str, ...]
+    ) -> tuple[_FrotzState, Any]:
+        """Return what `_played` returns. The same branch, as of a control, is played once until the game moves."""
+        key = (start is self._now, rng_advance, command, then)
+        if key not in self._branches:
+            self._branches[key] = self._played(_with_rng_advanced(start, rng_advance), command, then)
+        return self._branches[key]
 
     def _played(self, start: _FrotzState, command: str | None, then: tuple[str, ...]) -> tuple[_FrotzState, Any]:
         """Return the state after the command, and the memory after the settling commands that follow it."""
@@ -200,7 +208,7 @@ class _Interpreter:
         return with_the_word.removesuffix(without) if with_the_word.endswith(without) else b""
 
     def _snapshot(self, text: str) -> bytes:
-        self._before, self._now, self._settled = None, self._env.get_state(), {}
+        self._before, self._now, self._branches = None, self._env.get_state(), {}
         ram, stack, pc, sp, fp, frames, opcode, rng, narrative = self._now
         if not 0 <= 2 * sp <= len(stack):
             raise RuntimeError("the story has left its stack")
