@@ -199,11 +199,7 @@ class MemoryWriter:
             if decision.kind == "repeats" and match.known.status == MemoryStatus.TENTATIVE:
                 decisions.settle(draft, location_id, match.known, turn)
         else:
-            if memory.persistence.outlives_episode:
-                self._add(draft, location_id, new.name, memory, [], None)
-                self._supersede_ephemeral_repeats(draft, location_id, memory, None)
-            else:
-                self._add_ephemeral(draft, location_id, memory)
+            self._add(draft, location_id, new.name, memory, [], None)
             kept = _id_of_kept(draft, location_id, memory, begun)
         for stored in draft.book.memories(location_id) if new.given else ():
             # It may have been known without these.
@@ -230,17 +226,10 @@ class MemoryWriter:
                 self._log.warning("nothing to supersede", extra={"location_id": location_id, "titles": list(titles)})
                 return False
             lasting = [old for old in olds if old.persistence.outlives_episode]
-            if is_lasting:
-                self._add(draft, location_id, name, new, lasting, turn)
-                self._supersede_ephemeral_repeats(draft, location_id, new, turn)
-            elif lasting:
+            if lasting and not is_lasting:
                 self._refuse(location_id, lasting[0], new)
                 return False
-            else:
-                draft.add(location_id, name, new)
-            for old in olds:
-                if old in _ephemeral(draft, location_id):
-                    draft.supersede(location_id, old, new.title, turn)
+            self._add(draft, location_id, name, new, olds, turn)
             return True
         return False
 
@@ -587,8 +576,16 @@ class MemoryWriter:
         olds: Sequence[Memory],
         turn: int | None,
     ) -> None:
-        """Add a lasting memory, or count it as seen again if it is known, and mark those that it replaces."""
-        others = [other for other in draft.memories(location_id) if not any(other is old for old in olds)]
+        """Add a memory, or count it as seen again if it is known, and mark those that it replaces.
+
+        A lasting memory replaces an ephemeral one of the same words too.
+        """
+        is_lasting = memory.persistence.outlives_episode
+        if is_lasting:
+            repeats = (old for old in _ephemeral(draft, location_id) if is_current(old) and same_words(old, memory))
+            olds = [*olds, *(old for old in repeats if not any(old is other for other in olds))]
+        stored = draft.memories(location_id) if is_lasting else _ephemeral(draft, location_id)
+        others = [other for other in stored if not any(other is old for old in olds)]
         known = known_again(others, memory) if is_current(memory) else None
         confirms = memory.status == MemoryStatus.ACTIVE
         is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
@@ -596,27 +593,12 @@ class MemoryWriter:
             memory = taking_over(memory, known, episodes_of(draft.lasting, location_id))
             olds, known = [*olds, known], None
         if known is None:
-            draft.add(
-                location_id, name, memory, visits=self._visits.uncounted(location_id) if is_place(location_id) else ()
-            )
+            visits = self._visits.uncounted(location_id) if is_place(location_id) else ()
+            draft.add(location_id, name, memory, visits=visits)
         else:
             draft.see_again(location_id, known, memory.turns, memory.episode)
         for old in olds:
             draft.supersede(location_id, old, memory.title, turn)
-
-    def _supersede_ephemeral_repeats(
-        self, draft: Draft, location_id: SubjectKey, memory: Memory, turn: int | None
-    ) -> None:
-        for old in _ephemeral(draft, location_id):
-            if is_current(old) and same_words(old, memory):
-                draft.supersede(location_id, old, memory.title, turn)
-
-    def _add_ephemeral(self, draft: Draft, location_id: SubjectKey, memory: Memory) -> None:
-        known = known_again(_ephemeral(draft, location_id), memory) if is_current(memory) else None
-        if known is None:
-            draft.add(location_id, self.name_of(location_id), memory)
-        else:
-            draft.see_again(location_id, known, memory.turns, memory.episode)
 
     def _stored(self, location_id: SubjectKey) -> list[Memory]:
         with self.store.guard:
