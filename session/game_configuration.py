@@ -15,7 +15,7 @@ from zorkgpt.errors import ConfigurationError
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings, Price, RoleSettings
 from zorkgpt.memory.settings import checked_window
-from zorkgpt.run_folder import MARKER
+from zorkgpt.run_folder import FIXED_NAMES
 
 log = logging.getLogger("zorkgpt.configuration")
 
@@ -78,9 +78,7 @@ class GameConfiguration(Tables):
     def _one_use_of_a_file(self) -> Self:
         files = self.files.model_dump()
         names = [self.simple_memory.memory_file, *files.values()]
-        counts = Counter(name.casefold() for name in names)
-        if MARKER in counts:
-            raise ConfigurationError(f"No file can be named {MARKER!r}, which says whose the folder is.")
+        counts = Counter(name.casefold() for name in (*names, LOG_FILE, *FIXED_NAMES))
         if shared := [name for name in names if counts[name.casefold()] > 1]:
             raise ConfigurationError(
                 f"Two files of the working directory are named {min(shared)!r}. Give each of memory_file, "

@@ -25,7 +25,7 @@ class SettingsSection(BaseModel):
 
 
 def _file_name(value: str) -> str:
-    if not value or "/" in value or "\\" in value or value in (".", ".."):
+    if not value.isprintable() or "/" in value or "\\" in value or value in ("", ".", ".."):
         raise ValueError("must be a plain file name, it is kept in the working directory")
     return value
 

@@ -12,6 +12,8 @@ TURN_JOURNAL = "turns.journal"
 UNDO = "undo"
 """What an episode is resumed from: its last checkpoint, its decisions since, and the files to roll back."""
 MARKER = "story.json"
+TRAIL_FILE = "trail.json"
+"""What later episodes need of the log."""
 MAP_FILE = "map_state.json"
 BEST_LINE_FILE = "best_line.json"
 """The commands that led to the highest score so far, as verified by replay."""
@@ -19,6 +21,8 @@ SEARCH_FILE = "search.json"
 """What `--player search` has found so far."""
 STATE_FILE = "current_state.json"
 """The default names of the map and of the running episode's state."""
+FIXED_NAMES = (RUNS, MODEL_CALLS, CHECKPOINT, TURN_JOURNAL, UNDO, MARKER, TRAIL_FILE, BEST_LINE_FILE, SEARCH_FILE)
+"""The names that no setting changes."""
 
 
 def run_directory(workdir: Path, episode: int | str) -> Path:

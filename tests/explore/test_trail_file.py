@@ -6,34 +6,35 @@ import pytest
 
 from tests.fixtures.trails import a_step, a_trail
 from tests.fixtures.viewer import started, turn, write_log
-from zorkgpt.explore.archive import FILE_NAME, KeptTrail, kept_trail, load_trail, save_trail
+from zorkgpt.explore.archive import KeptTrail, kept_trail, load_trail, save_trail
+from zorkgpt.run_folder import TRAIL_FILE
 
 FOUND = a_step("take ring > 2", score=5, held=("ring",), effective=True)
 KEPT = KeptTrail("ab" * 32, "rules", a_trail("east > 2", FOUND, episode=2, seed=7), 1234)
 
 
 def test_what_is_kept_comes_back(tmp_path):
-    save_trail(tmp_path / FILE_NAME, KEPT)
-    back = load_trail(tmp_path / FILE_NAME, 1234)
+    save_trail(tmp_path / TRAIL_FILE, KEPT)
+    back = load_trail(tmp_path / TRAIL_FILE, 1234)
     assert (back.story_sha256, back.trail.seed, back.player) == ("ab" * 32, 7, "rules")
     assert (back.trail.episode, back.trail.start, back.trail.steps) == (2, 1, KEPT.trail.steps)
-    assert [entry.name for entry in tmp_path.iterdir()] == [FILE_NAME]
+    assert [entry.name for entry in tmp_path.iterdir()] == [TRAIL_FILE]
 
 
 def test_of_a_log_that_has_grown_it_is_made_again(tmp_path):
-    save_trail(tmp_path / FILE_NAME, KEPT)
-    assert load_trail(tmp_path / FILE_NAME, 1235) is None
+    save_trail(tmp_path / TRAIL_FILE, KEPT)
+    assert load_trail(tmp_path / TRAIL_FILE, 1235) is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff\xfe", b'{"version": 1}'])
 def test_a_damaged_one_counts_as_none(tmp_path, damage):
-    (tmp_path / FILE_NAME).write_bytes(damage)
-    assert load_trail(tmp_path / FILE_NAME, 1234) is None
+    (tmp_path / TRAIL_FILE).write_bytes(damage)
+    assert load_trail(tmp_path / TRAIL_FILE, 1234) is None
 
 
 def test_where_it_cant_be_written_the_game_goes_on(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
-        save_trail(tmp_path / "missing" / FILE_NAME, KEPT)
+        save_trail(tmp_path / "missing" / TRAIL_FILE, KEPT)
     assert "a trail could not be kept" in caplog.text
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from tests.fixtures.runs import a_run
 from zorkgpt.errors import CheckpointError, FileError
-from zorkgpt.explore.archive import FILE_NAME, kept_trail
+from zorkgpt.explore.archive import kept_trail
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import AsOf
-from zorkgpt.run_folder import EPISODE_LOG, run_directory
+from zorkgpt.run_folder import EPISODE_LOG, TRAIL_FILE, run_directory
 from zorkgpt.runlog.episodes import playing_lock, read_episode
 from zorkgpt.runlog.saved_episodes import find_resumable
 from zorkgpt.viewer.run_files import open_run
@@ -28,7 +28,7 @@ def played(workdir, episodes: int, keep: int):
 def read_in_every_way(workdir):
     """Return what the log of the first episode says to its readers."""
     shown = open_run(workdir).episodes[1]
-    (run_directory(workdir, 1) / FILE_NAME).unlink(missing_ok=True)
+    (run_directory(workdir, 1) / TRAIL_FILE).unlink(missing_ok=True)
     with SimpleMemoryManager.open(workdir / "Memories.md") as memory:
         titles = {one.memory.title for one in memory.all_memories()}
         told = [story.to_dict() for title in sorted(titles) for story in memory.explain(title)]
@@ -48,7 +48,7 @@ def test_a_packed_episode_reads_as_before_and_takes_less_room(tmp_path):
     before, size = read_in_every_way(tmp_path), (first / EPISODE_LOG).stat().st_size
     viewed = open_run(tmp_path)
     played(tmp_path, 1, keep=1)
-    assert sorted(os.listdir(first)) == [PACKED, "playing.lock", FILE_NAME]
+    assert sorted(os.listdir(first)) == [PACKED, "playing.lock", TRAIL_FILE]
     assert (first / PACKED).stat().st_size < size / 4
     after = read_in_every_way(tmp_path)
     assert after[:4] == before[:4]

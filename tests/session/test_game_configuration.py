@@ -85,6 +85,7 @@ def test_the_usual_variables_of_the_model_are_the_last_resort(tmp_path):
         ({"turn_delay_seconds": float("inf")}, "'gameplay.turn_delay_seconds' is inf"),
         ({"client_base_url": "notaurl"}, "'llm.client_base_url' is 'notaurl'.*address of a server"),
         ({"memory_file": "../elsewhere.md"}, "'simple_memory.memory_file' is '../elsewhere.md': must be a plain"),
+        ({"map_state_file": "a\nb"}, "must be a plain file name"),
     ],
 )
 def test_a_wrong_setting_is_named(given, named):
@@ -112,7 +113,7 @@ def test_a_variable_of_somebody_else_is_left_alone():
     assert GameConfiguration.load(environment={"ZORKGPT_ZORK1": "zork1.z5"}) == GameConfiguration.load(environment={})
 
 
-@pytest.mark.parametrize("name", ["Memories.md", "memories.MD", "episode_log.jsonl"])
+@pytest.mark.parametrize("name", ["Memories.md", "memories.MD", "episode_log.jsonl", "Story.json", "checkpoint.json"])
 def test_no_two_files_share_a_name(name):
     with pytest.raises(ConfigurationError, match="Two files of the working directory are named"):
         GameConfiguration(map_state_file=name)

@@ -18,7 +18,6 @@ from zorkgpt.evals.executor import Task
 from zorkgpt.evals.protocols import EvaluationProtocol, GenerationProtocol
 from zorkgpt.evals.runs import Counted, EpisodeFiles, EvaluationRun, TurnCounter, moved_run
 from zorkgpt.evals.truth import LocatedEphemeral, ephemeral_of, located
-from zorkgpt.explore.archive import FILE_NAME as TRAIL
 from zorkgpt.explore.archive import KeptTrail, kept_trail, save_trail
 from zorkgpt.files import write_file
 from zorkgpt.knowledge.document import KnowledgeDocument
@@ -29,7 +28,7 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.models import fields_of, memory_of
 from zorkgpt.objectives.file import merge_objectives
-from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.run_folder import TRAIL_FILE, episodes_in, run_directory
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import merge_maps, read_map, write_map
 
@@ -272,7 +271,7 @@ def _hand_on_trails(config: GameConfiguration, start: Path, over: Sequence[Episo
     for number, trail in sorted(best, key=lambda one: one[0]):
         folder = run_directory(target, number)
         folder.mkdir(parents=True)
-        save_trail(folder / TRAIL, replace(trail, log_bytes=0))
+        save_trail(folder / TRAIL_FILE, replace(trail, log_bytes=0))
 
 
 def _highest(kept: KeptTrail) -> int:

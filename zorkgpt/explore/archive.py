@@ -11,7 +11,7 @@ from zorkgpt.explore.replay import route_length
 from zorkgpt.explore.trail import ObservedState, Trail, TrailStep, trail_of
 from zorkgpt.files import write_file
 from zorkgpt.log_files import has_log, log_size
-from zorkgpt.run_folder import episodes_in, run_directory
+from zorkgpt.run_folder import TRAIL_FILE, episodes_in, run_directory
 from zorkgpt.runlog.episodes import last_end, read_events
 from zorkgpt.runlog.events import EpisodeStarted
 
@@ -63,7 +63,6 @@ class Archive:
 
 log = logging.getLogger("zorkgpt.explore")
 
-FILE_NAME = "trail.json"
 VERSION = 7
 
 
@@ -171,11 +170,11 @@ def kept_trail(folder: Path, log_name: str) -> KeptTrail | None:
     """Return the trail of an episode; None if it is not over, since another process may be playing it."""
     log = folder / log_name
     if not has_log(log):
-        return load_trail(folder / FILE_NAME, 0)
+        return load_trail(folder / TRAIL_FILE, 0)
     size = log_size(log)
-    kept = load_trail(folder / FILE_NAME, size)
+    kept = load_trail(folder / TRAIL_FILE, size)
     if kept is None and (kept := _trail_from_log(log, size)) is not None:
-        save_trail(folder / FILE_NAME, kept)
+        save_trail(folder / TRAIL_FILE, kept)
     return kept
 
 
