@@ -1,4 +1,4 @@
-// What part of a drawing is seen: it follows the player until somebody moves it by hand.
+// What part of a drawing is seen: around the player, the whole of it, or a part chosen by hand.
 const STEP = 60;
 const LEAST_SPAN = 260;
 // Units of the drawing for each pixel: up to the one the whole of what is known is shown, else a part of it, so large.
@@ -13,7 +13,7 @@ export class Camera {
   constructor(canvas, onScale) {
     this.canvas = canvas;
     this.onScale = onScale;
-    this.free = false;
+    this.shows = "player";
     this.x = this.y = 0;
     this.span = LEAST_SPAN;
     this.width = this.height = 1;
@@ -56,17 +56,18 @@ export class Camera {
   hold(before, after) {
     const far = (spot) => Math.hypot(spot.x - this.x, spot.y - this.y);
     const kept = [...before].filter(([id]) => after.has(id)).sort(([, one], [, other]) => far(one) - far(other))[0];
-    if (!this.free || !kept) return;
+    if (this.shows !== "chosen" || !kept) return;
     const [id, spot] = kept;
     this.x += after.get(id).x - spot.x;
     this.y += after.get(id).y - spot.y;
   }
 
-  // All that is known, or, where that would be too small to read, what lies around the player.
+  // Around the player: all that is known, or, where that would be too small to read, what is near.
   follow(spot, known, box) {
     this.followed = [spot, known, box];
+    if (this.shows === "whole") return this.fit();
     const [wide, high] = [this.canvas.clientWidth, this.canvas.clientHeight];
-    if (!this.free && known.length && wide && high) {
+    if (this.shows === "player" && known.length && wide && high) {
       const [left, right] = around(known.map((room) => room.x), box[0] * 0.8);
       const [top, bottom] = around(known.map((room) => room.y), box[1] * 1.3);
       const whole = Math.max(right - left, ((bottom - top) * wide) / high, LEAST_SPAN * 1.6);
@@ -84,18 +85,18 @@ export class Camera {
     const x = Math.min(Math.max(this.x, spot.x - besideX), spot.x + besideX);
     const y = Math.min(Math.max(this.y, spot.y - besideY), spot.y + besideY);
     if (x === this.x && y === this.y) return;
-    Object.assign(this, { free: true, x, y });
+    Object.assign(this, { shows: "chosen", x, y });
     this.apply();
   }
 
   fit() {
     const shape = this.canvas.clientWidth / Math.max(1, this.canvas.clientHeight);
-    Object.assign(this, { free: true, x: this.width / 2, y: this.height / 2, span: Math.max(this.width, this.height * shape) });
+    Object.assign(this, { shows: "whole", x: this.width / 2, y: this.height / 2, span: Math.max(this.width, this.height * shape) });
     this.apply();
   }
 
   move(dx, dy) {
-    this.free = true;
+    this.shows = "chosen";
     this.x = Math.min(this.width, Math.max(0, this.x + dx));
     this.y = Math.min(this.height, Math.max(0, this.y + dy));
     this.apply();
@@ -106,7 +107,7 @@ export class Camera {
     const edges = this.canvas.getBoundingClientRect();
     const [dx, dy] = point ? [point[0] - edges.left - edges.width / 2, point[1] - edges.top - edges.height / 2] : [0, 0];
     const before = this.scale;
-    this.free = true;
+    this.shows = "chosen";
     this.span = Math.min(Math.max(LEAST_SPAN, this.span / factor), 3 * Math.max(this.width, this.height));
     this.x += dx * (before - this.scale);
     this.y += dy * (before - this.scale);

@@ -71,7 +71,7 @@ export function startMap(element) {
     button("+", () => camera.zoom(1.3), { class: "round", "aria-label": "Zoom in" }),
     button("−", () => camera.zoom(1 / 1.3), { class: "round", "aria-label": "Zoom out" }),
     button("⤢", () => camera.fit(), { class: "round", "aria-label": "Show the whole map", title: "Show the whole map" }),
-    button("◎", () => { camera.free = false; look(); }, { class: "round", "aria-label": "Center on the player", title: "Center on the player" }), largeButton);
+    button("◎", () => { camera.shows = "player"; look(); }, { class: "round", "aria-label": "Center on the player", title: "Center on the player" }), largeButton);
   legend = el("p", { class: "legend" });
   canvas.addEventListener("pointerover", (event) => name(roomOf(event.target)));
   canvas.addEventListener("pointerleave", () => name(roomOf(document.activeElement)));
