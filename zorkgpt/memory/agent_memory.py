@@ -35,7 +35,7 @@ from zorkgpt.memory.checks import (
 )
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.episode import EpisodeState
-from zorkgpt.memory.ids import MemoryId, memory_id
+from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
@@ -57,7 +57,6 @@ from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.scoped import ScopedStore
 from zorkgpt.memory.storage.tables import Origin
-from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, World, context_of
@@ -616,13 +615,15 @@ class AgentMemory:
                 valid_from=checked_time(valid_from),
             )
         )
-        if not self._writer.supersede(found.location_id, found.location_name, [MemoryId(found.id)], new, turn):
+        kept = self._writer.keep(
+            [NewMemory(found.location_id, found.location_name, new, replaces=[MemoryId(found.id)], turn=turn)]
+        )
+        if not kept:
             raise self._refusal(
                 f"{old.title!r} was not replaced: it is pinned, edited by a person, no longer believed, or lasting "
                 "while the new one is of this episode only."
             )
-        with self.store.guard:
-            return memory_id(found.location_id, self._newest(found.location_id, new))
+        return kept[0]
 
     @telemetry.traced("invalidate")
     def invalidate(self, memory: str, reason: str, place: SubjectKey | None = None, *, turn: int | None = None) -> None:
@@ -919,10 +920,6 @@ class AgentMemory:
     def _unknown(self, memory: str, place: SubjectKey | None) -> MemoryEditError:
         where = "" if place is None else f" at {place_in_words(place)}"
         return MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
-
-    def _newest(self, place: SubjectKey, memory: Memory) -> Memory:
-        kept = self._writer.book.memories(place)
-        return next((one for one in reversed(kept) if is_current(one) and same_words(one, memory)), memory)
 
     def _refusal(self, message: str) -> MemoryEditError | MemoryStoreError:
         return self._writer.last_error or MemoryEditError(message)

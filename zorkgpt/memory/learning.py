@@ -777,16 +777,16 @@ class Learner:
             self._writer.ignore(location_id, memory, f"a person says otherwise: {others[0]}")
             return True
         memory = replace(memory, when=conditions(self._writer, location_id, memory, found.separated, now=now))
-        kept = False
+        new, kept = NewMemory(checked_place(location_id), name, memory), False
         if replaced:
+            superseding = replace(new, replaces=replaced, turn=request.context.turn)
             with telemetry.memory_operation("supersede", location_id, memory.text):
-                kept = self._writer.supersede(location_id, name, replaced, memory, request.context.turn)
+                kept = bool(self._writer.keep([superseding]))
             lasting = [one for one in known if one.title in replaced and one.persistence.outlives_episode]
             self._changed_at += [self.counts.turns] * (len(lasting) if kept else 0)
         if not kept:
             # Also where the old one may not be replaced: what was learned is then true beside it.
             with telemetry.memory_operation("remember", location_id, memory.text):
-                new = NewMemory(checked_place(location_id), name, memory)
                 kept = bool(self._writer.keep([new], is_judged=is_judged))
         if kept:
             self._settle(location_id, memory, found, request.context.turn)

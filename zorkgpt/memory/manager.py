@@ -106,7 +106,8 @@ class SimpleMemoryManager(AgentMemory):
         location_id, new_memory = checked_place(location_id), checked_memory(new_memory)
         check_name(location_name)
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
-        return self._writer.supersede(location_id, location_name, [old_memory_title], new_memory, turn)
+        new = NewMemory(location_id, location_name, new_memory, replaces=[old_memory_title], turn=turn)
+        return bool(self._writer.keep([new]))
 
     @telemetry.traced("invalidate")
     def invalidate_memory(

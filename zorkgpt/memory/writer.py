@@ -17,7 +17,7 @@ from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.metadata import utc_now
 from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey, SubjectKey
-from zorkgpt.memory.places import checked_place, is_place, place_from_json, place_in_words, place_to_json, render_place
+from zorkgpt.memory.places import is_place, place_from_json, place_in_words, place_to_json, render_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change, ChangeKind
@@ -45,6 +45,10 @@ class NewMemory:
     memory: Memory
     given: Mapping[str, Any] = field(default_factory=dict)
     """Fields that a known memory takes over if the new one only repeats it."""
+    replaces: Sequence[str] = ()
+    """The titles or `MemoryId`s of the memories that it supersedes."""
+    turn: int | None = None
+    """The turn in which it supersedes them; None if unknown."""
 
 
 class MemoryWriter:
@@ -145,7 +149,7 @@ class MemoryWriter:
 
         Returns:
             The ids of the memories, or of those that they repeat, in order. [] if nothing was stored because of an
-            error, or because a person hid one of them.
+            error, because a person hid one of them, or because one can't supersede what it is to replace.
         """
         # Before locking anything, because a judge may be asked.
         verdicts = self._verdicts(new, is_judged=is_judged)
@@ -156,13 +160,15 @@ class MemoryWriter:
             for each, said in zip(new, verdicts, strict=True):
                 place, memory, known = each.location_id, each.memory, draft.memories(each.location_id)
                 decision = NEW
-                if self.deduplicator is not None:
+                if self.deduplicator is not None and not each.replaces:
                     decision = self.deduplicator.decide(place, memory, known, is_judged=is_judged, verdicts=said)
-                if not decision.joins(memory) and self._is_forbidden_in_words(place, memory, known):
+                is_hidden = not decision.joins(memory) and self._is_forbidden_in_words(place, memory, known)
+                olds = None if is_hidden else self._replaced(draft, each)
+                if olds is None:
                     draft.discard()
                     return []
                 self.note_name(place, each.name)
-                kept.append(self._put(draft, each, decision))
+                kept.append(self._put(draft, each, decision, olds))
                 decided.append(decision)
         if self.last_error is not None:
             return []
@@ -173,7 +179,8 @@ class MemoryWriter:
 
     def _verdicts(self, new: "Sequence[NewMemory]", *, is_judged: bool) -> "list[VerdictByWords]":
         """Return the judge's verdicts about each memory, those of its place and those before it in the sequence."""
-        if self.deduplicator is None or not any(each.memory.persistence.outlives_episode for each in new):
+        new_facts = [each for each in new if each.memory.persistence.outlives_episode and not each.replaces]
+        if self.deduplicator is None or not new_facts:
             return [{}] * len(new)
         self.refresh()
         before: dict[SubjectKey, list[Memory]] = {}
@@ -186,8 +193,33 @@ class MemoryWriter:
             after.append(each.memory)
         return verdicts
 
-    def _put(self, draft: Draft, new: "NewMemory", decision: Decision) -> str:
-        """Put a memory into the draft as decided, and return the id of what is kept."""
+    def _replaced(self, draft: Draft, new: "NewMemory") -> list[Memory] | None:
+        """Return the memories that a new one is to supersede. None if it may not, or if none is left of them."""
+        place, is_lasting = new.location_id, new.memory.persistence.outlives_episode
+        found = (_titled(draft, place, title, new.memory.persistence) for title in new.replaces)
+        olds = [old for old in found if old is not None]
+        if new.replaces and not olds:
+            self._log.warning("nothing to supersede", extra={"location_id": place, "titles": list(new.replaces)})
+            return None
+        if self._is_settled_by_person(place, olds):
+            return None
+        lasting = next((old for old in olds if old.persistence.outlives_episode), None)
+        if lasting is not None and not is_lasting:
+            self._log.warning(
+                "%s is not superseded by %s: the restart would lose what is known",
+                lasting.persistence,
+                new.memory.persistence,
+                extra={"location_id": place, "old": lasting.title, "new": new.memory.title},
+            )
+            return None
+        return olds
+
+    def _put(self, draft: Draft, new: "NewMemory", decision: Decision, olds: Sequence[Memory]) -> str:
+        """Put a memory into the draft as decided, and return the id of what is kept.
+
+        Args:
+            olds: The memories that it supersedes.
+        """
         begun, location_id, memory, match = len(draft.steps), new.location_id, new.memory, decision.about
         turn = TurnSpan.parse(memory.turns).last_number
         if (
@@ -199,7 +231,7 @@ class MemoryWriter:
             if decision.kind == "repeats" and match.known.status == MemoryStatus.TENTATIVE:
                 decisions.settle(draft, location_id, match.known, turn)
         else:
-            self._add(draft, location_id, new.name, memory, [], None)
+            self._add(draft, location_id, new.name, memory, olds, new.turn)
             kept = _id_of_kept(draft, location_id, memory, begun)
         for stored in draft.book.memories(location_id) if new.given else ():
             # It may have been known without these.
@@ -208,30 +240,6 @@ class MemoryWriter:
                 if changed != stored:
                     draft.replace(location_id, stored, changed, "edited")
         return kept
-
-    def supersede(
-        self, location_id: SubjectKey, name: str, titles: Sequence[str], new: Memory, turn: int | None
-    ) -> bool:
-        """Keep a memory in place of those with these titles. False if nothing was changed."""
-        location_id = checked_place(location_id)
-        if not self.refresh() or self._is_forbidden_in_words(location_id, new, self._stored(location_id)):
-            return False
-        is_lasting = new.persistence.outlives_episode
-        with self._failures_reported(), self.changing(lasting=is_lasting) as draft:
-            self.note_name(location_id, name)
-            olds = [old for title in titles if (old := _titled(draft, location_id, title, new.persistence))]
-            if self._is_settled_by_person(location_id, olds):
-                return False
-            if not olds:
-                self._log.warning("nothing to supersede", extra={"location_id": location_id, "titles": list(titles)})
-                return False
-            lasting = [old for old in olds if old.persistence.outlives_episode]
-            if lasting and not is_lasting:
-                self._refuse(location_id, lasting[0], new)
-                return False
-            self._add(draft, location_id, name, new, olds, turn)
-            return True
-        return False
 
     def name_of(self, location_id: SubjectKey) -> str:
         """Return the name of a place in the file, or else the first one given; "" if unknown."""
@@ -622,14 +630,6 @@ class MemoryWriter:
                 self._log.warning("not changed: a person has pinned or edited this memory", extra=extra)
                 return True
         return False
-
-    def _refuse(self, location_id: SubjectKey, old: Memory, new: Memory) -> None:
-        self._log.warning(
-            "%s is not superseded by %s: the restart would lose what is known",
-            old.persistence,
-            new.persistence,
-            extra={"location_id": location_id, "old": old.title, "new": new.title},
-        )
 
     def _note_turn(self, kind: ChangeKind, location_id: SubjectKey, memory: Memory) -> None:
         stamp, key = self._stamp(), _words_at(location_id, memory)
