@@ -388,8 +388,7 @@ class MemoryWriter:
 
     def turn_when_learned(self, location_id: SubjectKey, memory: Memory) -> TurnStamp | None:
         """Return the turn that taught it. None if unknown."""
-        noted = self._observed_in.get(_words_at(location_id, memory))
-        turns = self._recorded(location_id, memory, ("added",)) if noted is None else reversed(noted)
+        turns = reversed(self._turns_of(location_id, memory))
         return next((stamp for kind, stamp in turns if kind == "added"), None)
 
     def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]:
@@ -397,19 +396,16 @@ class MemoryWriter:
         return [stamp.state for _, stamp in self._turns_of(location_id, memory) if stamp.action or stamp.state]
 
     def _turns_of(self, location_id: SubjectKey, memory: Memory) -> list[tuple[ChangeKind, TurnStamp]]:
+        """Return the turns in which it was learned or observed again, as far as they are known, oldest first."""
         key = _words_at(location_id, memory)
         if key not in self._observed_in:
-            self._observed_in[key] = [*self._recorded(location_id, memory, OBSERVATIONS)][::-1]
+            records = self.store.journal.of_memory(location_id, memory_id(location_id, memory), OBSERVATIONS)
+            self._observed_in[key] = [
+                (record.change.kind, record.turn_stamp)
+                for record in records
+                if record.turn_stamp is not None and same_words(record.change.memory, memory)
+            ]
         return self._observed_in[key]
-
-    def _recorded(
-        self, location_id: SubjectKey, memory: Memory, kinds: tuple[ChangeKind, ...]
-    ) -> Iterator[tuple[ChangeKind, TurnStamp]]:
-        """Yield the turns of which the journal has records of these kinds about a memory, newest first."""
-        for record in self.store.journal.of_memory(location_id, memory_id(location_id, memory), kinds):
-            after = record.change.after
-            if record.turn_stamp is not None and after is not None and same_words(after, memory):
-                yield record.change.kind, record.turn_stamp
 
     def is_forbidden(self, location_id: SubjectKey, name: str, memory: Memory) -> bool:
         """Return whether a person hid a memory at this place that says the same, and count it.

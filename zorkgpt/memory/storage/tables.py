@@ -276,8 +276,8 @@ class Journal(Records):
             return self._read(said for _, said in self.texts_from(start))
         return self._select("place = %s AND id > %s", (render_place(place), start))
 
-    def _select(self, condition: str, parameters: Sequence[object], order: str = "id") -> Iterator[HistoryRecord]:
-        query = f"SELECT record FROM zorkgpt_journal WHERE {condition} ORDER BY {order}"
+    def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
+        query = f"SELECT record FROM zorkgpt_journal WHERE {condition} ORDER BY id"
         return self._read(said for (said,) in self._database.rows(query, parameters))
 
     def _read(self, texts: Iterable[str]) -> Iterator[HistoryRecord]:
@@ -292,9 +292,9 @@ class Journal(Records):
             yield record
 
     def of_memory(self, place: SubjectKey, memory: str, kinds: Sequence[ChangeKind]) -> Iterator[HistoryRecord]:
-        """Yield the records of these kinds about the memory with this id at a place, newest first."""
+        """Yield the records of these kinds about the memory with this id at a place, oldest first."""
         condition = f"memory = %s AND place = %s AND kind IN ({', '.join(['%s'] * len(kinds))})"
-        return self._select(condition, (memory, render_place(place), *kinds), "id DESC")
+        return self._select(condition, (memory, render_place(place), *kinds))
 
     def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
         """Return the records of the memory with this id, oldest first, also those of its places before it was moved."""
