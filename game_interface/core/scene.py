@@ -75,7 +75,8 @@ class SceneReader:
                 above = above[: above.index(profile.rooms_parent)] if profile.rooms_parent in above else ()
             room = self._reader.place(view, above[-1]) if above and view.name(above[-1]) else None
             named = profile.named_attributes(view, number)
-            movable = named.get("takeable", False) or named.get("animate", False)
+            is_bound = named.get("scenery", False) or named.get("static", False)
+            movable = named.get("takeable", False) or (named.get("animate", False) and not is_bound)
             holder = above[0] if len(above) > 1 else None
             found.append(
                 PlacedObject(

@@ -139,6 +139,7 @@ def test_history_says_what_became_of_a_memory_and_why(folder):
     ("arguments", "message"),
     [
         (["show", 99], "No memories of location 99."),
+        (["show", "game"], "No memories of the game."),
         (["move", 7, 8], "There is no location 7 in "),
         (["move", 5, 5], "Location 5 already has this number."),
         (["history", "No such"], "No memory has the id or title 'No such'."),

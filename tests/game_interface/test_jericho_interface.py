@@ -265,6 +265,11 @@ def test_visible_are_things_in_what_is_open_or_a_supporter_not_what_is_closed_or
     assert "gold coin" not in names(taken.after.visible)
 
 
+def test_the_place_of_a_creature_that_several_rooms_share_proves_nothing(tiny):
+    movable = {thing.name: thing.movable for thing in tiny.all_objects()}
+    assert (movable["gold coin"], movable["crowd"], movable["shelf"]) == (True, False, False)
+
+
 def test_a_vehicle_in_a_library_story_is_not_the_place(tiny):
     tiny.act("enter cart")
     now = tiny.observe()

@@ -29,7 +29,7 @@ def verdict(*claims, place=KITCHEN, persistence="core", **fields):
     [
         (Claim(Relation.HERE, 1), "the elvish sword is in Hall (5)"),
         (Claim(Relation.IN, 1, other=2), "the elvish sword is in Hall (5)"),
-        (Claim(Relation.HERE, 5), "the coin is nowhere"),
+        (Claim(Relation.HERE, 5), "the coin is in no location"),
         (Claim(Relation.LIT, 3), "the lamp is in Kitchen (6) and unlit"),
         (Claim(Relation.OPEN, 2), "the case is in Kitchen (6) and closed"),
     ],

@@ -67,8 +67,8 @@ def learn(manager, turns):
 
 
 def test_a_model_can_neither_replace_nor_invalidate_an_edited_memory(edited, caplog):
-    manager = edited(REPLACES, DENIES)
-    learn(manager, (21, 22))
+    manager = edited(REPLACES, DENIES, remember("Lever", text=GATE))
+    learn(manager, (21, 22, 23))
     assert on_file(manager) == [(MINE, "ACTIVE"), ("The chain opens it.", "ACTIVE"), ("The bell rings.", "ACTIVE")]
     assert manager.get_status()["metrics"]["person_edits_kept"] == 2
     assert [one.title for one in caplog.records if "a person has pinned or edited" in one.message] == ["Lever"] * 2

@@ -327,7 +327,7 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
         *turns, replace(look(), location_before=CELLAR, things=(ThingState(15, "stair", fixed=True),))
     )
     for one in (things, again(things)):
-        assert one.wrong_claim(place, claiming(claim, persistence="ephemeral")) == instead
+        assert one.correction(place, claiming(claim, persistence="ephemeral"), claim) == instead
         assert (one.denied(place, [claim]) is not None) == bool(instead)
 
 
@@ -345,7 +345,7 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
 )
 def test_what_is_at_hand_refutes_wrong_claims(claim, instead):
     things = ledger_after(look(SWORD_HERE, BOX_HERE, in_full=True))
-    assert things.wrong_claim(HALL, claiming(claim, persistence="ephemeral")) == instead
+    assert things.correction(HALL, claiming(claim, persistence="ephemeral"), claim) == instead
 
 
 def test_where_a_creature_has_gone_out_of_sight_is_not_known_though_nothing_is_left_to_see():

@@ -291,6 +291,26 @@ def test_what_scored_is_never_demoted(play):
     assert manager.memory_cache[6][0].claims == ()
 
 
+@pytest.mark.parametrize(
+    ("lie", "reason"),
+    [
+        ({"claims": [Claim(Relation.LEADS, None, "north", 8, "Attic")], "kind": "rule"}, "north leads to Yard"),
+        ({"claims": [Claim(Relation.HERE, 217, "troll")], "kind": "danger", "persistence": "core"}, "is not at hand"),
+        ({"claims": [Claim(Relation.HERE, 4, "lamp")], "persistence": "core", "place": "arrival"}, "carried"),
+        ({"claims": [Claim(Relation.DARK)], "kind": "location", "place": "arrival"}, "light"),
+        ({"place": 201}, "the question names nothing with number 201"),
+    ],
+    ids=["another destination", "a start of what is not here", "a start of what is carried", "darkness", "no subject"],
+)
+def test_what_the_game_state_refutes_is_refused(play, lie, reason):
+    manager = play(remember("Lie", **lie), remember("Lie", **lie))
+    went = {"location_changed": True, "location_after": 6, "destination_name": "Yard", "first_look": True}
+    sees = {"all_in_sight": True, "things": (ThingState(4, "lamp", carried=True),), "first_visit": True}
+    manager.record_action_outcome(5, "Hall", "north", "Yard. " * 30, went | sees)
+    assert (kept(manager, 5), kept(manager, 6)) == ([], [])
+    assert [reason in event.detail for event in manager.drain_events() if event.kind == "ignored"] == [True]
+
+
 def test_where_a_thing_lay_before_the_agent_took_it_stays_core(play):
     manager = play(remember("Sword hangs here", "core", claims=[Claim(Relation.HERE, 4, "short sword")]))
     manager.record_action_outcome(5, "Hall", "take sword", "Taken.", TAKEN | {"first_visit": True})

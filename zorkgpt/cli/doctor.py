@@ -76,7 +76,8 @@ def _model(config: GameConfiguration) -> Finding:
     try:
         choice = choose_player("auto", config)
         if choice.models is None:
-            return Finding("model", False, f"{choice.why}. Choose one with --model, see docs/models.md", needed=False)
+            how = "Name one when you play (--model) or in pyproject.toml, see docs/models.md"
+            return Finding("model", False, f"{choice.why}. {how}", needed=False)
         served = LLMClient(choice.models).check()
     except ZorkGPTError as error:
         return Finding("model", False, str(error))

@@ -16,7 +16,7 @@ from zorkgpt.cli.paths import SavedGameOption, WorkdirOption, run_paths
 from zorkgpt.cli.process import ExitCode
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.places import is_place, place_label
+from zorkgpt.memory.places import is_place, place_in_words, place_label
 from zorkgpt.text import indented, number_of, visible
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def show(
         located = [one for one in memories if wanted in (None, one.location_id)]
         if not located:
             then = "" if as_of is None else f" as of {as_of}"
-            fail(f"No memories{'' if location is None else f' of location {location}'}{then}.")
+            fail(f"No memories{'' if wanted is None else f' of {place_in_words(wanted)}'}{then}.")
         place = None
         for one in located:
             if one.location_id != place:

@@ -26,6 +26,7 @@ from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.versions import same_words
 from zorkgpt.memory.synthesis import SynthesisRequest
+from zorkgpt.text import normalized_action
 
 if TYPE_CHECKING:
     from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
@@ -38,7 +39,9 @@ _AROUND_A_TITLE = " \t\"'`*.!…“”‘’«»[]"
 _QUOTES = {ord(quote): None for quote in "\"'`“”‘’«»"}
 
 
-def subject_of(request: SynthesisRequest, fact: "Fact", name_of: Callable[[PlaceKey], str]) -> tuple[SubjectKey, str]:
+def subject_of(
+    request: SynthesisRequest, fact: "Fact", name_of: Callable[[PlaceKey], str]
+) -> tuple[SubjectKey, str] | None:
     """Return what the fact is about: the place or thing that the model says, if the question names it.
 
     A loss is about its cause. If the model doesn't say, a fact is about the same as the memory that it replaces.
@@ -47,7 +50,7 @@ def subject_of(request: SynthesisRequest, fact: "Fact", name_of: Callable[[Place
         name_of: Returns what a place is called.
 
     Returns:
-        The subject and its name.
+        The subject and its name; None if the model gives a number that the question does not name.
     """
     turn = request.context
     here = request.location_id, request.location_name
@@ -62,7 +65,7 @@ def subject_of(request: SynthesisRequest, fact: "Fact", name_of: Callable[[Place
         old = (titled(title, request.of_places, request.elsewhere) for title in sorted(fact.supersedes_memory_titles))
         return next(((one.location_id, one.location_name) for one in old if one is not None), here)
     if isinstance(fact.place, int):
-        return _subjects(request, name_of).get(fact.place, here)
+        return _subjects(request, name_of).get(fact.place)
     if request.arrival and fact.place == "action" and turn.location_before is not None:
         return turn.location_before, name_of(turn.location_before)
     led_on = not request.arrival and turn.location_changed and (turn.first_look or not turn.died)
@@ -137,6 +140,24 @@ def _loss_told(request: SynthesisRequest, fact: "Fact", action: str) -> Loss | N
     return loss if folded(action) == folded(request.action) or not (by_action or action) else None
 
 
+def refuted_by_turn(request: SynthesisRequest, fact: "Fact", location_id: SubjectKey, memory: Memory) -> str:
+    """Return in words what the turn itself shows to be wrong in a memory; "" if nothing.
+
+    That is another destination of the way that the player took, or a start of nothing that is at hand.
+    """
+    turn, outcome = request.context, outcome_of(request.context)
+    took = normalized_action(request.action) if location_id == request.location_id and not request.arrival else ""
+    for claim in memory.claims:
+        is_taken = claim.relation is Relation.LEADS and normalized_action(claim.name) == took
+        if is_taken and outcome.startswith("to ") and outcome != f"to {claim.other}":
+            return f"{took} leads to {turn.destination_name or turn.location_after}"
+    numbers = [claim.number for claim in fact.claims if claim.number is not None]
+    is_start = memory.persistence is Persistence.CORE and bool(numbers)
+    return (
+        f"object {numbers[0]} is not at hand" if is_start and _names_of_things(turn).keys().isdisjoint(numbers) else ""
+    )
+
+
 def as_known(memory: Memory, known: Sequence[Memory]) -> Memory:
     """Return a danger in the words of the known one with the same action and title, if there is one."""
     if not tells_of_loss(memory):
@@ -165,11 +186,16 @@ def is_location(memory: Memory) -> bool:
     return bool(memory.claims) and not memory.action and all(claim.relation in ABOUT_THINGS for claim in memory.claims)
 
 
-def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim, ...]:
-    """Return the claims about things that the Z-machine listed, with their names; ways and darkness need none."""
+def _names_of_things(turn: ZMachineContext) -> dict[int, str]:
+    """Return the things that the Z-machine listed with the turn."""
     names = {thing.number: thing.name for thing in turn.things}
     names |= {move.number: move.name for move in turn.moved}
-    names |= {change.number: change.name for change in turn.changed}
+    return names | {change.number: change.name for change in turn.changed}
+
+
+def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim, ...]:
+    """Return the claims about things that the Z-machine listed, with their names; ways and darkness need none."""
+    names = _names_of_things(turn)
     found = []
     for claim in claims:
         if claim.relation in (Relation.DARK, Relation.LIGHT):

@@ -35,6 +35,7 @@ from zorkgpt.memory.facts import (
     memory_of_fact,
     moved_thing_named_in,
     named_apart,
+    refuted_by_turn,
     subject_of,
     titled,
 )
@@ -59,7 +60,7 @@ from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW, ChangeLimit
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.things import (
     NOW_HERE,
@@ -618,6 +619,10 @@ class Learner:
         all_kept = not stay
         for fact in answer.facts():
             subject = subject_of(request, fact, self._writer.name_of)
+            if subject is None:
+                memory = memory_of_fact(request, fact, request.location_id, self._state.episode)
+                self._writer.ignore(request.location_id, memory, f"the question names nothing with number {fact.place}")
+                continue
             all_kept = self._keep(request, fact, subject, is_judged=was_all_seen, stay=stay) and all_kept
         if all_kept and reasons and judgments is not None:
             after = [memory for each in request.places for memory in self._writer.current(each.location_id)]
@@ -674,6 +679,8 @@ class Learner:
         doubts, deduplicator = [], self._writer.deduplicator
         for fact in answer.facts():
             new = memory_of_fact(request, fact, request.location_id, self._state.episode)
+            if subject_of(request, fact, self._writer.name_of) is None:
+                doubts.append(f"“{new.title}” is about {fact.place}, which is no number of a place or thing above.")
             if (moved := moved_thing_named_in(new, request)) is not None:
                 doubts.append(
                     f"The restart puts {with_article(moved.name)} back where it was. Is “{new.title}” true in every "
@@ -727,7 +734,8 @@ class Learner:
         found: dict[str, list[LocatedMemory | None]] = {}
         for fact in answer.facts():
             how = f"It is to be replaced by “{fact.memory_title}”, which says {quoted(fact.memory_text)}"
-            replaceable = self._replaceable(request, subject_of(request, fact, self._writer.name_of))
+            subject = subject_of(request, fact, self._writer.name_of)
+            replaceable = [] if subject is None else self._replaceable(request, subject)
             found[how] = [titled(title, replaceable) for title in sorted(fact.supersedes_memory_titles)]
         how = f"It is to be marked as wrong, because {quoted(answer.invalidation_reason)}"
         places = request.of_places, request.elsewhere
@@ -757,14 +765,16 @@ class Learner:
         replaceable = self._replaceable(request, subject)
         known = [one.memory for one in replaceable]
         memory = memory_of_fact(request, fact, location_id, self._state.episode)
-        if is_location(memory):
-            refusal = self._location_refusal(location_id, memory)
-            if refusal:
-                self.counts.refused_by_ledger += 1
-                self._writer.ignore(location_id, memory, refusal)
-                return True
+        if refusal := self._refusal(request, fact, location_id, memory):
+            self.counts.refused_by_ledger += 1
+            self._writer.ignore(location_id, memory, refusal)
+            return True
         memory = self._checked(request, as_known(memory, known), location_id)
         if self._writer.is_forbidden(location_id, name, memory):
+            return True
+        same_title = [one for one in known if folded(one.title) == folded(memory.title)]
+        if any(one.is_settled_by_person and not same_words(one, memory) for one in same_title):
+            self._writer.ignore(location_id, memory, f"a person says otherwise: {memory.title}")
             return True
         replaced = [one.memory.title for one in self._named(fact.supersedes_memory_titles, replaceable)]
         replaced = [title for title in replaced if (location_id, title) not in stay]
@@ -854,15 +864,19 @@ class Learner:
             return replace(memory, persistence=Persistence.PERMANENT)
         return memory
 
-    def _location_refusal(self, location_id: SubjectKey, memory: Memory) -> str:
-        """Return why a memory of where something is, or of its state, is not kept; "" if it is.
+    def _refusal(self, request: SynthesisRequest, fact: "Fact", location_id: SubjectKey, memory: Memory) -> str:
+        """Return why the game state doesn't allow a memory to be kept; "" if it does.
 
-        The ledger of things has all of this already, so that only what can be checked is kept.
+        Where things are is in the ledger already, so that of this only what can be checked is kept.
         """
-        if not memory.claims:
+        if is_location(memory) and not memory.claims:
             return "where things are is known from the game state"
-        wrong = self._ledger.wrong_claim(location_id, memory)
-        return f"contradicted by the game state: {wrong}" if wrong else ""
+        wrong = [refuted_by_turn(request, fact, location_id, memory)]
+        if not any(wrong) and (is_location(memory) or memory.persistence is Persistence.CORE):
+            wrong = [self._ledger.correction(location_id, memory, claim) for claim in memory.claims]
+            # What else the text tells of a start may be true, unless the game state denies all that it claims.
+            wrong = wrong if is_location(memory) or all(wrong) else []
+        return next((f"contradicted by the game state: {one}" for one in wrong if one), "")
 
     def _named(self, titles: set[str], *groups: Sequence[LocatedMemory]) -> list[LocatedMemory]:
         """Return the memory with each title, from the first group that has it. The ledger's entries are left to it."""

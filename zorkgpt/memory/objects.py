@@ -52,8 +52,8 @@ class PlacedObject:
     holder: int | None = None
     """The number of its holder. None if the location itself holds it."""
     movable: bool = False
-    """It is known to be takeable or alive. The place of any other object proves nothing, since a story may use one
-    object for a thing that is visible from several locations."""
+    """It is known to be takeable, or alive and no scenery. The place of any other object proves nothing, since a story
+    may use one object for a thing that is visible from several locations."""
     states: tuple[str, ...] = ()
     """See `ThingState.states`."""
 

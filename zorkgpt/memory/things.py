@@ -358,6 +358,8 @@ class ThingsLedger:
 
         Stricter than `denied` about what is at hand: the player sees where that is.
         """
+        if claim.relation is Relation.DARK:
+            return Relation.LIGHT.value if location_id == self._in_sight else ""
         record = self._records.get(claim.number or 0)
         if record is None or record.where is None:
             return self._instead(location_id, claim)
@@ -372,11 +374,8 @@ class ThingsLedger:
             return "" if is_so else record.where.in_words()
         return ""
 
-    def wrong_claim(self, location_id: SubjectKey, memory: Memory) -> str:
-        """Return in words what the game state says instead of the first wrong claim; "" if none is wrong."""
-        return next(filter(None, (self._correction(location_id, memory, claim) for claim in memory.claims)), "")
-
-    def _correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
+    def correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
+        """Return in words what the game state says instead of a claim of a memory; "" if it may be right."""
         if memory.persistence.outlives_episode and self._was_so_before(location_id, claim):
             return ""
         return self._refuted(location_id, claim)
@@ -387,7 +386,7 @@ class ThingsLedger:
         return tuple(
             claim
             for claim in memory.claims
-            if not self._correction(location_id, memory, claim)
+            if not self.correction(location_id, memory, claim)
             and not (lasting and self.of_this_episode(location_id, [claim]))
         )
 

@@ -83,6 +83,6 @@ def is_so(claim: Claim, thing: PlacedObject, location_id: SubjectKey) -> bool | 
 
 
 def _in_words(thing: PlacedObject) -> str:
-    where = f"is in {thing.room_name} ({thing.room})" if thing.room is not None else "is nowhere"
-    states = f" and {', '.join(thing.states)}" if thing.states else ""
-    return f"{with_article(thing.name)} {where}{states}"
+    where = [] if thing.room is None else [f"in {thing.room_name} ({thing.room})"]
+    said = where + ([", ".join(thing.states)] if thing.states else [])
+    return f"{with_article(thing.name)} is {' and '.join(said) or 'in no location'}"
