@@ -340,6 +340,7 @@ BAD = [
     ("jsonl", '{"place": 1, "text": "Good."}\n{"place": 1}', "line 2 is not a memory: it has no text"),
     ("jsonl", '{"place": 1, "text": 5}', "line 1 is not a memory: The text is 5, of the type int"),
     ("jsonl", '{"place": 1, "text": "a", "persistence": "core", "txt": ""}', "the field 'txt' is unknown"),
+    ("jsonl", '{"place": 1, "text": "a", "valid_from": "yesterday"}', "line 1 is not a memory: The time is"),
     ("jsonl", '{"place": [], "text": "a"}', "line 1 is not a memory: The place is (), an empty path"),
     ("mem0", "[1]", "result 1 is not a memory of mem0: it is 1"),
     ("mem0", '{"memories": []}', "is not what mem0 returns"),

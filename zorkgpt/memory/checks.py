@@ -48,8 +48,12 @@ _CATEGORY = re.compile(r"[A-Z][A-Z0-9_]*")
 _TITLE_WORDS, _TITLE_LETTERS = 8, 60
 
 
-def check_types(memory: Memory) -> None:
-    """Raise TypeError if a field has a type that a file can't hold, or ValueError if the status is unknown."""
+def normalize(memory: Memory) -> None:
+    """Bring a memory's metadata and times into the form in which they are stored.
+
+    Raises:
+        TypeError, ValueError: If a field has a type that a file can't hold, or its value is invalid.
+    """
     for name, kind in _KINDS.items():
         value = getattr(memory, name)
         # JSON's true is not a number.
@@ -62,6 +66,9 @@ def check_types(memory: Memory) -> None:
         raise ValueError(
             f"The status of memory {quoted(memory.title)} is {memory.status!r}; it must be one of {valid}."
         )
+    memory.metadata = checked_metadata(memory.metadata)
+    memory.expires_at = checked_time(memory.expires_at)
+    memory.valid_from = checked_time(memory.valid_from)
 
 
 def checked_memory(memory: object) -> Memory:
@@ -73,14 +80,11 @@ def checked_memory(memory: object) -> Memory:
     if not isinstance(memory, Memory):
         raise TypeError(f"{quoted(memory)} is no Memory. Make one, or call `remember` with a place and a text.")
     memory = Memory(**vars(memory))
-    check_types(memory)
+    normalize(memory)
     if not memory.title.strip():
         raise ValueError(f"The title is {quoted(memory.title)}; it must not be blank.")
     check_category(memory.category)
     check_episode(memory.episode)
-    memory.metadata = checked_metadata(memory.metadata)
-    memory.expires_at = checked_time(memory.expires_at)
-    memory.valid_from = checked_time(memory.valid_from)
     return memory
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from zorkgpt.bounded import IMPORTED_FILE, parse_json, read_file
 from zorkgpt.errors import FileError, MemoryStoreError, OutOfBounds
 from zorkgpt.files import write_file
-from zorkgpt.memory.checks import check_name, check_text, check_types, title_of
+from zorkgpt.memory.checks import check_name, check_text, normalize, title_of
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.metadata import checked_metadata, checked_time, utc_now
+from zorkgpt.memory.metadata import utc_now
 from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import place_from_json, place_in_words, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
@@ -263,9 +263,7 @@ def _located(row: dict[str, Any], where: str) -> LocatedMemory:
             check_text(_TEXT, row[_TEXT])
             row = {**row, "title": title_of(row[_TEXT])}
         memory = memory_of(_DEFAULTS | row)
-        check_types(memory)
-        memory.metadata = checked_metadata(memory.metadata)
-        memory.expires_at = checked_time(memory.expires_at)
+        normalize(memory)
         return LocatedMemory(place_from_json(row[_PLACE]), name, memory)
     except (ValueError, TypeError) as error:
         raise MemoryStoreError(f"{where} is not a memory: {error}") from error
