@@ -310,6 +310,10 @@ def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_p
     assert "  zorkgpt --model" in again.stdout
     assert "uv run" not in again.stdout
     assert "infrastructure" not in again.stdout
+    (tmp_path / "zorkgpt").mkdir()
+    (tmp_path / "zorkgpt/__init__.py").write_text("raise RuntimeError('not the installed package')", "utf-8")
+    evaluated = _run(environment, "zorkgpt", "eval", "learning-1x2", "--seeds", "1", "--no-pages", folder=tmp_path)
+    assert (evaluated.returncode, "Traceback" in evaluated.stderr) == (0, False), evaluated.stderr
 
 
 def test_with_the_extras_every_module_imports(environment, wheel, tmp_path):

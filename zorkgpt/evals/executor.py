@@ -110,6 +110,8 @@ class ProcessExecutor:
         self.slots = jobs
         self._playing: list[_Playing] = []
         _FORKS.set_forkserver_preload(["zorkgpt.evals.generations"])
+        # Otherwise the server imports a folder of the current directory that is called zorkgpt, such as a checkout's.
+        os.environ["PYTHONSAFEPATH"] = "1"
 
     def submit(self, task: Task) -> None:
         ours, theirs = _FORKS.Pipe(duplex=False)
