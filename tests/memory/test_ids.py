@@ -190,6 +190,7 @@ WRONG = [
     ({"status": "MAYBE"}, ValueError, "is 'MAYBE'; it must be one of ACTIVE, TENTATIVE, SUPERSEDED"),
     ({"episode": 1.5}, TypeError, "The episode of memory 'Gate' is 1.5"),
     ({"score_change": "5"}, TypeError, "The score_change of memory 'Gate' is '5'; it must be a whole number or None"),
+    ({"score_change": -(10**18)}, ValueError, "is -10{18}; it must have at most 18 digits"),
     ({"place_name": 5}, TypeError, "The place's name is 5"),
 ]
 

@@ -54,6 +54,12 @@ def test_memories_are_found_by_metadata_place_and_kind(memory):
     assert [one.located.id for one in memory.search("pay", metadata={"user": 7, "paid": True})] == [first]
 
 
+def test_a_filter_tells_numbers_and_truth_values_apart(memory):
+    values = [0, 1, 1.0, True]
+    ids = [memory.remember(5, f"It is {value!r}.", metadata={"a": value}) for value in values]
+    assert [[one.id for one in memory.find(metadata={"a": value})] for value in values] == [[id] for id in ids]
+
+
 def test_an_update_replaces_metadata_and_a_superseding_memory_keeps_it(memory):
     memory.remember(5, "A lever.", title="Lever", metadata={"user": 7}, expires_at=timedelta(days=1))
     until = memory.get("Lever").memory.expires_at

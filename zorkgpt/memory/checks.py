@@ -10,6 +10,7 @@ from typing import Any
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import Category, Memory, MemoryStatus
+from zorkgpt.memory.places import LIMIT
 from zorkgpt.memory.world import World
 from zorkgpt.text import quoted
 
@@ -52,7 +53,7 @@ def normalize(memory: Memory) -> None:
     """Bring a memory's metadata and times into the form in which they are stored.
 
     Raises:
-        TypeError, ValueError: If a field has a type that a file can't hold, or its value is invalid.
+        TypeError, ValueError: If a field has a type or a number that a file can't hold, or its value is invalid.
     """
     for name, kind in _KINDS.items():
         value = getattr(memory, name)
@@ -60,6 +61,10 @@ def normalize(memory: Memory) -> None:
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             raise TypeError(
                 f"The {name} of memory {quoted(memory.title)} is {quoted(value)}; it must be {_in_words(kind)}."
+            )
+        if isinstance(value, int) and abs(value) >= LIMIT:
+            raise ValueError(
+                f"The {name} of memory {quoted(memory.title)} is {quoted(value)}; it must have at most 18 digits."
             )
     if memory.status not in tuple(MemoryStatus):
         valid = ", ".join(MemoryStatus)

@@ -8,7 +8,7 @@ from zorkgpt.memory.metadata import checked_metadata
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.storage.words import CURRENT, mark, metadata_mark
+from zorkgpt.memory.storage.words import CURRENT, mark, metadata_marks
 from zorkgpt.text import key_of, quoted
 
 Prefix = str | tuple[int | str, ...]
@@ -28,7 +28,7 @@ class Filters:
     """In which it was seen first or last."""
     kind: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
-    """Values that are to be equal."""
+    """Values that are to be equal as JSON."""
     among: Set[tuple[SubjectKey, str]] | None = None
     """Only these, by place and id, or by place and title as `folded`."""
     named: str | None = None
@@ -64,8 +64,9 @@ class Filters:
             "status": self.status,
             "persistence": self.persistence,
         }
-        marks = [metadata_mark(name, value) for name, value in self.metadata.items()]
-        marks += [mark(name, value) for name, value in named.items() if value is not None]
+        marks = metadata_marks(self.metadata) + [
+            mark(name, value) for name, value in named.items() if value is not None
+        ]
         return [CURRENT, *marks] if self.is_of_current else marks
 
     @property
@@ -87,7 +88,7 @@ class Filters:
             return False
         if self.kind is not None and (memory.kind or "").casefold() != self.kind.casefold():
             return False
-        if any(name not in memory.metadata or memory.metadata[name] != self.metadata[name] for name in self.metadata):
+        if self.metadata and not set(metadata_marks(self.metadata)).issubset(metadata_marks(memory.metadata)):
             return False
         if self.expires_by is not None and (memory.expires_at is None or memory.expires_at > self.expires_by):
             return False

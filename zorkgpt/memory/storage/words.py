@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -49,13 +50,13 @@ def marks_of(memory: Memory) -> list[str]:
         mark("category", memory.category),
         *([] if memory.kind is None else [mark("kind", memory.kind)]),
         *(mark("episode", episode_key(episode)) for episode in episodes),
-        *(metadata_mark(name, value) for name, value in memory.metadata.items()),
+        *metadata_marks(memory.metadata),
     ]
 
 
-def metadata_mark(name: str, value: object) -> str:
-    """Return the word that stands in the index for one value of the metadata."""
-    return "§" + _digest(f"metadata {json.dumps([name, value], sort_keys=True)}")
+def metadata_marks(metadata: Mapping[str, object]) -> list[str]:
+    """Return the words that stand in the index for values of the metadata. 1, 1.0 and true are different values."""
+    return ["§" + _digest(f"metadata {json.dumps(item, sort_keys=True)}") for item in metadata.items()]
 
 
 def _digest(text: str) -> str:
