@@ -225,6 +225,8 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
     more = "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value)
     # The error may be that of a full disk.
     saved = "What was learned" if ended is not None and ended.reason == "error" else "Everything"
+    if options.replay is not None:
+        return f"{saved} is saved. A replay can't be resumed. To begin it again, name an empty folder with --workdir."
     if not (run_directory(watcher.workdir, watcher.begun) / CHECKPOINT).is_file():
         return f"{saved} is saved. This episode can't be resumed. The next run starts a new one."
     return f"{saved} is saved. To resume this episode: {COMMAND} --resume {watcher.begun}{more}"
