@@ -26,7 +26,7 @@ def test_of_a_run_without_a_model_no_model_is_spoken_of():
 
 @pytest.mark.parametrize(("count", "subject"), [(1, "1 new memory contradicts"), (2, "2 new memories contradict")])
 def test_contradictions_between_memories_are_reported(count, subject):
-    assert list(usage_report([an_episode()] * count))[-1] == f"{subject} an existing one; both were kept."
+    assert list(usage_report([an_episode()] * count))[-1] == f"{subject} an existing one; both are in the file."
 
 
 def test_a_memory_model_that_takes_later_visits_for_first_ones_is_told():

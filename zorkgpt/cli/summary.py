@@ -242,7 +242,8 @@ def _downgrades(learned: dict[str, float]) -> Iterator[str]:
 
 def _contradictions(counts: dict[str, float]) -> Iterator[str]:
     if kept := int(counts.get("contradictions_kept", 0)):
-        yield f"{number_of(kept, 'new memory contradicts', 'new memories contradict')} an existing one; both were kept."
+        contradicting = number_of(kept, "new memory contradicts", "new memories contradict")
+        yield f"{contradicting} an existing one; both are in the file."
 
 
 def _sums(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
