@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
@@ -103,6 +104,20 @@ class _Playing:
     """None until it reports how it ended."""
 
 
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Keep a new fork server from importing a folder of the current directory that is called zorkgpt."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
 class ProcessExecutor:
     """Plays each task in a process of this machine, so that a failure ends no other task."""
 
@@ -110,13 +125,12 @@ class ProcessExecutor:
         self.slots = jobs
         self._playing: list[_Playing] = []
         _FORKS.set_forkserver_preload(["zorkgpt.evals.generations"])
-        # Otherwise the server imports a folder of the current directory that is called zorkgpt, such as a checkout's.
-        os.environ["PYTHONSAFEPATH"] = "1"
 
     def submit(self, task: Task) -> None:
         ours, theirs = _FORKS.Pipe(duplex=False)
         process = _FORKS.Process(target=play_in_process, args=(task, theirs))
-        process.start()
+        with _safe_path():
+            process.start()
         theirs.close()
         self._playing.append(_Playing(task, process, ours))
 
