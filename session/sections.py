@@ -16,6 +16,8 @@ from zorkgpt.run_folder import EPISODE_LOG, MAP_FILE, STATE_FILE
 _MEMORY = settings_of(None)
 _DEDUPLICATION = _MEMORY.deduplication
 _CLIENT = LLMSettings(roles={})
+_DAY_S = 86400
+"""The longest wait: far longer ones overflow the clocks of the system."""
 
 
 class SettingsSection(BaseModel):
@@ -160,9 +162,9 @@ class LLMSection(SettingsSection):
     info_ext_base_url: str | None = None
     analysis_base_url: str | None = None
     memory_base_url: str | None = None
-    timeout_s: float = Field(default=_CLIENT.timeout_s, gt=0)
+    timeout_s: float = Field(default=_CLIENT.timeout_s, gt=0, le=_DAY_S)
     """Seconds without data from the server before an attempt fails."""
-    deadline_s: float = Field(default=_CLIENT.deadline_s, gt=0)
+    deadline_s: float = Field(default=_CLIENT.deadline_s, gt=0, le=_DAY_S)
     """Maximum seconds per call, including retries."""
     max_failures: int = Field(default=_CLIENT.max_failures, ge=1)
     """Consecutive failed calls after which the episode ends."""
@@ -209,7 +211,7 @@ class GameplaySection(SettingsSection):
     """Hide exits that failed repeatedly."""
     exit_failure_threshold: int = Field(default=2, ge=1)
     """Failures after which an exit is hidden."""
-    turn_delay_seconds: float = Field(default=0.0, ge=0)
+    turn_delay_seconds: float = Field(default=0.0, ge=0, le=_DAY_S)
     """Pause after each turn."""
     zork_game_workdir: str = Field(default=str(_MEMORY.runs.parent), min_length=1)
     """Working directory with a folder per story. In Python: the folder of the story."""
@@ -291,7 +293,7 @@ class OrchestratorSection(SettingsSection):
     """Update the knowledge across episodes when one ends."""
     ask_in_background: bool = True
     """Ask models about memories, objectives, knowledge and summaries while the next turns are played."""
-    background_wait_seconds: float = Field(default=60.0, ge=0)
+    background_wait_seconds: float = Field(default=60.0, ge=0, le=_DAY_S)
     """Maximum wait for open background questions at the end of an episode."""
 
 

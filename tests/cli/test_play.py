@@ -36,6 +36,11 @@ def test_a_walkthrough_that_is_no_text_file_is_a_clear_error(tmp_path):
     done = command("--workdir", str(tmp_path / "run"), "--walkthrough", str(picture))
     assert (done.returncode, done.stdout) == (2, "")
     assert f"The walkthrough {picture} is not a text file. It needs one command per line, in UTF-8." in done.stderr
+    done = command("--workdir", str(tmp_path / "run"), "--walkthrough", "/dev/zero")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "zorkgpt: The walkthrough has more than 1,048,576 bytes. It is not played.\n",
+    )
 
 
 def test_offline_is_an_alias_of_the_rules_player(tmp_path):

@@ -83,6 +83,7 @@ def test_the_usual_variables_of_the_model_are_the_last_resort(tmp_path):
         ({"max_turns_per_episode": "many"}, "'orchestrator.max_turns_per_episode' is 'many'"),
         ({"embedding_provider": "magic"}, "'memory_deduplication.provider' is 'magic'"),
         ({"turn_delay_seconds": float("inf")}, "'gameplay.turn_delay_seconds' is inf"),
+        ({"turn_delay_seconds": 1e300}, "'gameplay.turn_delay_seconds' is 1e.300: .* less than or equal to 86400"),
         ({"client_base_url": "notaurl"}, "'llm.client_base_url' is 'notaurl'.*address of a server"),
         ({"memory_file": "../elsewhere.md"}, "'simple_memory.memory_file' is '../elsewhere.md': must be a plain"),
         ({"map_state_file": "a\nb"}, "must be a plain file name"),

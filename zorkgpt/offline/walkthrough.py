@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from zorkgpt.bounded import ReadLimits, read_file
 from zorkgpt.errors import ZorkGPTError
 from zorkgpt.player import AgentDecision, Player, PlayerContext, PlayerStopped
+
+_LIMITS = ReadLimits("The walkthrough", "It is not played.", 1 << 20)
 
 
 class WalkthroughPlayer(Player):
@@ -18,10 +21,10 @@ class WalkthroughPlayer(Player):
         """Read a file with one command a line; empty lines and lines that begin with `#` are skipped.
 
         Raises:
-            ZorkGPTError: there is no such file, or no command in it.
+            ZorkGPTError: there is no such file, it is too large, or there is no command in it.
         """
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read_file(path, _LIMITS).decode("utf-8").splitlines()
         except OSError as error:
             raise ZorkGPTError(f"The walkthrough {path} can't be read: {error.strerror}.") from None
         except UnicodeDecodeError:
