@@ -41,11 +41,16 @@ def proves_wrong(title, place=5):
     return lambda manager: manager.invalidate_memory(place, title, "wrong")
 
 
+def updates(title, place=5):
+    return lambda manager: manager.update(title, place, text="The bell rings at noon.")
+
+
 def test_every_turn_can_be_gone_back_to(tmp_path):
     play = Play(tmp_path, 2)
     play.turn(1)
     play.turn(2, adds("A"), adds("B"), adds("C", 6))
     play.turn(5, proves_wrong("A"))
+    play.turn(7, updates("C", 6))
     play.turn(9, adds("B"))
     play.state.episode_id = 3
     play.turn(1, adds("D"))

@@ -550,7 +550,8 @@ class AgentMemory:
             reason=reason,
         )
         if found.memory.persistence.outlives_episode:
-            new = edit(self.store, found.location_id, MemoryId(found.id), wanted, source="agent")
+            at, id, stamp = found.location_id, MemoryId(found.id), self._state.stamp()
+            new = edit(self.store, at, id, wanted, source="agent", turn_stamp=stamp)
         else:
             wanted.check()
             if persistence is not None:

@@ -12,7 +12,7 @@ from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence,
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import as_kept, one_line
-from zorkgpt.memory.storage.history import kind_of
+from zorkgpt.memory.storage.history import TurnStamp, kind_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, proven_wrong
 
@@ -94,6 +94,7 @@ def edit(
     *,
     expected: str | None = None,
     source: str = "person",
+    turn_stamp: TurnStamp | None = None,
 ) -> Memory:
     """Change a memory in the file, as it stands there now; on disk when this returns.
 
@@ -102,6 +103,7 @@ def edit(
             one that is believed, else the last.
         expected: the fingerprint or the text that the memory had when the person looked at it.
         source: Who changes it. The edit of a person is never changed by a model: see `Memory.is_settled_by_person`.
+        turn_stamp: In which turn it is changed. None if in no turn.
 
     Returns:
         The memory as it is now.
@@ -112,7 +114,7 @@ def edit(
         MemoryStoreError: the file can't be read, locked or written.
     """
     wanted.check()
-    with store.transaction(source=source) as draft:
+    with store.transaction(source=source, turn_stamp=turn_stamp) as draft:
         old = _find(draft, location_id, title, expected)
         new = replace(edited(old, wanted), id=memory_id(location_id, old))
         if new != old:
