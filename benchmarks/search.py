@@ -39,7 +39,7 @@ def played(game: str, player: str, steps: int, folder: Path) -> list[str]:
     """Play episodes until so many steps were played, and return what was reached."""
     story, left = find_story(game), steps
     share = 2 if player == SEARCH else 1
-    turns = min(TURNS, steps // (2 * share))
+    turns, counted = min(TURNS, steps // (2 * share)), 0
     while left > 0:
         config = GameConfiguration(
             zork_game_workdir=str(folder),
@@ -48,7 +48,9 @@ def played(game: str, player: str, steps: int, folder: Path) -> list[str]:
             embedding_provider="none",
         )
         with assemble(config, RunOptions(PlayerChoice(player, "measurement", None), story)) as run:
-            left -= max(run.play_episode().turns, 1) + (share - 1) * turns
+            left -= max(run.play_episode().turns, 1)
+        searched = load_archive(folder / SEARCH_FILE, story.sha256, seed=1).steps
+        left, counted = left - (searched - counted), searched
     kept = TrailReader(folder, config.episode_log_file, story.sha256).before("all")
     reached = {step.standing for each in kept for step in each.trail.steps}
     if player != SEARCH:

@@ -216,7 +216,7 @@ def _search(services: Services) -> RouteSearch:
         options.seed,
         config.search_steps,
         config.max_turns_per_episode,
-        config.search_jobs,
+        services.map.graph,
     )
 
 

@@ -11,6 +11,7 @@ from zorkgpt.agent import Agent
 from zorkgpt.delegating_players import StandIn
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.explore.archive import TrailReader
+from zorkgpt.explore.trail import Trail
 from zorkgpt.llm.client import ModelStatus
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
@@ -20,8 +21,10 @@ from zorkgpt.offline.explorer import Experiences, OfflineExplorer
 from zorkgpt.offline.offers import OFFERS, Offer
 from zorkgpt.offline.outcomes import remembered_outcome
 from zorkgpt.offline.scoring_plan import ScoringStep
+from zorkgpt.offline.search_archive import load_archive
 from zorkgpt.offline.walkthrough import WalkthroughPlayer
 from zorkgpt.player import Player
+from zorkgpt.run_folder import SEARCH_FILE
 
 if TYPE_CHECKING:
     from orchestration.services import Services
@@ -112,9 +115,19 @@ def _experience(services: "Services") -> Experiences:
         vetoed = (remembered_outcome(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
         return any(known is not None and known[0] == step.action for known in vetoed)
 
-    return lambda: Experience.of(
-        [kept.trail for kept in reader.before(services.state.episode_id)], is_vetoed, services.game.language
-    )
+    def experience() -> Experience:
+        trails = [kept.trail for kept in reader.before(services.state.episode_id)]
+        return Experience.of(trails, is_vetoed, services.game.language, _searched(services))
+
+    return experience
+
+
+def _searched(services: "Services") -> list[Trail]:
+    """Return what the searches of this run have tried."""
+    if not services.options.choice.uses_saves:
+        return []
+    path = Path(services.config.zork_game_workdir) / SEARCH_FILE
+    return load_archive(path, services.game.story.sha256, services.options.seed).trails
 
 
 def _walkthrough_player(services: "Services") -> Player:

@@ -217,8 +217,6 @@ class GameplaySection(SettingsSection):
     """Working directory with a folder per story. In Python: the folder of the story."""
     search_steps: int = Field(default=2000, ge=1)
     """Commands that `--player search` tries from saved states before an episode."""
-    search_jobs: int = Field(default=1, ge=1)
-    """Processes for that."""
     room_description_age_window: int = Field(default=10, ge=0)
     """Turns during which the last room description is shown again."""
     loop_window_turns: int = Field(default=20, ge=0)

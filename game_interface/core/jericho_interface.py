@@ -177,25 +177,6 @@ class JerichoInterface:
         loss = self._loss(step, before, after, command)
         return replace(step, before=before.told, after=after.told, loss=loss)
 
-    def try_action(self, action: str) -> Transition:
-        """Play a command and return its effects without their causes.
-
-        The game goes to the same state. In the transition nothing happens `by_itself` but what a creature elsewhere
-        does, `unnamed_change` and `fell_short` are False, and `loss` is None.
-        """
-        before = self._current()
-        self._learn_bookkeeping(before)
-        # They explain a loss, and only after turns that `act` has played.
-        self._recent = RecentStates()
-        try:
-            step, after = self._played(before, action, self._checked(before, action))
-        except CommandRefused as refusal:
-            self.died = False
-            return self._without_effect(before, action, refused=str(refusal))
-        except WorkerFailure as failure:
-            return self._recover(before, action, failure)
-        return replace(step, before=before.told, after=after.told)
-
     def _checked(self, before: _Present, action: str) -> str:
         """Return what is typed for an action.
 

@@ -95,7 +95,6 @@ class PlayOptions:
         int | None,
         typer.Option("--search-steps", help="Commands that --player search tries before an episode. [default: 2000]"),
     ] = None
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes for --player search. [default: 1]")] = None
     no_memory: Annotated[bool, typer.Option("--no-memory", help="Disable memory and knowledge.")] = False
     max_cost: Annotated[
         float | None, typer.Option("--max-cost", help="Maximum cost of all model calls in this run.")

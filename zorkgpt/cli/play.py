@@ -268,7 +268,6 @@ def _configuration(options: PlayOptions) -> GameConfiguration:
             "zork_game_workdir": str(options.workdir) if options.workdir else None,
             "agent_model": options.model,
             "search_steps": options.search_steps,
-            "search_jobs": options.jobs,
             "client_base_url": options.base_url,
             "turn_delay_seconds": options.delay,
             "max_cost": options.max_cost,

@@ -184,4 +184,4 @@ def _trail_from_log(path: Path, size: int) -> KeptTrail | None:
     if started is None or last_end(events) is None:
         return None
     sha256 = str(started.story.get("sha256", ""))
-    return KeptTrail(sha256, started.player, trail_of(started, events), size)
+    return KeptTrail(sha256, started.player, trail_of(events, started.episode, started.seed, started.location_id), size)

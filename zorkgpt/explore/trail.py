@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from game_interface.models import Observation
 from session.history import TurnRecord
 from session.outcome import effective, refused_by_parser
-from zorkgpt.runlog.events import EpisodeStarted, Event, LeftToTry
+from zorkgpt.runlog.events import Event, LeftToTry
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class Trail:
     """Commands that the parser did not accept."""
     winning: TrailStep | None = None
     """The step after which the game was won; None if it was not."""
+    score: int = 0
+    """The score at the beginning."""
 
 
 def observed_state(now: Observation) -> ObservedState:
@@ -56,8 +58,13 @@ def observed_state(now: Observation) -> ObservedState:
     return ObservedState(now.location_id, tuple(sorted(item.name for item in now.inventory or ())), now.score)
 
 
-def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
-    """Return the trail of an episode, without commands that never reached the game."""
+def trail_of(events: Iterable[Event], episode: int, seed: int, start: int | None, score: int = 0) -> Trail:
+    """Return the trail of the turns among these events, without commands that never reached the game.
+
+    Args:
+        start: Number of the room where they begin.
+        score: The score when they begin.
+    """
     events = list(events)
     left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
     steps: list[TrailStep] = []
@@ -79,6 +86,4 @@ def trail_of(started: EpisodeStarted, events: Iterable[Event]) -> Trail:
             winning = last if step.victory else None
             break
     untried = {int(place): action for place, action in left.items()}
-    return Trail(
-        started.episode, started.seed, started.location_id, tuple(steps), deadly, untried, tuple(refused), winning
-    )
+    return Trail(episode, seed, start, tuple(steps), deadly, untried, tuple(refused), winning, score)

@@ -41,15 +41,20 @@ class Experience:
         trails: Sequence[Trail],
         is_vetoed: Callable[[ScoringStep], bool] = lambda step: False,
         language: Language | None = None,
+        searched: Sequence[Trail] = (),
     ) -> Self:
-        """Return the experience of these episodes, in the order in which they were played."""
-        barren, scored = _tried(trails)
+        """Return the experience of these episodes, in the order in which they were played.
+
+        Args:
+            searched: Trails that began at saved states, so that no plan can be made of them.
+        """
+        barren, scored = _tried([*trails, *searched])
         return cls(
             tuple(step for step in scoring_steps(trails) if not is_vetoed(step)),
             {pair: times for pair, times in barren.items() if pair not in scored},
             _left(trails),
             len(trails),
-            _record(trails, language),
+            _record([*trails, *searched], language),
         )
 
     def barren_at(self, place: int) -> dict[str, int]:
@@ -79,7 +84,7 @@ def _tried(trails: Iterable[Trail]) -> tuple[Counter[Pair], set[Pair]]:
     times: Counter[Pair] = Counter()
     scored: set[Pair] = set()
     for trail in trails:
-        place, score = trail.start, 0
+        place, score = trail.start, trail.score
         done: set[Pair] = set()
         for step in trail.steps:
             now = step.standing

@@ -90,6 +90,12 @@ class OfflineExplorer:
             turn.mark_done(normalized_action(action))
         self._remember(turn, action)
 
+    def jump(self) -> None:
+        """Go on in another state of the world, to which the last action has not led."""
+        notes = self._episode.notes
+        notes.last = notes.walking = notes.target = notes.opener = notes.lamp = None
+        notes.blocked.clear()
+
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
         """Return place → the cheapest action that nobody has tried there and its kind; () if none is left."""
         left: dict[int, tuple[str, ...]] = {}

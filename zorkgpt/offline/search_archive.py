@@ -1,72 +1,48 @@
 """The archive of a search: the states that it has reached, and what its commands have shown."""
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Base64Bytes, TypeAdapter, ValidationError
 
 from zorkgpt.errors import FileError
-from zorkgpt.explore.replay import ReplayRoute
-from zorkgpt.explore.trail import ObservedState, TrailStep
+from zorkgpt.explore.trail import ObservedState, Trail, TrailStep
 from zorkgpt.files import write_file
-from zorkgpt.offline.command_record import CommandRecord
 
 log = logging.getLogger("zorkgpt.search")
 
-VERSION = 2
+VERSION = 3
 
-WorldChanges = dict[str, tuple[int, int]]
-"""What has changed → its value before and now. "in 12": the parent of object 12; "is 12 open": one of its attributes;
-"in": what the player is in; "at 300": a byte of the story's memory."""
-
-
-def variable(address: int) -> str:
-    """Return the name of a byte of the story's memory in `WorldChanges`."""
-    return f"at {address}"
-
-
-def merged(changes: WorldChanges, delta: WorldChanges) -> WorldChanges:
-    """Return both together, without what is again as it was at first."""
-    result = dict(changes)
-    for what, (was, now) in delta.items():
-        first = result.pop(what, (was, now))[0]
-        if first != now:
-            result[what] = first, now
-    return result
-
-
-def progress_of(changes: WorldChanges) -> int:
-    """Return how many things have changed; all bytes together count as one."""
-    return len({"at" if what.startswith("at ") else what for what in changes})
+Way = tuple[int | None, tuple[TrailStep, ...]]
+"""A cell, None before the opening, and the commands that lead on from it."""
 
 
 @dataclass(slots=True)
 class SearchCell:
-    """A state that the search has reached: a place, what is held, what has changed, and the score."""
+    """A state that the search has reached."""
 
-    parent: int | None
-    """The number of the cell that it was reached from; None for the opening."""
-    steps: tuple[TrailStep, ...]
-    """The commands that led here from the parent."""
+    way: Way
+    """How it was reached."""
+    short: Way
+    """The same without the steps between two equal states of the world, which was not played like that."""
     standing: ObservedState
-    delta: WorldChanges
-    """What differs from the parent."""
-    depth: int = 0
-    """How many commands lead here from the opening."""
-    progress: int = 0
-    """How many things are not as at the opening."""
-    promise: float = 1.0
-    """How promising the next command is; 0 if none is left."""
-    tried: set[str] = field(default_factory=set)
-    """The commands that were tried here."""
+    digest: str
+    """See `state_digest`."""
+    state: Base64Bytes = b""
+    """The saved state of the interpreter, compressed."""
+    response: str = ""
+    """What the game printed last."""
+    chosen: int = 0
+    """How often the rules have played on from here."""
 
 
 @dataclass
 class SearchArchive:
-    """The cells of all searches with one story and seed, and what was learned from their commands."""
+    """The cells of all searches with one story and seed, and what was tried."""
 
     story_sha256: str
     seed: int
@@ -75,98 +51,56 @@ class SearchArchive:
     """How many commands were played, by all searches."""
     cells: list[SearchCell] = field(default_factory=list)
     """The first one is the opening."""
-    record: CommandRecord = field(default_factory=CommandRecord)
-    """What the commands have shown."""
-    in_vain: dict[int, dict[str, int]] = field(default_factory=dict)
-    """Place → command → how often it did nothing there."""
-    spent: Counter[int] = field(default_factory=Counter)
-    """Place → how many commands were tried there."""
-    exits: dict[int, dict[str, int]] = field(default_factory=dict)
-    """Place → direction → where it has led."""
-    mentioned: dict[int, dict[str, None]] = field(default_factory=dict)
-    """Place → directions and names that a text has mentioned there."""
-    facts: set[str] = field(default_factory=set)
-    """All places and changes that were ever seen."""
-    variables: dict[int, set[str]] = field(default_factory=dict)
-    """Address in the story's memory → verbs that have changed it."""
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    """The notes of the rules, as `OfflineExplorer.resume` takes them."""
+    trails: list[Trail] = field(default_factory=list)
+    """The bursts, in their order. Each begins at the state that it was played from."""
 
     def __post_init__(self) -> None:
-        self.keys: dict[str, int] = {}
-        """The digest of each state → its cell."""
-        self.most_progress: defaultdict[int | None, int] = defaultdict(lambda: -1)
-        """Place → the most progress with which it was reached; -1 if it was not."""
-        for number, cell in enumerate(self.cells):
-            self._index(number, cell, self.changes_of(number))
-
-    def add(self, cell: SearchCell, changes: WorldChanges) -> int:
-        """Add a cell, unless there is one with the same state, and return the number of the cell with this state.
-
-        Args:
-            changes: What differs from the opening.
-        """
-        known = self.keys.get(self.key(cell.standing, changes))
-        if known is not None:
-            return known
-        self.cells.append(cell)
-        number = len(self.cells) - 1
-        self._index(number, cell, changes)
-        return number
-
-    def _index(self, number: int, cell: SearchCell, changes: WorldChanges) -> None:
-        self.keys[self.key(cell.standing, changes)] = number
-        place = cell.standing.place
-        self.most_progress[place] = max(self.most_progress[place], cell.progress)
-
-    @staticmethod
-    def key(standing: ObservedState, changes: WorldChanges) -> str:
-        """Return the digest of a state: its place, its score, and what has changed."""
-        now = sorted((what, int(value)) for what, (_, value) in changes.items())
-        return blake2b(repr((standing.place, standing.score, now)).encode(), digest_size=12).hexdigest()
-
-    @property
-    def highest(self) -> int:
+        self.digests: set[str] = set()
+        self.highest = 0
         """The highest score of all cells."""
-        return max((cell.standing.score or 0 for cell in self.cells), default=0)
+        for cell in self.cells:
+            self._note(cell)
 
-    def note_vain(self, place: int, command: str) -> None:
-        """Count a command that did nothing."""
-        here = self.in_vain.setdefault(place, {})
-        here[command] = here.get(command, 0) + 1
+    def add(self, cell: SearchCell) -> int:
+        """Add a cell and return its number."""
+        self.cells.append(cell)
+        self._note(cell)
+        return len(self.cells) - 1
 
-    def way_to(self, number: int) -> list[SearchCell]:
-        """Return the cells from the opening to this one."""
-        cells = [self.cells[number]]
-        while cells[-1].parent is not None:
-            cells.append(self.cells[cells[-1].parent])
-        return cells[::-1]
+    def _note(self, cell: SearchCell) -> None:
+        self.digests.add(cell.digest)
+        self.highest = max(self.highest, cell.standing.score or 0)
 
-    def changes_of(self, number: int) -> WorldChanges:
-        """Return what differs from the opening in a cell."""
-        changes: WorldChanges = {}
-        for cell in self.way_to(number):
-            changes = merged(changes, cell.delta)
-        return changes
+    def most_promising(self) -> int:
+        """Return the cell to play on from: of a high score, at a place seldom chosen, the latest of several."""
+        chosen: Counter[int | None] = Counter()
+        for cell in self.cells:
+            chosen[cell.standing.place] += cell.chosen
 
-    def best_route(self, max_turns: int) -> ReplayRoute | None:
-        """Return the commands to the highest score; of several the one past the most places, then the shortest.
+        def worth(number: int) -> tuple[float, int]:
+            now = self.cells[number].standing
+            gained = max(0, now.score or 0) / (1 + self.highest)
+            return (1 + 3 * gained) / (1 + chosen[now.place]), number
 
-        None if nothing but the opening is within so many turns.
-        """
+        return max(range(len(self.cells)), key=worth)
 
-        def worth(number: int) -> tuple[int, int]:
-            way = self.way_to(number)
-            return len({cell.standing.place for cell in way}), -way[-1].depth
+    def longest_start(self, commands: Sequence[str]) -> tuple[int, int]:
+        """Return the cell that most of the first commands lead to, and how many they are."""
+        numbers = range(len(self.cells))
+        ways = {number: [step.action for step in self.steps_to(number, short=False)] for number in numbers}
+        known, number = max((len(way), number) for number, way in ways.items() if way == list(commands[: len(way)]))
+        return number, known
 
-        scores = {
-            number: cell.standing.score or 0 for number, cell in enumerate(self.cells) if 0 < cell.depth <= max_turns
-        }
-        highest = max(scores.values(), default=0)
-        if not scores:
-            return None
-        goal = max((number for number, score in scores.items() if score == highest), key=worth)
-        steps = tuple(step for cell in self.way_to(goal) for step in cell.steps)
-        turns = tuple(range(1, len(steps) + 1))
-        return ReplayRoute(steps[-1].standing, steps[-1].place_name, 0, len(steps), steps, turns, shortened=False)
+    def steps_to(self, number: int, *, short: bool) -> tuple[TrailStep, ...]:
+        """Return the commands that lead from the opening to a cell."""
+        steps: tuple[TrailStep, ...] = ()
+        at: int | None = number
+        while at is not None:
+            at, since = self.cells[at].short if short else self.cells[at].way
+            steps = since + steps
+        return steps
 
 
 _FORMAT = TypeAdapter(SearchArchive)
