@@ -358,7 +358,10 @@ class AgentMemory:
         Raises:
             TypeError, ValueError: If `place` is not a valid place.
         """
-        return format(self._recalled(self._stored(place)))
+        stored = self._stored(place)
+        text, located = self._shown(stored)
+        memories = tuple(each.memory for each in self._results(located))
+        return format(Recalled(self._scope.relative(stored), self._writer.name_of(stored), text, memories))
 
     @telemetry.traced("search", shown=lambda found: [each.located.memory.text for each in found])
     def search(
@@ -855,7 +858,8 @@ class AgentMemory:
         """
         return self._scope.absolute(checked_place(place))
 
-    def _recalled(self, place: SubjectKey, *, unseen_only: bool = False) -> Recalled:
+    def _shown(self, place: SubjectKey, *, unseen_only: bool = False) -> tuple[str, list[LocatedMemory]]:
+        """Return what is told of a place, and the memories in it. They count as shown from now on."""
         self._writer.refresh()
         with self.store.guard:
             lasting = self.store.lasting
@@ -876,9 +880,7 @@ class AgentMemory:
             )
             if is_place(place):
                 self._writer.evidence.show(place, [memory for memory in found.memories if memory in own])
-            results = self._results(LocatedMemory(places[id(each)], "", each) for each in found.memories)
-            memories = tuple(located.memory for located in results)
-            return Recalled(self._scope.relative(place), self._writer.name_of(place), found.text, memories)
+            return found.text, [LocatedMemory(places[id(each)], "", each) for each in found.memories]
 
     def _recalled_with(self, place: SubjectKey) -> tuple[SubjectKey, ...]:
         """Return the other subjects whose memories are recalled at a place."""

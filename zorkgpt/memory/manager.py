@@ -21,7 +21,7 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.places import checked_place, is_place
-from zorkgpt.memory.retrieval import LocatedMemory, plain
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.restore_point import Restorer
@@ -93,7 +93,7 @@ class SimpleMemoryManager(AgentMemory):
         Raises:
             TypeError, ValueError: If `location_id` is not a valid place.
         """
-        return plain(self._recalled(checked_place(location_id), unseen_only=unseen_only))
+        return self._shown(checked_place(location_id), unseen_only=unseen_only)[0]
 
     @telemetry.traced("supersede")
     def supersede_memory(

@@ -27,6 +27,7 @@ from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import (
+    MIGRATIONS,
     SCHEMA,
     UNDO_SCHEMA,
     VECTORS_SCHEMA,
@@ -95,7 +96,9 @@ class _FileState(NamedTuple):
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
     """Return the SQLite file beside a memory file, with its journal, trials, judgments and vectors."""
-    return SqliteDatabase(Path(f"{memory_file}.sqlite"), schema=_SCHEMA, kind=_KIND, timeout_s=timeout_s)
+    return SqliteDatabase(
+        Path(f"{memory_file}.sqlite"), schema=_SCHEMA, migrations=MIGRATIONS, kind=_KIND, timeout_s=timeout_s
+    )
 
 
 def read_document(path: Path) -> Document:

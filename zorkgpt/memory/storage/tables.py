@@ -14,7 +14,15 @@ from zorkgpt.memory.models import Memory, SubjectKey, episode_key
 from zorkgpt.memory.places import parse_place, place_in_words, render_place
 from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind
-from zorkgpt.memory.storage.history import PERSON_SOURCES, HistoryRecord, TurnStamp, record_of, replayed, row_of
+from zorkgpt.memory.storage.history import (
+    COUNTED,
+    PERSON_SOURCES,
+    HistoryRecord,
+    TurnStamp,
+    record_of,
+    replayed,
+    row_of,
+)
 from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
 
 _PAGE = 5_000
@@ -26,6 +34,9 @@ _UNDATED_SOURCES = ("baseline", "recovered")
 
 _BY_PERSON = f"source IN ({', '.join(map(repr, PERSON_SOURCES))})"
 """A condition as it is in an index, which is used only for this very condition."""
+
+_IS_NO_COUNT = f"kind NOT IN ({', '.join(map(repr, COUNTED))})"
+"""Another such condition."""
 
 SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS zorkgpt_journal (
@@ -91,7 +102,9 @@ CREATE TABLE IF NOT EXISTS zorkgpt_undo_parts (
 """
 """Parts of the memories as they were at checkpoints: see `zorkgpt.memory.storage.undo`."""
 
-MIGRATIONS: tuple[str, ...] = ()
+MIGRATIONS: tuple[str, ...] = (
+    f"CREATE INDEX zorkgpt_journal_changes ON zorkgpt_journal (memory, id) WHERE {_IS_NO_COUNT}",
+)
 """Statements that bring the tables from each version to the next, from version 1 on: the same for every database.
 
 A new database gets the tables of version 1, and then all of these. Types are written as in `STORE_SCHEMA`.
@@ -330,7 +343,7 @@ class Journal(Records):
             # All changes of a memory, which are few: a query for the first and the last one takes longer.
             query = (
                 "SELECT place, memory, kind, source, at FROM zorkgpt_journal "
-                f"WHERE memory IN ({marks}) AND kind NOT IN ('seen again', 'credited') ORDER BY id"
+                f"WHERE memory IN ({marks}) AND {_IS_NO_COUNT} ORDER BY id"
             )
             created: dict[tuple[str, str], str | None] = {}
             for where, memory, kind, source, at in self._database.rows(query, ids):
@@ -346,7 +359,7 @@ class Journal(Records):
 
     def changed_after(self, moment: str) -> set[tuple[SubjectKey, str]]:
         """Return the memories, by place and id, that were changed after a moment, other than by a count."""
-        query = "SELECT place, memory FROM zorkgpt_journal WHERE at > %s AND kind NOT IN ('seen again', 'credited')"
+        query = f"SELECT place, memory FROM zorkgpt_journal WHERE at > %s AND {_IS_NO_COUNT}"
         found = ((parse_place(place), memory) for place, memory in self._database.rows(query, (moment,)))
         return {each for each in found if self._scope.contains(each[0])}
 
