@@ -1,5 +1,6 @@
 """Values of the caller's own and the time when a memory expires, in each store."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 
@@ -50,6 +51,8 @@ def test_memories_are_found_by_metadata_place_and_kind(memory):
         "no value": [],
         "none": [],
     }
+    assert len(memory.find(limit=sys.maxsize, offset=1)) == 2
+    assert len(memory.search("pay", sys.maxsize)) == 3
     assert [one.located.id for one in memory.search("pay", metadata={"user": 8})] == [second]
     assert [one.located.id for one in memory.search("pay", metadata={"user": 7, "paid": True})] == [first]
 
@@ -111,6 +114,7 @@ def test_what_a_person_has_edited_does_not_expire(memory):
         ({"metadata": {"a": "b" * 10_000}}, ValueError, "more than 10,000 bytes"),
         ({"expires_at": datetime(2030, 1, 1)}, ValueError, "say which time zone"),
         ({"expires_at": "tomorrow"}, ValueError, "it must be such as"),
+        ({"expires_at": "9999-12-31T23:59:59-05:00"}, ValueError, "it must be such as"),
         ({"expires_at": timedelta.max}, ValueError, "it must be such as"),
         ({"expires_at": 3}, TypeError, "it must be a datetime"),
     ],
@@ -123,12 +127,19 @@ def test_what_no_store_can_hold_is_refused_and_nothing_is_stored(memory, given, 
         memory.update("Lever", text="B")
 
 
-def test_metadata_that_a_person_broke_in_the_file_is_kept_as_it_stands(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "old", "broken"),
+    [
+        ("metadata", '{\\"user\\": 7}', "{user 7}"),
+        ("expires_at", "2100-01-01T12:00:00.000000+00:00", "9999-12-31T23:59:59-05:00"),
+    ],
+)
+def test_a_field_that_a_person_broke_in_the_file_is_kept_as_it_stands(tmp_path, name, old, broken):
     path = tmp_path / "Memories.md"
     with SimpleMemoryManager.open(path) as memory:
-        memory.remember(5, "A lever.", title="Lever", metadata={"user": 7})
-    path.write_text(path.read_text("utf-8").replace('\\"user\\": 7', "user 7"), "utf-8")
+        memory.remember(5, "A lever.", title="Lever", metadata={"user": 7}, expires_at="2100-01-01T12:00:00Z")
+    path.write_text(path.read_text("utf-8").replace(old, broken), "utf-8")
     with SimpleMemoryManager.open(path) as memory:
-        assert memory.get("Lever").memory.metadata == {}
+        assert not getattr(memory.get("Lever").memory, name)
         memory.update("Lever", text="A long lever.")
-    assert "metadata: {user 7}" in path.read_text("utf-8")
+    assert broken in path.read_text("utf-8")

@@ -40,7 +40,7 @@ from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
-from zorkgpt.memory.places import checked_place, checked_prefix, has_prefix, is_place, place_in_words
+from zorkgpt.memory.places import LIMIT, checked_place, checked_prefix, has_prefix, is_place, place_in_words
 from zorkgpt.memory.relative import (
     relative_located,
     relative_memories,
@@ -409,7 +409,7 @@ class AgentMemory:
         among = self._changed_after(after)
         wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, among)
         with self.store.guard:
-            found = [each for each in self._searcher.search(query, k, wanted) if each.score >= threshold]
+            found = [each for each in self._searcher.search(query, min(k, LIMIT), wanted) if each.score >= threshold]
             results = self._results(each.located for each in found)
             return [replace(each, located=located) for each, located in zip(found, results, strict=True)]
 
@@ -474,6 +474,7 @@ class AgentMemory:
         for name, number in (("limit", limit), ("offset", offset)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise ValueError(f"The {name} is {quoted(number)}; it must be a whole number from 0 on.")
+        limit, offset = min(limit, LIMIT), min(offset, LIMIT)
         begins = None if prefix is None else checked_prefix(prefix)
         self._writer.refresh()
         with self.store.guard:

@@ -49,13 +49,13 @@ def checked_time(value: object) -> str | None:
     try:
         moment = datetime.now(UTC) + value if isinstance(value, timedelta) else value
         moment = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+        if isinstance(moment, datetime) and moment.tzinfo is not None:
+            return moment.astimezone(UTC).isoformat(timespec="microseconds")
     except (ValueError, OverflowError):
         raise ValueError(f"The time is {quoted(value)}; it must be such as 2027-01-31T12:00:00+00:00.") from None
     if not isinstance(moment, datetime):
         raise TypeError(f"The time is {quoted(value)}; it must be a datetime or a timedelta.")
-    if moment.tzinfo is None:
-        raise ValueError(f"The time is {moment.isoformat()}; say which time zone, such as +00:00.")
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+    raise ValueError(f"The time is {moment.isoformat()}; say which time zone, such as +00:00.")
 
 
 def utc_now() -> str:
