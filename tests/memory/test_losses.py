@@ -88,6 +88,7 @@ def test_the_outcome_of_a_loss_can_be_read_back():
         for clock in (None, 0, 41):
             assert loss_in(Loss(kind, clock=clock).outcome) == (kind, clock)
     assert [loss_in(each) for each in ("", "changed", "to 12", "nothing")] == [None] * 4
+    assert loss_in(f"died at move {'9' * 5000}") is None
 
 
 @pytest.mark.parametrize("danger", [ACTION, PLACE, CREATURE, CLOCK])

@@ -54,7 +54,7 @@ class Loss:
         return what if self.clock is None else f"{what} at move {self.clock}"
 
 
-_OUTCOME = re.compile(r"(?:(died)|lost (points|things))(?: at move (\d+))?")
+_OUTCOME = re.compile(r"(?:(died)|lost (points|things))(?: at move ([0-9]{1,18}))?")
 
 
 def loss_in(outcome: str) -> tuple[LossKind, int | None] | None:
