@@ -31,7 +31,7 @@ class Experience:
     left: Mapping[int, Candidate | None] = field(default_factory=dict)
     """Place → the most promising action that was left untried there; None if none was."""
     episodes: int = 0
-    """The number of these episodes."""
+    """The number of these episodes, and of the trails of searches."""
     record: CommandRecord = field(default_factory=CommandRecord)
     """The results of their commands."""
 
@@ -53,7 +53,7 @@ class Experience:
             tuple(step for step in scoring_steps(trails) if not is_vetoed(step)),
             {pair: times for pair, times in barren.items() if pair not in scored},
             _left(trails),
-            len(trails),
+            len(trails) + len(searched),
             _record([*trails, *searched], language),
         )
 
