@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 
 def test_show_tells_every_room(folder, capsys):
-    assert run(["map", "show", "--workdir", str(folder)]) == 0
+    assert run(["map", "--workdir", str(folder), "show"]) == 0
     assert capsys.readouterr().out == (
         "1 Hall (the player is here)\n"
         "  up → 2 Attic\ufffd[31m 67%, 3 Pit 33% (60% sure)\n"

@@ -42,6 +42,12 @@ def test_show_prints_what_is_known_as_it_is(folder):
     assert run(folder, "show") == (0, f"{hall}Attic (6)\n  {ROPE}\n", "")
 
 
+def test_the_options_of_the_group_hold_for_its_commands(folder):
+    for given in (["--file", folder / "Memories.md"], ["--workdir", folder]):
+        done = CliRunner().invoke(app, [*map(str, given), "show", "Attic"])
+        assert (done.exit_code, done.stdout) == (0, f"Attic (6)\n  {ROPE}\n")
+
+
 def test_check_lists_what_was_not_understood(folder):
     assert run(folder, "check") == (0, "3 memories read, 0 lines not parsed and left unchanged.\n", "")
     file = folder / "Memories.md"

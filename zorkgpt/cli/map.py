@@ -24,6 +24,7 @@ Out = Annotated[Path | None, typer.Option("--out", help="File to write. [default
 def overview(context: typer.Context, workdir: WorkdirOption = None, game: SavedGameOption = None) -> None:
     """Show, draw or export the map. Without a command: list the rooms."""
     if context.invoked_subcommand is not None:
+        context.default_map = {context.invoked_subcommand: {"workdir": workdir, "game": game}}
         return
     paths = run_paths(workdir, game)
     if not (paths.workdir / paths.map).exists():

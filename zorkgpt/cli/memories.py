@@ -56,6 +56,7 @@ def overview(
 ) -> None:
     """Inspect and edit memories. Without a command: show statistics."""
     if context.invoked_subcommand is not None:
+        context.default_map = {context.invoked_subcommand: {"workdir": workdir, "file": file, "game": game}}
         return
     path = memory_path(workdir, file, game)
     if isinstance(path, Path) and not path.exists():
