@@ -76,9 +76,11 @@ def test_a_wrong_subject_is_named(key, error, said):
         checked_place(key)
 
 
-@pytest.mark.parametrize("value", [{"subject": "5"}, {"subject": '"x"'}, {"subject": 5}, {}, None, 1.5, [], [5, None]])
-def test_what_is_no_key_in_json_is_refused(value):
-    with pytest.raises((TypeError, ValueError)):
+@pytest.mark.parametrize(
+    "value", [{"subject": "troll"}, {"subject": "5"}, {"subject": '"x"'}, {"subject": 5}, {}, None, 1.5, [], [5, None]]
+)
+def test_what_is_no_key_in_json_is_refused_by_its_value(value):
+    with pytest.raises((TypeError, ValueError), match=r"^The (subject|place) .*; it (must|needs) "):
         place_from_json(value)
 
 

@@ -168,14 +168,19 @@ def parse_place(text: str) -> SubjectKey:
     """
     if _NUMBER.fullmatch(text):
         return int(text)
-    if text == str(GAME):
-        return GAME
-    if found := _THING.fullmatch(text):
-        return Thing(int(found[1]))
+    if (subject := _other_subject(text)) is not None:
+        return subject
     try:
         return place_from_json(_loaded(text))
     except TypeError as error:
         raise ValueError(str(error)) from None
+
+
+def _other_subject(text: str) -> Thing | WholeGame | None:
+    if text == str(GAME):
+        return GAME
+    found = _THING.fullmatch(text)
+    return None if found is None else Thing(int(found[1]))
 
 
 def _loaded(text: str) -> str | list[object]:
@@ -202,9 +207,11 @@ def place_from_json(value: object) -> SubjectKey:
         given: object = tuple(value) if isinstance(value, list) else value
         return checked_place(given)
     written = value.get(_IN_JSON)
-    key = parse_place(written) if isinstance(written, str) else None
-    if key is None or is_place(key):
-        raise ValueError(f"The subject is {quoted(value)}; it must be such as {{'subject': 'thing 181'}}.")
+    key = _other_subject(written) if isinstance(written, str) else None
+    if key is None:
+        raise ValueError(
+            f"The subject is {quoted(value)}; it must be {{'subject': 'game'}}, or such as {{'subject': 'thing 181'}}."
+        )
     return key
 
 
