@@ -170,7 +170,7 @@ def test_several_may_be_the_first_to_open_and_write(postgres_server, postgres):
 def test_what_a_later_version_wrote_is_left_alone(postgres):
     postgres.open().close()
     with psycopg.connect(postgres.address, autocommit=True) as connection:
-        connection.execute("UPDATE zorkgpt_state SET format = 2")
+        connection.execute("UPDATE zorkgpt_state SET format = format + 1")
     with pytest.raises(MemoryStoreError, match="written by a later version"):
         postgres.open()
 
