@@ -310,10 +310,10 @@ class TurnCycle:
         """
         memory, turn = self._memory, self._state.turn_count
         source, destination = step.before.location, step.after.location
-        if memory is None or source is None or step.refused or step.fault:
+        if memory is None or step.refused or step.fault:
             return
-        if not shows_outcome(step):
-            self._remember_arrival(step)
+        if source is None or not shows_outcome(step):
+            self._remember_without_outcome(step)
             return
         arrived_at = destination if destination != source and not step.finished else None
         truth = ground_truth(
@@ -328,14 +328,17 @@ class TurnCycle:
         )
         self._learn(memory.take_outcome(source.num, source.name, step.action, step.response, truth))
 
-    def _remember_arrival(self, step: Transition) -> None:
-        """Record the first arrival at a place that the player comes to see once a question is answered."""
-        memory, place = self._memory, step.after.location
-        if memory is None or place is None or step.after.question is not None or step.finished:
+    def _remember_without_outcome(self, step: Transition) -> None:
+        """Record the first arrival at a place, as after a question that is answered; else only what has moved."""
+        memory, place, turn = self._memory, step.after.location, self._state.turn_count
+        if memory is None:
             return
-        if memory.is_first_visit(place.num):
-            truth = ground_truth(step, turn=self._state.turn_count, first_visit=True, after=self._game.things())
+        reads_commands = step.after.question is None and not step.finished
+        if place is not None and reads_commands and memory.is_first_visit(place.num):
+            truth = ground_truth(step, turn=turn, first_visit=True, after=self._game.things())
             self._learn(memory.take_arrival(place.num, place.name, step.response, truth))
+        else:
+            memory.note_moves(ground_truth(step, turn=turn, first_visit=False))
 
     def _is_known_way(self, step: Transition) -> bool:
         """Return whether the walk led to where the map knew or expected it.

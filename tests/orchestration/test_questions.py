@@ -59,6 +59,17 @@ def test_nothing_is_learned_from_the_keys_of_a_menu(tmp_path, way_out):
         assert run.process_turn("north").transition.after.location.name == "Attic"
 
 
+def test_what_moves_while_a_question_is_answered_did_not_start_where_it_is_seen_then(tmp_path):
+    with a_walkthrough(tmp_path, "wait", "wait", "unlock", "look", "north") as run:
+        run.reset_episode()
+        *_, asked, answer, arrival = [run.process_turn().transition for _ in range(5)]
+    assert asked.after.question
+    assert answer.is_answer
+    [strayed] = [move for move in answer.moved if move.by_itself]
+    assert strayed.number in {item.num for item in arrival.after.visible}
+    assert f"#{strayed.number}" not in (tmp_path / "Memories.md").read_text()
+
+
 def test_the_rules_open_no_menu(tmp_path):
     story = find_story(own_stories.compiled("menu"))
     config = GameConfiguration(zork_game_workdir=str(tmp_path), embedding_provider="none")

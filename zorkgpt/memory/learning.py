@@ -207,6 +207,10 @@ class Learner:
             self._writer.count(self._state.turn)
         return question
 
+    def note_moves(self, turn: ZMachineContext) -> None:
+        """Take in what moved and changed on a turn that shows nothing else."""
+        self._ledger.note_moves(turn)
+
     def learn(self, question: SynthesisRequest | None) -> None:
         """Ask what a turn teaches, unless that is known, and keep it. Never raises.
 

@@ -222,6 +222,10 @@ class SimpleMemoryManager(AgentMemory):
         """Do the part of `record_arrival` that asks nobody, and return the question for `learn_from`."""
         return self._learner.take_turn(location_id, location_name, "", description, z_machine_context, arrival=True)
 
+    def note_moves(self, z_machine_context: ZMachineContext) -> None:
+        """Take in what moved and changed on a turn that shows no outcome, such as an answer to a question."""
+        self._learner.note_moves(z_machine_context)
+
     def learn_from(self, question: SynthesisRequest | None) -> None:
         """Ask what a turn of this episode teaches, and keep the answer. Never raises. Errors are logged and counted."""
         self._learner.learn(question)

@@ -126,10 +126,7 @@ class ThingsLedger:
         """
         known = frozenset(self._records)
         here = [thing for thing in turn.things if not thing.out_of_sight]
-        for move in turn.moved:
-            self._note_move(move, turn)
-        for change in turn.changed:
-            self._note_change(change.number, change.name, change.attribute, change.value, by_itself=change.by_itself)
+        self.note_moves(turn)
         if not turn.things and not turn.all_in_sight:
             self._at_hand, self._in_sight, self._here, self._new = frozenset(), None, place, ()
             return
@@ -142,6 +139,13 @@ class ThingsLedger:
         self._miss(here)
         if turn.all_in_sight:
             self._surveyed.add(place)
+
+    def note_moves(self, turn: ZMachineContext) -> None:
+        """Take in only what a turn moved and changed."""
+        for move in turn.moved:
+            self._note_move(move, turn)
+        for change in turn.changed:
+            self._note_change(change.number, change.name, change.attribute, change.value, by_itself=change.by_itself)
 
     def _note_move(self, move: ObjectMove, turn: ZMachineContext) -> None:
         record = self._records.get(move.number, ThingRecord(move.name))
