@@ -388,8 +388,11 @@ class MemoryWriter:
 
     def turn_when_learned(self, location_id: SubjectKey, memory: Memory) -> TurnStamp | None:
         """Return the turn that taught it. None if unknown."""
-        turns = reversed(self._turns_of(location_id, memory))
-        return next((stamp for kind, stamp in turns if kind == "added"), None)
+        turns = self._observed_in.get(_words_at(location_id, memory))
+        if turns is None:
+            # The history of a memory that was seen again a thousand times is long.
+            turns = self._read_turns(location_id, memory, ("added",))
+        return next((stamp for kind, stamp in reversed(turns) if kind == "added"), None)
 
     def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]:
         """Return the known states in which its action had its outcome."""
@@ -399,13 +402,17 @@ class MemoryWriter:
         """Return the turns in which it was learned or observed again, as far as they are known, oldest first."""
         key = _words_at(location_id, memory)
         if key not in self._observed_in:
-            records = self.store.journal.of_memory(location_id, memory_id(location_id, memory), OBSERVATIONS)
-            self._observed_in[key] = [
-                (record.change.kind, record.turn_stamp)
-                for record in records
-                if record.turn_stamp is not None and same_words(record.change.memory, memory)
-            ]
+            self._observed_in[key] = self._read_turns(location_id, memory, OBSERVATIONS)
         return self._observed_in[key]
+
+    def _read_turns(
+        self, location_id: SubjectKey, memory: Memory, kinds: Sequence[ChangeKind]
+    ) -> list[tuple[ChangeKind, TurnStamp]]:
+        return [
+            (record.change.kind, record.turn_stamp)
+            for record in self.store.journal.of_memory(location_id, memory_id(location_id, memory), kinds)
+            if record.turn_stamp is not None and same_words(record.change.memory, memory)
+        ]
 
     def is_forbidden(self, location_id: SubjectKey, name: str, memory: Memory) -> bool:
         """Return whether a person hid a memory at this place that says the same, and count it.

@@ -307,6 +307,8 @@ class Journal(Records):
     def of_memory(self, place: SubjectKey, memory: str, kinds: Sequence[ChangeKind]) -> Iterator[HistoryRecord]:
         """Yield the records of these kinds about the memory with this id at a place, oldest first."""
         condition = f"memory = %s AND place = %s AND kind IN ({', '.join(['%s'] * len(kinds))})"
+        if not set(kinds).intersection(COUNTED):
+            condition = f"{condition} AND {_IS_NO_COUNT}"
         return self._select(condition, (memory, render_place(place), *kinds))
 
     def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
