@@ -228,7 +228,8 @@ def run(copy: Path, tests: list[str]) -> tuple[int | None, str]:
 
 def measure_coverage(file: Path) -> None:
     """Run the tests once and note which of them runs which line."""
-    config = file.with_suffix(".ini")
+    # Coverage erases every file whose name begins with that of the data and a dot.
+    config = file.with_name(f"settings-of-{file.name}")
     config.write_text(f"[run]\nsource = {PACKAGE}\ndata_file = {file}\nrelative_files = True\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", *TESTS, "--cov", f"--cov-config={config}"]
     subprocess.run([*command, "--cov-context=test", "--cov-report="], cwd=ROOT, check=True)
