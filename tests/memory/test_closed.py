@@ -28,6 +28,7 @@ GIVEN = {
     "old_memory_title": "Lever",
     "new_memory": memory("Rope"),
     "wanted": Edit(text="It is stuck."),
+    "z_machine_context": None,
     "text": "It is stuck.",
     "candidate_text": "It is stuck.",
     "query": "lever",
