@@ -354,3 +354,10 @@ def test_where_a_creature_has_gone_out_of_sight_is_not_known_though_nothing_is_l
     seen = ZMachineContext(location_before=HALL, things=(judge,), all_in_sight=True)
     things = ledger_after(seen, ZMachineContext(location_before=HALL, moved=(leaves,), all_in_sight=True))
     assert things.now_here(lambda place: ()) == {}
+
+
+def test_what_an_answer_takes_started_where_the_player_is():
+    things = ledger_after(ZMachineContext(location_before=HALL, all_in_sight=True))
+    things.note_moves(replace(took(), location_before=None))
+    assert things.of_this_episode(HALL, [HERE]) is None
+    assert things.of_this_episode(ATTIC, [HERE]) == HERE

@@ -142,6 +142,9 @@ class ThingsLedger:
 
     def note_moves(self, turn: ZMachineContext) -> None:
         """Take in only what a turn moved and changed."""
+        if turn.location_before is None:
+            # While the story asks something, the game state doesn't tell where the player is.
+            turn = replace(turn, location_before=self._here)
         for move in turn.moved:
             self._note_move(move, turn)
         for change in turn.changed:
