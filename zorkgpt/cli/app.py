@@ -1,6 +1,6 @@
 """The commands and their options; the code behind a command is imported when it runs."""
 
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -206,7 +206,9 @@ def _with_resume_value(arguments: list[str]) -> list[str]:
     ]
 
 
+@cache
 def _mount_groups() -> None:
+    """Add the commands with subcommands, once, when a command is run."""
     from zorkgpt.cli.map import app as map_
     from zorkgpt.cli.memory_changes import app as memories
 
