@@ -12,7 +12,7 @@ from tests.fixtures.wheel import ROOT, clean_environment
 PAGES = sorted((ROOT / "docs" / "ten-minutes").glob("*.md"))
 REAL_SERVER = "http://localhost:11434/v1"
 IN_A_CHECKOUT = "\n## In a checkout\n"
-MOST_TURNS = 20
+MOST_TURNS = 10
 """Replaces the limits of the pages, so that episodes end soon."""
 
 _STEP = re.compile(
@@ -53,7 +53,7 @@ def test_the_page_works_from_the_wheel_alone(page, wheel, tmp_path):
     folder.mkdir()
     (folder / "dist").symlink_to(wheel.parent)
     text = page.read_text(encoding="utf-8").partition(IN_A_CHECKOUT)[0]
-    text = text.replace("--max-turns 100", f"--max-turns {MOST_TURNS}")
+    text = re.sub(r"--max-turns \d+", f"--max-turns {MOST_TURNS}", text)
     environment = clean_environment(tmp_path) | {"ZORKGPT_ORCHESTRATOR__MAX_TURNS_PER_EPISODE": str(MOST_TURNS)}
     with ChatServer(lambda asked: Answer("ACTION: look"), models=("qwen3:8b",)) as server:
         for step in steps(text.replace(REAL_SERVER, server.url)):
