@@ -1,5 +1,6 @@
 """What has scored is done again, in an order whose conditions hold; what was in vain is not."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.offline.outcomes import ActionOutcome, remembered_outcome
 from zorkgpt.offline.scoring_plan import ScoringPlan, ScoringStep, scoring_steps
 from zorkgpt.runlog.episodes import count_failures, read_episode
-from zorkgpt.runlog.events import LeftToTry
+from zorkgpt.runlog.events import EpisodeEnded, LeftToTry
 
 TREASURE = (
     a_step("take leaflet > 1", held=("leaflet",), effective=True),
@@ -118,7 +119,7 @@ def test_a_memory_is_read_by_its_fields_whoever_worded_it(fields, outcome):
 
 # In play, on the bundled story
 
-TURNS = 200
+TURNS = 250
 
 
 def turns_of(workdir, episode: int) -> list[TurnRecord]:
@@ -136,17 +137,25 @@ def turn_reaching(score: int, turns: list[TurnRecord]) -> int:
 
 
 @pytest.fixture(scope="module")
-def three_episodes(tmp_path_factory):
-    workdir = tmp_path_factory.mktemp("three")
-    with a_run(workdir, turns=TURNS) as run:
-        for _ in range(3):
+def first_episode(tmp_path_factory):
+    return play(tmp_path_factory.mktemp("first"), 1)
+
+
+@pytest.fixture(scope="module")
+def seven_episodes(tmp_path_factory, first_episode):
+    return play(shutil.copytree(first_episode, tmp_path_factory.mktemp("seven") / "run"), 6)
+
+
+def play(workdir, episodes: int, **options):
+    with a_run(workdir, turns=TURNS, **options) as run:
+        for _ in range(episodes):
             run.play_episode()
     return workdir
 
 
 @pytest.mark.slow
-def test_a_later_episode_scores_at_least_what_an_earlier_one_proved_and_sooner(three_episodes):
-    earlier, *later = (turns_of(three_episodes, episode) for episode in (1, 2, 3))
+def test_a_later_episode_scores_at_least_what_an_earlier_one_proved_and_sooner(seven_episodes):
+    earlier, *later = (turns_of(seven_episodes, episode) for episode in (1, 2, 3))
     for turns in later:
         proven = max(turn.after.score for turn in earlier)
         assert proven > 0
@@ -154,25 +163,28 @@ def test_a_later_episode_scores_at_least_what_an_earlier_one_proved_and_sooner(t
         earlier = turns
 
 
-def test_before_all_proven_points_are_made_nothing_new_is_tried(three_episodes):
-    proven, second = points(turns_of(three_episodes, 1)), turns_of(three_episodes, 2)
+@pytest.mark.slow
+def test_before_all_proven_points_are_made_nothing_new_is_tried(seven_episodes):
+    proven, second = points(turns_of(seven_episodes, 1)), turns_of(seven_episodes, 2)
     last = max(turn for step, turn in points(second).items() if step in proven)
     assert all("earlier episode" in turn.reasoning for turn in second[:last])
 
 
-def test_what_was_in_vain_in_an_earlier_episode_is_not_tried_again(three_episodes):
-    counts = list(count_failures(read_episode(three_episodes, episode) for episode in (1, 2, 3)))
+@pytest.mark.slow
+def test_what_was_in_vain_in_an_earlier_episode_is_not_tried_again(seven_episodes):
+    counts = list(count_failures(read_episode(seven_episodes, episode) for episode in (1, 2, 3)))
     assert sum(count.failed for count in counts) > 10
     assert all(count.repeated_share < 0.05 for count in counts)
 
 
-def test_no_episode_is_like_the_last_while_something_is_untried(three_episodes):
-    played = [[turn.action for turn in turns_of(three_episodes, episode)] for episode in (1, 2, 3)]
+@pytest.mark.slow
+def test_no_episode_is_like_the_last_while_something_is_untried(seven_episodes):
+    played = [[turn.action for turn in turns_of(seven_episodes, episode)] for episode in (1, 2, 3)]
     assert len(set(map(tuple, played))) == 3
-    left = [event for event in read_episode(three_episodes, 3) if isinstance(event, LeftToTry)]
+    left = [event for event in read_episode(seven_episodes, 3) if isinstance(event, LeftToTry)]
     assert len(left) == 1
     assert any(left[0].places.values())
-    assert set(left[0].places) >= {str(turn.before.location_id) for turn in turns_of(three_episodes, 3)}
+    assert set(left[0].places) >= {str(turn.before.location_id) for turn in turns_of(seven_episodes, 3)}
 
 
 def test_without_memory_every_episode_is_the_first(tmp_path):
@@ -184,38 +196,39 @@ def test_without_memory_every_episode_is_the_first(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_bundled_story_is_won_within_ten_episodes_and_not_without_memory(tmp_path):
-    scores = {}
-    for remember, episodes in ((True, 7), (False, 2)):
-        with a_run(tmp_path / str(remember), turns=250, remember=remember) as run:
-            ended = [run.play_episode() for _ in range(episodes)]
-        scores[remember] = [end.score for end in ended]
-        assert (ended[-1].reason == "victory") is remember
-    assert scores[True] == sorted(scores[True])
-    assert scores[False] == [scores[True][0]] * 2
+def test_the_bundled_story_is_won_within_ten_episodes_and_not_without_memory(seven_episodes, tmp_path):
+    played = [turns_of(seven_episodes, episode) for episode in range(1, 8)]
+    scores = [turns[-1].after.score for turns in played]
+    assert scores == sorted(scores)
+    assert [end_of(seven_episodes, episode).reason == "victory" for episode in (1, 7)] == [False, True]
+    forgetful = turns_of(play(tmp_path, 1, remember=False), 1)
+    assert forgetful[-1].after.score == scores[0]
+
+
+def end_of(workdir, episode: int) -> EpisodeEnded:
+    return next(event for event in read_episode(workdir, episode) if isinstance(event, EpisodeEnded))
 
 
 @pytest.mark.slow
-def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(three_episodes, tmp_path):
-    with a_run(tmp_path, turns=TURNS) as run:
+def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(first_episode, seven_episodes, tmp_path):
+    workdir = shutil.copytree(first_episode, tmp_path / "run")
+    with a_run(workdir, turns=30, watchers=(CtrlC(5),)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
-    with a_run(tmp_path, turns=30, watchers=(CtrlC(5),)) as run, pytest.raises(KeyboardInterrupt):
-        run.play_episode()
-    with a_run(tmp_path, turns=30) as run:
+    with a_run(workdir, turns=30) as run:
         run.play_episode(resume=2)
-    whole = [turn.action for turn in turns_of(three_episodes, 2)][:30]
-    assert [turn.action for turn in turns_of(tmp_path, 2)] == whole
+    whole = [turn.action for turn in turns_of(seven_episodes, 2)][:30]
+    assert [turn.action for turn in turns_of(workdir, 2)] == whole
 
 
 @pytest.mark.slow
-def test_what_a_person_has_vetoed_is_no_step_of_the_plan(tmp_path):
-    with a_run(tmp_path, turns=TURNS) as run:
-        run.play_episode()
-        (place, action), _ = points(turns_of(tmp_path, 1)).popitem()
+def test_what_a_person_has_vetoed_is_no_step_of_the_plan(first_episode, tmp_path):
+    workdir = shutil.copytree(first_episode, tmp_path / "run")
+    (place, action), _ = points(turns_of(workdir, 1)).popitem()
+    with a_run(workdir, turns=TURNS) as run:
         text = "SUCCESS", "No", 1, "1", 2, "Leave it.", "permanent"
         vetoed = Memory(*text, vetoed=True, action=action, outcome="changed")
         run.simple_memory.add_memory(place, "", vetoed)
         run.play_episode()
-    planned = [turn for turn in turns_of(tmp_path, 2) if "earlier episode" in turn.reasoning]
+    planned = [turn for turn in turns_of(workdir, 2) if "earlier episode" in turn.reasoning]
     assert planned
     assert (place, action) not in [(turn.before.location_id, turn.action) for turn in planned]
