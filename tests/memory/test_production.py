@@ -57,7 +57,7 @@ def interrupt_at_each_moment(path: str) -> None:
 
         def change(title: str) -> None:
             with memory.store.transaction() as draft:
-                for known in draft.memories(1):
+                for known in draft.lasting.memories(1):
                     draft.remove(1, known, "another one takes its place")
                 draft.add(1, "Hall", a_memory(title))
 

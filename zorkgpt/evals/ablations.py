@@ -94,7 +94,7 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
             draft.replace(place, memory, replace(memory, persistence=Persistence.PERMANENT), "edited")
         for place, forgotten in ephemeral.items():
             for memory in filter(is_current, forgotten):
-                if known_again(draft.memories(place), memory) is None:
+                if known_again(draft.lasting.memories(place), memory) is None:
                     lasting = replace(memory, persistence=Persistence.PERMANENT)
                     draft.add(place, names.get(place, ""), lasting)
 
@@ -116,8 +116,8 @@ def _shuffle(path: Path, dice: random.Random) -> None:
     with store.transaction(source=_SOURCE) as draft:
         for place, memory, origin in origins:
             if place != target[origin]:
-                draft.remove(place, next(stored for stored in draft.memories(place) if stored == memory))
-                draft.add(target[origin], draft.name(target[origin]), memory)
+                draft.remove(place, next(stored for stored in draft.lasting.memories(place) if stored == memory))
+                draft.add(target[origin], "", memory)
 
 
 def _read_origins(path: Path) -> list[tuple[SubjectKey, Memory, SubjectKey]]:

@@ -36,6 +36,7 @@ from zorkgpt.memory.checks import (
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.ids import MemoryId
+from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
@@ -116,6 +117,7 @@ class AgentMemory:
     store = _UntilClosed[Store]()
     _visits = _UntilClosed[Visits]()
     _writer = _UntilClosed[MemoryWriter]()
+    _known = _UntilClosed[KnownMemories]()
     _learner = _UntilClosed[Learner]()
     _deduplicator = _UntilClosed[Deduplicator | None]()
 
@@ -156,6 +158,7 @@ class AgentMemory:
             stamp=self._state.stamp,
             debug=settings.debug_ephemeral,
         )
+        self._known = self._writer.known
         # A synthesizer that doesn't say otherwise asks a model, so its answers are worth caching.
         asks_a_model = setting(synthesizer, "asks_a_model", True)
         caches_answers = settings.ask_only_once and asks_a_model
@@ -172,7 +175,7 @@ class AgentMemory:
             change_limit=settings.change_limit,
         )
         index = None if self._deduplicator is None else self._deduplicator.index
-        self._searcher = Searcher(self._writer, index)
+        self._searcher = Searcher(self._known, index)
 
     @classmethod
     def open(
@@ -361,7 +364,7 @@ class AgentMemory:
         stored = self._stored(place)
         text, located = self._shown(stored)
         memories = tuple(each.memory for each in self._results(located))
-        return format(Recalled(self._scope.relative(stored), self._writer.name_of(stored), text, memories))
+        return format(Recalled(self._scope.relative(stored), self._known.name_of(stored), text, memories))
 
     @telemetry.traced("search", shown=lambda found: [each.located.memory.text for each in found])
     def search(
@@ -478,14 +481,14 @@ class AgentMemory:
         begins = None if prefix is None else checked_prefix(prefix)
         self._writer.refresh()
         with self.store.guard:
-            book, scope = self._writer.book, self._scope
+            book, scope = self._known.book, self._scope
             if isinstance(begins, str) and scope.path:
                 found = book.find(wanted)
                 found = [each for each in found if has_prefix(scope.relative(each[0]), begins)][offset : offset + limit]
             else:
                 within = (*scope.path, *begins) if isinstance(begins, tuple) else begins
                 found = book.find(wanted, prefix=within, limit=limit, offset=offset)
-            return self._results(self._writer.located(found))
+            return self._results(self._known.located(found))
 
     def refresh(self) -> int:
         """Read what others wrote, and delete what has expired. Every call that reads memories begins with this.
@@ -561,8 +564,9 @@ class AgentMemory:
             if persistence is not None:
                 raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
             new = replace(edited(found.memory, wanted), id=found.id)
-            with self._writer.changing(lasting=False) as draft:
-                draft.replace(found.location_id, found.memory, new, "edited")
+            self._writer.write(
+                lambda draft: draft.replace(found.location_id, found.memory, new, "edited"), lasting=False
+            )
         return self._results([replace(found, memory=new)])[0]
 
     @telemetry.traced("supersede")
@@ -686,14 +690,14 @@ class AgentMemory:
                 traces = traces_of_memory(self.store, found.location_id, found.memory)
             elif text is not None:
                 check_wanted("text", text)
-                traces = traces_of_text(text, self._writer.book, self._scope)
+                traces = traces_of_text(text, self._known.book, self._scope)
             else:
                 begins = None if prefix is None else checked_prefix(prefix)
                 at = None if place is None else self._stored(place)
                 relative = self._scope.relative
                 traces = traces_of_places(
                     self.store,
-                    self._writer.book,
+                    self._known.book,
                     lambda key: key == at if begins is None else has_prefix(relative(key), begins),
                 )
             self._writer.forget(traces.removed, traces.are_in, traces.gone)
@@ -744,7 +748,7 @@ class AgentMemory:
         """Forget ephemeral memories, because the environment starts over. Lasting memories stay."""
         with self.store.guard:
             self._writer.count()
-            cleared = sum(map(len, self._writer.ephemeral.values()))
+            cleared = len(self._known.all_ephemeral())
             try:
                 stay = str(self.store.lasting.count())
             except MemoryStoreError:
@@ -866,7 +870,7 @@ class AgentMemory:
             lasting = self.store.lasting
             others = self._recalled_with(place)
             persistent = {each: lasting.memories(each) for each in (place, *others)}
-            ephemeral = {each: [*self._writer.ephemeral.get(each, ())] for each in persistent}
+            ephemeral = {each: [*self._known.ephemeral.get(each, ())] for each in persistent}
             if unseen_only:
                 persistent[place] = self._learner.unseen(persistent[place])
                 ephemeral[place] = self._learner.unseen(ephemeral[place])
@@ -889,7 +893,7 @@ class AgentMemory:
         return (*self._learner.things_at(place), whole) if is_place(place) and place != whole else ()
 
     def _named(self, wanted: str, place: SubjectKey | None = None) -> list[LocatedMemory]:
-        return self._writer.located(self._writer.book.named(wanted, place))
+        return self._known.located(self._known.book.named(wanted, place))
 
     def _results(self, found: Iterable[LocatedMemory]) -> list[LocatedMemory]:
         """Return memories as a caller gets them: with their places relative to the scope, their times and source.

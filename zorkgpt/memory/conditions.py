@@ -11,10 +11,10 @@ from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.escaping import folded
 
 
-class Observations(Protocol):
+class ObservedStates(Protocol):
     """Knows the states in which a memory was observed to be true."""
 
-    def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]: ...
+    def states(self, place: SubjectKey, memory: Memory, /) -> list[State]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Rivals:
 
 
 def rivals(
-    observations: Observations,
+    observations: ObservedStates,
     location_id: SubjectKey,
     memory: Memory,
     believed: Iterable[Memory],
@@ -48,10 +48,10 @@ def rivals(
     if not opposed:
         # Most often. Then the history of the place, which grows with every episode, is not read.
         return found
-    own = [*observations.states_observed(location_id, memory), *([] if now is None else [now])]
+    own = [*observations.states(location_id, memory), *([] if now is None else [now])]
     for rival in opposed:
         # Of one that was not observed here, its conditions are all that is known.
-        states = observations.states_observed(location_id, rival) or [rival.when]
+        states = observations.states(location_id, rival) or [rival.when]
         if separating(states, own, memory.action):
             found.separated.append(rival)
         elif loss_in(memory.outcome) is None:
@@ -60,7 +60,7 @@ def rivals(
 
 
 def conditions(
-    observations: Observations,
+    observations: ObservedStates,
     location_id: SubjectKey,
     memory: Memory,
     believed: Iterable[Memory],
@@ -82,8 +82,8 @@ def conditions(
     if not memory.when and not differing:
         # Most often. Then the history of the place is not read.
         return ()
-    own = [*observations.states_observed(location_id, memory), *([] if now is None else [now])]
-    opposed = [observations.states_observed(location_id, one) for one in differing]
+    own = [*observations.states(location_id, memory), *([] if now is None else [now])]
+    opposed = [observations.states(location_id, one) for one in differing]
     others = [states for states in opposed if states]
     if not own or not others:
         return tuple(claim for claim in memory.when if all(holds(claim, state) is not False for state in own))

@@ -124,7 +124,7 @@ def edit(
 
 def _find(draft: Draft, location_id: SubjectKey, title: str, expected: str | None) -> Memory:
     name = one_line(title)
-    memories = draft.memories(location_id)
+    memories = draft.lasting.memories(location_id)
     if isinstance(title, MemoryId):
         found = [one for one in memories if memory_id(location_id, one) == title]
     else:

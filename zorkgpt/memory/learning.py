@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
@@ -57,6 +58,7 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory, shown
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW, ChangeLimit
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.history import TurnStamp
@@ -160,6 +162,8 @@ class Learner:
         self.synthesizer = synthesizer
         self.counts = LearningCounts()
         self._writer = writer
+        self._known = writer.known
+        self._observations = writer.observations
         self._visits = visits
         self._state = state
         self._log = log
@@ -263,14 +267,14 @@ class Learner:
             MemoryStoreError: If it could not be written.
         """
         self._writer.refresh()
-        memories = tuple(self._writer.current(location_id))
+        memories = tuple(self._known.current(location_id))
         context = ZMachineContext(turn=self._state.turn)
         request = SynthesisRequest(location_id, name, "", "", context, memories=memories, arrival=True)
-        begun = len(self._writer.events)
+        begun = len(self._writer.events.waiting)
         kept = self._keep(request, fact, (subject, name), is_judged=False)
         if not kept and self._writer.last_error is not None:
             raise self._writer.last_error
-        return tuple(self._writer.events[begun:])
+        return tuple(self._writer.events.waiting[begun:])
 
     def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return the observed state that contradicts a memory's claims; "" if none is known."""
@@ -333,7 +337,7 @@ class Learner:
         arrival: bool,
     ) -> SynthesisRequest:
         """Count the visit, complete the ground truth, and try what was advised; return the turn as a bare question."""
-        with self._writer.store.guard:
+        with self._known.store.guard:
             context = self._completed(location_id, given, arrival=arrival)
             self._visits.enter(location_id, self._state.episode)
             if not arrival:
@@ -346,19 +350,19 @@ class Learner:
         turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
         self._state.begin_recording(self._stamp(turn))
         if not arrival:
-            with self._writer.store.guard:
+            with self._known.store.guard:
                 dangers = [
                     (subject, memory)
-                    for subject in (location_id, *things_met(context), self._writer.store.scope.whole)
-                    for memory in self._writer.current(subject)
+                    for subject in (location_id, *things_met(context), self._known.store.scope.whole)
+                    for memory in self._known.current(subject)
                     if memory.persistence.outlives_episode and tells_of_loss(memory)
                 ]
                 self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
         self._keep_ledger(location_id, name, context)
         self._attempts.note(turn)
-        self._writer.note_name(location_id, name)
+        self._known.note_name(location_id, name)
         if context.first_look and context.location_after is not None:
-            self._writer.note_name(context.location_after, context.destination_name)
+            self._known.note_name(context.location_after, context.destination_name)
         if context.location_changed:
             self.count_attempts()
         return turn
@@ -369,26 +373,26 @@ class Learner:
         if turn.location_changed and turn.location_after is not None:
             place, name = turn.location_after, turn.destination_name or name
         self._ledger.record(turn, place)
-        known = ledger_entry(self._writer.current(place), STARTS_HERE)
+        known = ledger_entry(self._known.current(place), STARTS_HERE)
         claims = self._ledger.start_claims(known.claims if known else ())
         if claims:
             entry = self._entry(STARTS_HERE, claims, Persistence.CORE, turn)
             self._writer.keep_entry(place, name, entry, known, seen=(turn.turn,) if self._ledger.is_first_look else ())
         found = self._ledger.now_here(self._starting)
-        for other in dict.fromkeys((*found, *filter(is_place, self._writer.ephemeral))):
-            known, claims = ledger_entry(self._writer.ephemeral.get(other, ()), NOW_HERE), found.get(other, ())
+        for other in dict.fromkeys((*found, *filter(is_place, self._known.ephemeral))):
+            known, claims = ledger_entry(self._known.ephemeral.get(other, ()), NOW_HERE), found.get(other, ())
             if claims:
                 entry = self._entry(NOW_HERE, claims, Persistence.EPHEMERAL, turn)
-                self._writer.keep_entry(other, self._writer.name_of(other), entry, known)
+                self._writer.keep_entry(other, self._known.name_of(other), entry, known)
             elif known is not None:
-                with self._writer.changing(lasting=False) as draft:
-                    draft.remove(other, known, "what was here is gone")
+                remove = partial(_remove, other, "what was here is gone")
+                self._writer.alter(other, known, remove, also_settled=True)
 
     def count_attempts(self) -> None:
         """Write what was tried without effect at the places that the player has left, and has had none there yet."""
         for place in self._attempts.places:
             worked, new = self._attempts.worked(place), self._attempts.take(place)
-            memories = self._writer.current(place)
+            memories = self._known.current(place)
             worked |= {folded(one.action) for one in memories if one.action and one.outcome != "nothing"}
             seen = {turn: one_line(action) for turn, action in new.items() if action not in worked}
             known = ledger_entry(memories, TRIED)
@@ -408,10 +412,10 @@ class Learner:
                     Persistence.PERMANENT,
                     kind=MemoryKind.INSIGHT,
                 )
-                self._writer.keep_entry(place, self._writer.name_of(place), entry, known, seen=tuple(seen))
+                self._writer.keep_entry(place, self._known.name_of(place), entry, known, seen=tuple(seen))
 
     def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
-        entry = ledger_entry(self._writer.current(location_id), STARTS_HERE)
+        entry = ledger_entry(self._known.current(location_id), STARTS_HERE)
         return entry.claims if entry else ()
 
     def _entry(self, title: str, claims: tuple[Claim, ...], persistence: Persistence, turn: ZMachineContext) -> Memory:
@@ -464,15 +468,15 @@ class Learner:
         place = turn.context.location_after
         if not turn.context.first_look or place is None:
             return None
-        name, context = self._writer.name_of(place), replace(turn.context, first_visit=True)
+        name, context = self._known.name_of(place), replace(turn.context, first_visit=True)
         return self._of_place(SynthesisRequest(place, name, turn.action, turn.response, context, arrival=True))
 
     def _of_place(self, turn: SynthesisRequest) -> SynthesisRequest:
         """Return the turn with what is known of its place."""
         place = turn.location_id
         memories = self._memories_of(place)
-        with self._writer.store.guard:
-            visits = self._visits.totals(self._writer.store.lasting, place)
+        with self._known.store.guard:
+            visits = self._visits.totals(self._known.store.lasting, place)
         told = ((memory.title, self.contradicting_state(place, memory)) for memory in memories)
         return replace(
             turn,
@@ -486,7 +490,7 @@ class Learner:
         """Return the request with the memories as they are when the answer has come."""
         self._writer.refresh()
         subjects = {one.location_id for one in request.elsewhere}
-        current = {each: {memory.title: memory for memory in self._writer.current(each)} for each in subjects}
+        current = {each: {memory.title: memory for memory in self._known.current(each)} for each in subjects}
         elsewhere = tuple(
             replace(one, memory=current[one.location_id][one.memory.title])
             for one in request.elsewhere
@@ -498,24 +502,24 @@ class Learner:
         return replace(request, memories=memories, elsewhere=elsewhere, reached=reached)
 
     def _memories_of(self, location_id: PlaceKey) -> tuple[Memory, ...]:
-        return tuple(one for one in self._writer.current(location_id) if not is_of_attempts(one))
+        return tuple(one for one in self._known.current(location_id) if not is_of_attempts(one))
 
     def _elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
         """Return the memories of other subjects that the model sees, see `SynthesisRequest.elsewhere`."""
-        writer = self._writer
+        known = self._known
         things = (Thing(thing.number) for thing in turn.context.things)
-        subjects: tuple[SubjectKey, ...] = (*things, writer.store.scope.whole)
+        subjects: tuple[SubjectKey, ...] = (*things, known.store.scope.whole)
         near_places = [each.location_id for each in turn.places]
-        with writer.store.guard:
+        with known.store.guard:
             near = {
-                id(memory): LocatedMemory(subject, writer.name_of(subject), memory)
+                id(memory): LocatedMemory(subject, known.name_of(subject), memory)
                 for subject in subjects
-                for memory in writer.current(subject)
+                for memory in known.current(subject)
             }
             seen = [near[id(memory)] for memory in shown([one.memory for one in near.values()], []).memories]
             unconfirmed = [
-                LocatedMemory(subject, writer.name_of(subject), memory)
-                for subject, memory in writer.book.find(Filters(status=MemoryStatus.TENTATIVE))
+                LocatedMemory(subject, known.name_of(subject), memory)
+                for subject, memory in known.book.find(Filters(status=MemoryStatus.TENTATIVE))
                 if subject not in near_places
             ]
         return (*seen, *self._open(turn, [one for one in unconfirmed if one not in seen]))
@@ -538,7 +542,7 @@ class Learner:
         """Return the known responses with which memories about this action were learned, by title."""
         outcome = outcome_of(turn.context)
         about = [one for one in turn.memories if not turn.arrival and tells(one, turn.action, outcome)]
-        learned = ((one.title, self._writer.turn_when_learned(turn.location_id, one)) for one in about)
+        learned = ((one.title, self._observations.turn_when_learned(turn.location_id, one)) for one in about)
         return {title: stamp.response for title, stamp in learned if stamp is not None and stamp.response}
 
     def _observe(self, turn: SynthesisRequest) -> None:
@@ -546,16 +550,16 @@ class Learner:
 
         What is believed of the action and came out otherwise in the same state gives way.
         """
-        place, number, writer = turn.location_id, turn.context.turn, self._writer
+        place, number, known = turn.location_id, turn.context.turn, self._known
         outcome = outcome_of(turn.context)
-        for title in [one.title for one in writer.current(place) if tells(one, turn.action, outcome)]:
-            memory = next((one for one in writer.current(place) if one.title == title), None)
+        for title in [one.title for one in known.current(place) if tells(one, turn.action, outcome)]:
+            memory = next((one for one in known.current(place) if one.title == title), None)
             if memory is None:
                 continue
-            if any(is_opposed(one, memory) for one in writer.current(place)):
-                writer.seen_again(place, memory, number, self._state.episode)
+            if any(is_opposed(one, memory) for one in known.current(place)):
+                self._see_again(place, memory, number)
             self._qualify(place, title, f"it came out so in another state too, in turn {number}", turn.context.state)
-            self._settle(place, memory, rivals(writer, place, memory, writer.current(place)), number)
+            self._settle(place, memory, rivals(self._observations, place, memory, known.current(place)), number)
 
     def _settle(self, location_id: SubjectKey, memory: Memory, found: Rivals, turn: int) -> None:
         """Note of rivals in which states they hold. What is contradicted gives way to the newer ground truth."""
@@ -566,18 +570,30 @@ class Learner:
             # The restart would lose what is known for good.
             if memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
                 reason = f"in the same state “{memory.action}” came out otherwise in turn {turn}: {memory.outcome}"
-                self.counts.contradictions_settled += self._writer.resolve_conflict(
-                    location_id, rival, memory, reason, turn
-                )
+                supersede = partial(_supersede, location_id, memory.title, reason, turn)
+                self.counts.contradictions_settled += self._writer.alter(location_id, rival, supersede)
 
     def _qualify(self, location_id: SubjectKey, title: str, reason: str, now: State | None = None) -> bool:
         """Note in which states a memory holds by what was observed up to now. False if nothing was changed."""
-        believed = self._writer.current(location_id)
+        believed = self._known.current(location_id)
         memory = next((one for one in believed if one.title == title), None)
         if memory is None:
             return False
-        when = conditions(self._writer, location_id, memory, believed, now=now)
-        return when != memory.when and self._writer.qualify(location_id, memory, when, reason)
+        when = conditions(self._observations, location_id, memory, believed, now=now)
+        return when != memory.when and self._writer.alter(
+            location_id,
+            memory,
+            lambda draft, known: draft.replace(location_id, known, replace(known, when=when), "qualified", reason),
+        )
+
+    def _see_again(self, location_id: SubjectKey, memory: Memory, turn: int) -> None:
+        """Count one more observation of a memory."""
+        self._writer.alter(
+            location_id,
+            memory,
+            lambda draft, known: draft.see_again(location_id, known, turn, self._state.episode),
+            also_settled=True,
+        )
 
     # Asking
 
@@ -603,9 +619,9 @@ class Learner:
             answer = answered.answer
         elif like is not None and is_routine:
             self.counts.judged_before += 1
-            self._see_again(request, like.answer)
+            self._see_answer_again(request, like.answer)
         elif not request.context.location_changed and (known := confirmed_memory(request)):
-            self._writer.seen_again(request.location_id, known, request.context.turn, self._state.episode)
+            self._see_again(request.location_id, known, request.context.turn)
         if answer is None:
             return False
         stay = self._unconfirmed(synthesizer, request, answer) if self._asks_a_model else set()
@@ -615,34 +631,46 @@ class Learner:
         unconfirmed = [one for one in (*here, *elsewhere) if one.memory.status == MemoryStatus.TENTATIVE]
         for title in sorted(answer.confirm_memory_titles):
             if one := titled(title, unconfirmed):
-                self._writer.confirm(one.location_id, one.memory, request.context.turn, self._state.episode)
+                self._confirm(one, request.context.turn)
         for one in self._named(answer.invalidate_memory_titles, here, elsewhere):
             if (one.location_id, one.memory.title) not in stay:
                 self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
         # An answer that was taken back in part is not taken once more without asking.
         all_kept = not stay
         for fact in answer.facts():
-            subject = subject_of(request, fact, self._writer.name_of)
+            subject = subject_of(request, fact, self._known.name_of)
             if subject is None:
                 memory = memory_of_fact(request, fact, request.location_id, self._state.episode)
-                self._writer.ignore(request.location_id, memory, f"the question names nothing with number {fact.place}")
+                self._writer.events.ignore(
+                    request.location_id, memory, f"the question names nothing with number {fact.place}"
+                )
                 continue
             all_kept = self._keep(request, fact, subject, is_judged=was_all_seen, stay=stay) and all_kept
         if all_kept and reasons and judgments is not None:
-            after = [memory for each in request.places for memory in self._writer.current(each.location_id)]
+            after = [memory for each in request.places for memory in self._known.current(each.location_id)]
             judgments.keep(key, AnsweredQuestion.of(answer, seen.believed, after))
             if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
                 judgments.keep(routine, AnsweredQuestion(answer, frozenset()))
             if look:
-                learned = self._writer.current(seen.places[-1].location_id)
+                learned = self._known.current(seen.places[-1].location_id)
                 judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
         return True
 
-    def _see_again(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
+    def _confirm(self, located: LocatedMemory, turn: int) -> None:
+        """Believe a tentative memory, and count one more observation of it."""
+
+        def confirm(draft: Draft, known: Memory) -> None:
+            seen = draft.see_again(located.location_id, known, turn, self._state.episode)
+            sure = replace(seen, status=MemoryStatus.ACTIVE)
+            draft.replace(located.location_id, seen, sure, "edited", "confirmed")
+
+        self._writer.alter(located.location_id, located.memory, confirm)
+
+    def _see_answer_again(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
         """Count what an earlier answer said of the place that the player sees now as seen again."""
         place, titles = request.places[-1].location_id, {fact.memory_title for fact in answer.facts()}
-        for memory in [one for one in self._writer.current(place) if one.title in titles]:
-            self._writer.seen_again(place, memory, request.context.turn, self._state.episode)
+        for memory in [one for one in self._known.current(place) if one.title in titles]:
+            self._see_again(place, memory, request.context.turn)
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
         """Ask, and once more where the answer looks like a slip; None: there was no answer."""
@@ -683,7 +711,7 @@ class Learner:
         doubts, deduplicator = [], self._writer.deduplicator
         for fact in answer.facts():
             new = memory_of_fact(request, fact, request.location_id, self._state.episode)
-            if subject_of(request, fact, self._writer.name_of) is None:
+            if subject_of(request, fact, self._known.name_of) is None:
                 doubts.append(f"“{new.title}” is about {fact.place}, which is no number of a place or thing above.")
             if (moved := moved_thing_named_in(new, request)) is not None:
                 doubts.append(
@@ -738,7 +766,7 @@ class Learner:
         found: dict[str, list[LocatedMemory | None]] = {}
         for fact in answer.facts():
             how = f"It is to be replaced by “{fact.memory_title}”, which says {quoted(fact.memory_text)}"
-            subject = subject_of(request, fact, self._writer.name_of)
+            subject = subject_of(request, fact, self._known.name_of)
             replaceable = [] if subject is None else self._replaceable(request, subject)
             found[how] = [titled(title, replaceable) for title in sorted(fact.supersedes_memory_titles)]
         how = f"It is to be marked as wrong, because {quoted(answer.invalidation_reason)}"
@@ -765,32 +793,32 @@ class Learner:
         """
         location_id, name = subject
         if location_id is GAME:
-            location_id = self._writer.store.scope.whole
+            location_id = self._known.store.scope.whole
         replaceable = self._replaceable(request, subject)
         known = [one.memory for one in replaceable]
         memory = memory_of_fact(request, fact, location_id, self._state.episode)
         if refusal := self._refusal(request, fact, location_id, memory):
             self.counts.refused_by_ledger += 1
-            self._writer.ignore(location_id, memory, refusal)
+            self._writer.events.ignore(location_id, memory, refusal)
             return True
         memory = self._checked(request, as_known(memory, known), location_id)
         if self._writer.is_forbidden(location_id, name, memory):
             return True
         same_title = [one for one in known if folded(one.title) == folded(memory.title)]
         if any(one.is_settled_by_person and not same_words(one, memory) for one in same_title):
-            self._writer.ignore(location_id, memory, f"a person says otherwise: {memory.title}")
+            self._writer.events.ignore(location_id, memory, f"a person says otherwise: {memory.title}")
             return True
         replaced = [one.memory.title for one in self._named(fact.supersedes_memory_titles, replaceable)]
         replaced = [title for title in replaced if (location_id, title) not in stay]
         replaced = self._writer.replaceable(location_id, replaced, memory)
         memory = named_apart(memory, [one for one in known if one.title not in replaced])
-        believed = [one for one in self._writer.current(location_id) if one.title not in replaced]
+        believed = [one for one in self._known.current(location_id) if one.title not in replaced]
         now = request.context.state
-        found = rivals(self._writer, location_id, memory, believed, now=now)
+        found = rivals(self._observations, location_id, memory, believed, now=now)
         if others := [one.title for one in found.contradicted if one.is_settled_by_person]:
-            self._writer.ignore(location_id, memory, f"a person says otherwise: {others[0]}")
+            self._writer.events.ignore(location_id, memory, f"a person says otherwise: {others[0]}")
             return True
-        memory = replace(memory, when=conditions(self._writer, location_id, memory, found.separated, now=now))
+        memory = replace(memory, when=conditions(self._observations, location_id, memory, found.separated, now=now))
         new, kept = NewMemory(checked_place(location_id), name, memory), False
         if replaced:
             superseding = replace(new, replaces=replaced, turn=request.context.turn)
@@ -810,8 +838,8 @@ class Learner:
         """Return the memories that a fact about a subject can replace."""
         location_id, name = subject
         if location_id is GAME:
-            location_id = self._writer.store.scope.whole
-        known = request.memories if location_id == request.location_id else self._writer.current(location_id)
+            location_id = self._known.store.scope.whole
+        known = request.memories if location_id == request.location_id else self._known.current(location_id)
         return [LocatedMemory(location_id, name, memory) for memory in known]
 
     def _invalidate(self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, reason: str) -> None:
@@ -831,13 +859,13 @@ class Learner:
 
     def _drop_what_is_no_longer_so(self, turn: int) -> None:
         """Mark memories of this episode as wrong that claim of a thing what the object tree denies by now."""
-        for location_id, kept in list(self._writer.ephemeral.items()):
+        for location_id, kept in list(self._known.ephemeral.items()):
             for memory in [one for one in kept if is_current(one) and not is_ledger_entry(one)]:
                 denied = self._ledger.denied(location_id, memory.claims)
                 if denied is not None:
                     reason = f"contradicted by the game state ({with_article(denied)})"
-                    with self._writer.changing(lasting=False) as draft:
-                        draft.invalidate(location_id, memory, reason, turn)
+                    invalidate = partial(_invalidate, location_id, reason, turn)
+                    self._writer.alter(location_id, memory, invalidate, also_settled=True)
 
     def _checked(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""
@@ -898,3 +926,15 @@ class Learner:
 def _is_models(memory: Memory) -> bool:
     """Return whether it outlives the episode, and a model may change it."""
     return memory.persistence.outlives_episode and not memory.is_settled_by_person and not is_ledger_entry(memory)
+
+
+def _remove(place: SubjectKey, reason: str, draft: Draft, old: Memory) -> None:
+    draft.remove(place, old, reason)
+
+
+def _invalidate(place: SubjectKey, reason: str, turn: int, draft: Draft, old: Memory) -> None:
+    draft.invalidate(place, old, reason, turn)
+
+
+def _supersede(place: SubjectKey, new_title: str, reason: str, turn: int, draft: Draft, old: Memory) -> None:
+    draft.supersede(place, old, new_title, turn, reason)

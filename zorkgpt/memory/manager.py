@@ -64,7 +64,7 @@ class SimpleMemoryManager(AgentMemory):
     @property
     def ephemeral_cache(self) -> dict[PlaceKey, list[Memory]]:
         """The ephemeral memories of this episode by place."""
-        return {place: list(memories) for place, memories in self._writer.ephemeral.items() if is_place(place)}
+        return {place: list(memories) for place, memories in self._known.ephemeral.items() if is_place(place)}
 
     # Memories
 
@@ -132,7 +132,12 @@ class SimpleMemoryManager(AgentMemory):
         check_episode(new_episode)
         if isinstance(new_turn, int):
             check_turn(new_turn)
-        return self._writer.seen_again(location_id, memory, new_turn, new_episode)
+        return self._writer.alter(
+            location_id,
+            memory,
+            lambda draft, known: draft.see_again(location_id, known, new_turn, new_episode),
+            also_settled=True,
+        )
 
     def edit_memory(
         self, location_id: SubjectKey, title: str, wanted: "Edit", *, expected: str | None = None
@@ -144,7 +149,7 @@ class SimpleMemoryManager(AgentMemory):
 
     def get_ephemeral_count(self, location_id: SubjectKey | None = None) -> int:
         """Return the number of ephemeral memories, including superseded ones."""
-        return _count(self._writer.ephemeral, location_id)
+        return _count(self._known.ephemeral, location_id)
 
     def get_persistent_count(self, location_id: SubjectKey | None = None) -> int:
         """Return the number of lasting memories, including superseded ones."""
@@ -157,14 +162,14 @@ class SimpleMemoryManager(AgentMemory):
         """Return the number of current memories by persistence."""
         self._writer.refresh()
         location_id = checked_place(location_id)
-        counts = Counter(memory.persistence for memory in self._writer.current(location_id))
+        counts = Counter(memory.persistence for memory in self._known.current(location_id))
         return {kind.value: counts[kind] for kind in Persistence}
 
     def all_memories(self) -> list[LocatedMemory]:
         """Return all memories, including superseded ones, ordered by place."""
         self._writer.refresh()
         with self.store.guard:
-            return self._writer.located(self._writer.book.find(EVERY))
+            return self._known.located(self._known.book.find(EVERY))
 
     def explain(self, title: str, place: SubjectKey | None = None) -> "list[Provenance]":
         """Return the origin, uses and results of the memories with this title, ordered by place."""
@@ -173,7 +178,7 @@ class SimpleMemoryManager(AgentMemory):
         self._writer.refresh()
         with self.store.guard:
             location_id = None if place is None else checked_place(place)
-            return explain(self.store, title, self._writer.book, location_id=location_id, runs=self._runs)
+            return explain(self.store, title, self._known.book, location_id=location_id, runs=self._runs)
 
     # Turns
 
@@ -265,7 +270,7 @@ class SimpleMemoryManager(AgentMemory):
     def memories_at(self, location_id: PlaceKey) -> list[Memory]:
         """Return the current memories of a location, and of the things that are there or start there."""
         subjects = (location_id, *self._learner.things_at(location_id))
-        return [memory for subject in subjects for memory in self._writer.current(subject)]
+        return [memory for subject in subjects for memory in self._known.current(subject)]
 
     def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return the observed state that contradicts a memory's claims, such as `gone`; "" if none is known."""
@@ -291,16 +296,14 @@ class SimpleMemoryManager(AgentMemory):
     def drain_events(self) -> list[MemoryEvent]:
         """Return the changes to memories since the last call."""
         with self.store.guard:
-            events = list(self._writer.events)
-            self._writer.events.clear()
-        return events
+            return self._writer.events.drain()
 
     def get_status(self) -> dict[str, object]:
         """Return the number of memories and the metrics of this episode."""
         self._writer.refresh()
         with self.store.guard:
-            places = {place for place, _ in self._writer.book.find(EVERY)}
-            ephemeral = [memory for kept in self._writer.ephemeral.values() for memory in kept]
+            places = {place for place, _ in self._known.book.find(EVERY)}
+            ephemeral = self._known.all_ephemeral()
             lasting = [memory for _, memory in self.store.lasting.find(EVERY)]
             tentative = sum(memory.status == MemoryStatus.TENTATIVE for memory in (*lasting, *ephemeral))
             metrics = {
@@ -352,7 +355,7 @@ class SimpleMemoryManager(AgentMemory):
         if self._deduplicator is None:
             return []
         self._writer.refresh()
-        current = self._writer.current(checked_place(location_id))
+        current = self._known.current(checked_place(location_id))
         memories = [memory for memory in current if memory.persistence.outlives_episode and memory.text.strip()]
         vectors = self._deduplicator.index.vectors([memory.text for memory in memories]) if memories else None
         return [] if vectors is None else list(zip(memories, vectors, strict=True))
@@ -367,7 +370,7 @@ class SimpleMemoryManager(AgentMemory):
         if not candidate_text.strip():
             return None
         wanted = folded(candidate_text)
-        lasting = [memory for memory in self._writer.current(location_id) if memory.persistence.outlives_episode]
+        lasting = [memory for memory in self._known.current(location_id) if memory.persistence.outlives_episode]
         identical = [memory for memory in lasting if folded(memory.text) == wanted]
         nearest = self._deduplicator and self._deduplicator.nearest_duplicate(location_id, candidate_text)
         return nearest or ((identical[0], 1.0) if identical else None)
@@ -406,7 +409,9 @@ class SimpleMemoryManager(AgentMemory):
 
     def merge(self, merges: "list[Merge]") -> int:
         """Apply the merges of `consolidate(apply=False)`, and return how many were made."""
-        return self._writer.merge(merges)
+        from zorkgpt.memory.dedup.consolidation import merge_all
+
+        return merge_all(merges, self._writer.write)
 
     # Episodes
 

@@ -185,7 +185,7 @@ class _Merger:
             written += done
         self._store.write(written)
 
-    def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]:
+    def states(self, location_id: SubjectKey, memory: Memory) -> list[State]:
         """Return the known states in which the memory's action had its outcome."""
         return self._states.get(_key(location_id, memory), [])
 
@@ -232,7 +232,7 @@ class _Merger:
             # An earlier episode has invalidated it, and this one has seen it again.
             if was_seen and is_current(new):
                 again = replace(own, observation_count=max(1, own.observation_count))
-                self._add_to(draft, place, draft.name(place), again)
+                self._add_to(draft, place, "", again)
             return
         after = known if known.is_settled_by_person else replace(known, **_differences(old, new))
         if was_seen:
@@ -246,7 +246,7 @@ class _Merger:
             self._add_to(draft, place, name, replace(memory, id=""))
 
     def _add_to(self, draft: Draft, place: SubjectKey, name: str, memory: Memory) -> None:
-        memories = draft.memories(place)
+        memories = draft.lasting.memories(place)
         if not is_current(memory):
             if not any(known.status == memory.status and same_words(known, memory) for known in memories):
                 draft.add(place, name, memory)
@@ -257,7 +257,7 @@ class _Merger:
             return
         current = [*filter(is_current, memories)]
         apart = named_apart(memory, current)
-        self._states[_key(place, apart)] = self.states_observed(place, memory)
+        self._states[_key(place, apart)] = self.states(place, memory)
         self._titles[place, memory.title] = self._settle(draft, place, name, apart, current)
 
     def _settle(self, draft: Draft, place: SubjectKey, name: str, memory: Memory, current: Sequence[Memory]) -> str:
@@ -265,7 +265,7 @@ class _Merger:
         turn = TurnSpan.parse(memory.turns).last_number
         found = rivals(self, place, memory, current)
         for rival in found.separated:
-            when = conditions(self, place, rival, [*filter(is_current, draft.memories(place)), memory])
+            when = conditions(self, place, rival, [*filter(is_current, draft.lasting.memories(place)), memory])
             if when != rival.when and not rival.is_settled_by_person:
                 reason = f"in another state it comes out otherwise: “{memory.title}”"
                 draft.replace(place, rival, replace(rival, when=when), "qualified", reason)
@@ -278,7 +278,7 @@ class _Merger:
         return self._deduplicate(draft, place, name, memory, turn)
 
     def _deduplicate(self, draft: Draft, place: SubjectKey, name: str, memory: Memory, turn: int | None) -> str:
-        memories = draft.memories(place)
+        memories = draft.lasting.memories(place)
         decision = self._deduplicator.decide(place, memory, memories)
         if decision.kind == "repeats" and decision.about is not None:
             known = decision.about.known
@@ -303,7 +303,7 @@ def _change(draft: Draft, place: SubjectKey, known: Memory, after: Memory) -> No
 
 
 def _with_id(draft: Draft, place: SubjectKey, key: str) -> Memory | None:
-    return next((memory for memory in draft.memories(place) if memory_id(place, memory) == key), None)
+    return next((memory for memory in draft.lasting.memories(place) if memory_id(place, memory) == key), None)
 
 
 def _differences(old: Memory, new: Memory) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from dataclasses import replace
 from itertools import accumulate
 
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
+from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.meaning import RELATED, Meaning
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
 from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.words import WordCounts, words, words_of
-from zorkgpt.memory.writer import MemoryWriter
 
 _POOL = 30
 """Of how many candidates at least the best are chosen."""
@@ -25,9 +25,9 @@ class Searcher:
         vectors: The index for search by meaning. If None, search is by words alone.
     """
 
-    def __init__(self, writer: MemoryWriter, vectors: EmbeddingIndex | None) -> None:
-        self._writer = writer
-        self._store = writer.store
+    def __init__(self, known: KnownMemories, vectors: EmbeddingIndex | None) -> None:
+        self._known = known
+        self._store = known.store
         self._vectors = vectors
         self._meaning = Meaning()
 
@@ -46,7 +46,7 @@ class Searcher:
         is_narrow = filters.location_id is not None or filters.among is not None
         # Of a place all are looked at: the index tells only how often words stand elsewhere.
         found, counts = self._store.matching(asked, filters.marks(), 0 if is_narrow else pool)
-        candidates = self._writer.located(self._store.lasting.find(filters) if is_narrow else found)
+        candidates = self._known.located(self._store.lasting.find(filters) if is_narrow else found)
         said = [set(words_of(one.location_name, one.memory)) for one in ephemeral]
         total = WordCounts(
             counts.memories + len(ephemeral),
@@ -64,7 +64,7 @@ class Searcher:
         lasting = self._meaning.nearest(query, self._vectors, self._store.lasting, filters, pool)
         if lasting is None:
             return None
-        located = self._writer.located((place, memory) for place, memory, _ in lasting)
+        located = self._known.located((place, memory) for place, memory, _ in lasting)
         found = [(one, cosine) for one, (_, _, cosine) in zip(located, lasting, strict=True)]
         if ephemeral:
             texts = [one.memory.text for one in ephemeral]
@@ -77,9 +77,9 @@ class Searcher:
         return [SearchResult(one, cosine, Method.MEANING) for one, cosine in near[:pool]]
 
     def _ephemeral(self, filters: Filters) -> list[LocatedMemory]:
-        return self._writer.located(
+        return self._known.located(
             (place, memory)
-            for place, memories in self._writer.ephemeral.items()
+            for place, memories in self._known.ephemeral.items()
             if filters.location_id in (None, place)
             for memory in memories
             if filters.passes(place, memory)

@@ -63,7 +63,7 @@ def _changes(draft: Draft, records: list[HistoryRecord]) -> list[UndoneChange]:
         else:
             first.setdefault(key, record)
     current = {
-        key: next((one for one in draft.memories(key[0]) if memory_id(key[0], one) == key[1]), None)
+        key: next((one for one in draft.lasting.memories(key[0]) if memory_id(key[0], one) == key[1]), None)
         for key in first.keys() | by_person
     }
     kept_titles = {(place, now.title) for (place, id), now in current.items() if now and (place, id) in by_person}

@@ -5,33 +5,34 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.claims import Claim, State
 from zorkgpt.memory.credit.assignment import CreditLedger
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
+from zorkgpt.memory.events import MemoryEvents
 from zorkgpt.memory.ids import memory_id
+from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.metadata import utc_now
-from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, Persistence, PlaceKey, SubjectKey
-from zorkgpt.memory.places import is_place, place_from_json, place_in_words, place_to_json, render_place
-from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, SubjectKey
+from zorkgpt.memory.observations import Observations
+from zorkgpt.memory.places import is_place, place_from_json, place_to_json
 from zorkgpt.memory.storage.book import Draft, MemoryBook
-from zorkgpt.memory.storage.changes import Change, ChangeKind
-from zorkgpt.memory.storage.escaping import folded, one_line
-from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
-from zorkgpt.memory.storage.lasting import episodes_of, heading_of
+from zorkgpt.memory.storage.changes import Change
+from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over, titled
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
 
 if TYPE_CHECKING:
-    from zorkgpt.memory.dedup.consolidation import Merge
     from zorkgpt.memory.dedup.deduplicator import VerdictByWords
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,11 @@ class MemoryWriter:
         debug: bool = False,
     ) -> None:
         self.store = store
+        self.known = KnownMemories(store, log)
+        self.observations = Observations(store.journal)
+        self.events = MemoryEvents(self.known, log, debug=debug)
+        self.evidence = CreditLedger(store.trials, log, learned_in=self.observations.turn_when_learned)
         self.deduplicator = deduplicator
-        self.ephemeral: dict[SubjectKey, tuple[Memory, ...]] = {}
-        self.names: dict[SubjectKey, str] = {}
-        """The name of each place, as given first."""
-        self._other_names: set[tuple[SubjectKey, str]] = set()
-        """Other names of places that were logged."""
-        self.events: list[MemoryEvent] = []
         self.write_failures = 0
         self._failure_logged = ""
         """The reason why writes fail at present, as logged; "" if they don't."""
@@ -85,7 +84,6 @@ class MemoryWriter:
         """The number of memories in this episode that were not stored because a person hid them."""
         self.protected = 0
         """The number of attempts in this episode to replace or invalidate a memory that a person pinned or edited."""
-        self.evidence = CreditLedger(store.trials, log, learned_in=self.turn_when_learned)
         self._log = log
         self._visits = visits
         self._stamp = stamp
@@ -95,27 +93,11 @@ class MemoryWriter:
         self._is_note_lost = False
         """Whether a change of an ephemeral memory could not be journaled."""
         self._failed = threading.local()
-        self._observed_in: dict[tuple[SubjectKey, str, str], list[tuple[ChangeKind, TurnStamp]]] = {}
-        """The turns in which a memory was learned or observed again, by place, title and text."""
 
     @property
     def last_error(self) -> MemoryStoreError | None:
         """Why this thread's last change could not be written. None if it was written."""
         return getattr(self._failed, "error", None)
-
-    @last_error.setter
-    def last_error(self, error: MemoryStoreError | None) -> None:
-        self._failed.error = error
-
-    @property
-    def book(self) -> MemoryBook:
-        """All memories as last read."""
-        return MemoryBook(self.store.lasting, self.ephemeral)
-
-    def current(self, location_id: SubjectKey) -> list[Memory]:
-        """Return the current memories of a location, lasting ones first."""
-        with self.store.guard:
-            return [memory for memory in self.book.memories(location_id) if is_current(memory)]
 
     def refresh(self) -> bool:
         """Read the changes of other processes. False if that failed; the memories are then as last read."""
@@ -127,19 +109,30 @@ class MemoryWriter:
         self.forget_expired()
         return True
 
+    def write(self, change: Callable[[Draft], _Result], *, lasting: bool) -> _Result | None:
+        """Change the memories in one write, and return what the function returns. None if the write failed.
+
+        Args:
+            lasting: Whether a lasting memory may be changed. If not, the store need not be writable.
+        """
+        with self._failures_reported(), self._changing(lasting=lasting) as draft:
+            return change(draft)
+        return None
+
     def forget_expired(self) -> int:
         """Remove expired memories, and return how many. A failed write is reported, and removes none."""
         now = utc_now()
-        expired = self.book.expired(now)
+        expired = self.known.book.expired(now)
         if not expired:
             return 0
-        lasting = any(memory.persistence.outlives_episode for _, memory in expired)
-        with self._failures_reported(), self.changing(lasting=lasting) as draft:
-            expired = draft.book.expired(now)
-            for place, memory in expired:
+
+        def remove(draft: Draft) -> int:
+            still_expired = draft.book.expired(now)
+            for place, memory in still_expired:
                 draft.remove(place, memory, "it has expired")
-            return len(expired)
-        return 0
+            return len(still_expired)
+
+        return self.write(remove, lasting=any(memory.persistence.outlives_episode for _, memory in expired)) or 0
 
     def keep(self, new: "Sequence[NewMemory]", *, is_judged: bool = False) -> list[str]:
         """Store memories in one write. One that repeats a stored memory counts as another observation of it.
@@ -156,9 +149,9 @@ class MemoryWriter:
         kept: list[str] = []
         decided: list[Decision] = []
         lasting = any(each.memory.persistence.outlives_episode for each in new)
-        with self._failures_reported(), self.changing(lasting=lasting) as draft:
+        with self._failures_reported(), self._changing(lasting=lasting) as draft:
             for each, said in zip(new, verdicts, strict=True):
-                place, memory, known = each.location_id, each.memory, draft.memories(each.location_id)
+                place, memory, known = each.location_id, each.memory, draft.lasting.memories(each.location_id)
                 decision = NEW
                 if self.deduplicator is not None and not each.replaces:
                     decision = self.deduplicator.decide(place, memory, known, is_judged=is_judged, verdicts=said)
@@ -167,7 +160,7 @@ class MemoryWriter:
                 if olds is None:
                     draft.discard()
                     return []
-                self.note_name(place, each.name)
+                self.known.note_name(place, each.name)
                 kept.append(self._put(draft, each, decision, olds))
                 decided.append(decision)
         if self.last_error is not None:
@@ -196,7 +189,7 @@ class MemoryWriter:
     def _replaced(self, draft: Draft, new: "NewMemory") -> list[Memory] | None:
         """Return the memories that a new one is to supersede. None if it may not, or if none is left of them."""
         place, is_lasting = new.location_id, new.memory.persistence.outlives_episode
-        found = (_titled(draft, place, title, new.memory.persistence) for title in new.replaces)
+        found = (_titled(draft.book, place, title, new.memory.persistence) for title in new.replaces)
         olds = [old for old in found if old is not None]
         if new.replaces and not olds:
             self._log.warning("nothing to supersede", extra={"location_id": place, "titles": list(new.replaces)})
@@ -220,54 +213,19 @@ class MemoryWriter:
         Args:
             olds: The memories that it supersedes.
         """
-        begun, location_id, memory, match = len(draft.steps), new.location_id, new.memory, decision.about
+        location_id, memory = new.location_id, new.memory
         turn = TurnSpan.parse(memory.turns).last_number
-        if (
-            match is not None
-            and decision.joins(memory)
-            and decisions.apply(draft, location_id, new.name, memory, decision, turn)
-        ):
-            kept = _id_of_kept(draft, location_id, match.known, begun)
-            if decision.kind == "repeats" and match.known.status == MemoryStatus.TENTATIVE:
-                decisions.settle(draft, location_id, match.known, turn)
-        else:
-            self._add(draft, location_id, new.name, memory, olds, new.turn)
-            kept = _id_of_kept(draft, location_id, memory, begun)
-        for stored in draft.book.memories(location_id) if new.given else ():
-            # It may have been known without these.
-            if memory_id(location_id, stored) == kept and not stored.is_settled_by_person:
-                changed = replace(stored, **new.given)
-                if changed != stored:
-                    draft.replace(location_id, stored, changed, "edited")
-        return kept
-
-    def name_of(self, location_id: SubjectKey) -> str:
-        """Return the name of a place in the file, or else the first one given; "" if unknown."""
-        return heading_of(self.store.lasting, location_id).name or self.names.get(location_id, "")
-
-    def located(self, found: Iterable[tuple[SubjectKey, Memory]]) -> list[LocatedMemory]:
-        """Return memories with their places and the names of these. A database is asked for all names at once."""
-        memories = list(found)
-        headings = self.store.lasting.headings({place for place, _ in memories})
-        names = self.names | {place: heading.name for place, heading in headings.items() if heading.name}
-        return [LocatedMemory(place, names.get(place, ""), memory) for place, memory in memories]
-
-    def note_name(self, location_id: SubjectKey, name: str) -> None:
-        """Record the name of a place if it has none. Another name is logged once and ignored."""
-        name = one_line(name)
-        if not name:
-            return
-        known = self.name_of(location_id)
-        if not known:
-            self.names[location_id] = name
-        elif known != name and (location_id, name) not in self._other_names:
-            self._other_names.add((location_id, name))
-            self._log.warning(
-                "%s has the name %r; the other name %r is ignored",
-                place_in_words(location_id),
-                known,
-                name,
-            )
+        stored = None
+        if decision.joins(memory):
+            stored = decisions.apply(draft, location_id, new.name, memory, decision, turn)
+        if stored is None:
+            stored = self._add(draft, location_id, new.name, memory, olds, new.turn)
+        elif decision.kind == "repeats" and stored.status == MemoryStatus.TENTATIVE:
+            stored = decisions.settle(draft, location_id, stored, turn)
+        # It may have been known without these.
+        if new.given and not stored.is_settled_by_person and (changed := replace(stored, **new.given)) != stored:
+            stored = draft.replace(location_id, stored, changed, "edited")
+        return memory_id(location_id, stored)
 
     def invalidate(self, location_id: SubjectKey, title: str, reason: str, turn: int | None) -> bool:
         """Mark a memory as wrong. False without a reason, or if a person has pinned or edited it."""
@@ -276,17 +234,34 @@ class MemoryWriter:
             return False
         if not self.refresh():
             return False
-        found = _titled(Draft(self.book), location_id, title, Persistence.PERMANENT)
+        found = _titled(self.known.book, location_id, title, Persistence.PERMANENT)
         if found is None:
             self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
             return False
-        with self._failures_reported(), self.changing(lasting=found.persistence.outlives_episode) as draft:
-            old = _titled(draft, location_id, title, Persistence.PERMANENT)
-            if old is None or self._is_settled_by_person(location_id, [old]):
+        return self.alter(location_id, found, lambda draft, old: draft.invalidate(location_id, old, reason, turn))
+
+    def alter(
+        self,
+        location_id: SubjectKey,
+        memory: Memory,
+        change: Callable[[Draft, Memory], object],
+        *,
+        also_settled: bool = False,
+    ) -> bool:
+        """Change a stored memory, which is found by its words. False if it is not there any more, or the write failed.
+
+        Args:
+            also_settled: Whether one that a person has pinned or edited may be changed too.
+        """
+
+        def altered(draft: Draft) -> bool:
+            known = _known(draft, location_id, memory)
+            if known is None or (not also_settled and self._is_settled_by_person(location_id, [known])):
                 return False
-            draft.invalidate(location_id, old, reason, turn)
+            change(draft, known)
             return True
-        return False
+
+        return bool(self.write(altered, lasting=memory.persistence.outlives_episode))
 
     def keep_entry(
         self, location_id: PlaceKey, name: str, entry: Memory, known: Memory | None, *, seen: Sequence[int] = ()
@@ -298,8 +273,9 @@ class MemoryWriter:
         """
         if known is not None and not seen and (known.claims, known.text) == (entry.claims, entry.text):
             return
-        with self._failures_reported(), self.changing(lasting=entry.persistence.outlives_episode) as draft:
-            self.note_name(location_id, name)
+
+        def put(draft: Draft) -> None:
+            self.known.note_name(location_id, name)
             memories = draft.book.memories(location_id)
             if any(one.vetoed and one.title == entry.title for one in memories):
                 return
@@ -309,38 +285,18 @@ class MemoryWriter:
             if kept is None or kept.is_settled_by_person:
                 return
             if kept.claims != entry.claims or kept.text != entry.text:
-                kept = draft.replace(
-                    location_id, kept, replace(kept, text=entry.text, claims=entry.claims), "edited", "seen in the game"
-                )
+                new = replace(kept, text=entry.text, claims=entry.claims)
+                kept = draft.replace(location_id, kept, new, "edited", "seen in the game")
             draft.see_again(location_id, kept, seen, entry.episode)
 
-    def seen_again(self, location_id: SubjectKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
-        """Count one more observation of a stored memory. The same turn of the same episode counts once."""
-        with self._failures_reported(), self.changing(lasting=memory.persistence.outlives_episode) as draft:
-            known = _known(draft, location_id, memory)
-            if known is None:
-                return False
-            draft.see_again(location_id, known, turn, episode)
-            return True
-        return False
-
-    def confirm(self, location_id: SubjectKey, memory: Memory, turn: int | str, episode: int | str) -> bool:
-        """Believe a tentative memory, and count one more observation of it. False if nothing was changed."""
-        with self._failures_reported(), self.changing(lasting=memory.persistence.outlives_episode) as draft:
-            known = _known(draft, location_id, memory)
-            if known is None or self._is_settled_by_person(location_id, [known]):
-                return False
-            seen = draft.see_again(location_id, known, turn, episode)
-            draft.replace(location_id, seen, replace(seen, status=MemoryStatus.ACTIVE), "edited", "confirmed")
-            return True
-        return False
+        self.write(put, lasting=entry.persistence.outlives_episode)
 
     def replaceable(self, location_id: SubjectKey, titles: Sequence[str], new: Memory) -> list[str]:
         """Return those of the titles that this memory may supersede.
 
         Left out is what a person has pinned or edited, and what says the same: that is seen again.
         """
-        current = self.current(location_id)
+        current = self.known.current(location_id)
         olds = {title: titled(current, title) for title in titles}
         return [
             title
@@ -350,68 +306,6 @@ class MemoryWriter:
                 self._is_settled_by_person(location_id, [old])
                 or (self.deduplicator is not None and self.deduplicator.says_the_same(location_id, old, new))
             )
-        ]
-
-    def resolve_conflict(
-        self, location_id: SubjectKey, old: Memory, new: Memory, reason: str, turn: int | None
-    ) -> bool:
-        """Supersede one of two contradicting memories by the other. False if nothing was changed."""
-        with self._failures_reported(), self.changing(lasting=old.persistence.outlives_episode) as draft:
-            known = _known(draft, location_id, old)
-            if known is None or self._is_settled_by_person(location_id, [known]):
-                return False
-            draft.supersede(location_id, known, new.title, turn, reason)
-            return True
-        return False
-
-    def qualify(self, location_id: SubjectKey, memory: Memory, when: tuple[Claim, ...], reason: str) -> bool:
-        """Note in which state a memory holds. False if nothing was changed."""
-        with self._failures_reported(), self.changing(lasting=memory.persistence.outlives_episode) as draft:
-            known = _known(draft, location_id, memory)
-            if known is None or known.when == when or self._is_settled_by_person(location_id, [known]):
-                return False
-            draft.replace(location_id, known, replace(known, when=when), "qualified", reason)
-            return True
-        return False
-
-    def merge(self, merges: "Sequence[Merge]") -> int:
-        """Merge duplicates, each place in one write, and return how many were merged."""
-        from zorkgpt.memory.dedup.consolidation import merge
-
-        total = 0
-        for location_id in dict.fromkeys(each.location_id for each in merges):
-            made = 0
-            with self._failures_reported(), self.changing(lasting=True) as draft:
-                made = merge(draft, [each for each in merges if each.location_id == location_id])
-            total += made if self.last_error is None else 0
-        return total
-
-    def turn_when_learned(self, location_id: SubjectKey, memory: Memory) -> TurnStamp | None:
-        """Return the turn that taught it. None if unknown."""
-        turns = self._observed_in.get(_words_at(location_id, memory))
-        if turns is None:
-            # The history of a memory that was seen again a thousand times is long.
-            turns = self._read_turns(location_id, memory, ("added",))
-        return next((stamp for kind, stamp in reversed(turns) if kind == "added"), None)
-
-    def states_observed(self, location_id: SubjectKey, memory: Memory) -> list[State]:
-        """Return the known states in which its action had its outcome."""
-        return [stamp.state for _, stamp in self._turns_of(location_id, memory) if stamp.action or stamp.state]
-
-    def _turns_of(self, location_id: SubjectKey, memory: Memory) -> list[tuple[ChangeKind, TurnStamp]]:
-        """Return the turns in which it was learned or observed again, as far as they are known, oldest first."""
-        key = _words_at(location_id, memory)
-        if key not in self._observed_in:
-            self._observed_in[key] = self._read_turns(location_id, memory, OBSERVATIONS)
-        return self._observed_in[key]
-
-    def _read_turns(
-        self, location_id: SubjectKey, memory: Memory, kinds: Sequence[ChangeKind]
-    ) -> list[tuple[ChangeKind, TurnStamp]]:
-        return [
-            (record.change.kind, record.turn_stamp)
-            for record in self.store.journal.of_memory(location_id, memory_id(location_id, memory), kinds)
-            if record.turn_stamp is not None and same_words(record.change.memory, memory)
         ]
 
     def is_forbidden(self, location_id: SubjectKey, name: str, memory: Memory) -> bool:
@@ -430,7 +324,7 @@ class MemoryWriter:
         return same is not None and self._obey(location_id, memory, same)
 
     @contextmanager
-    def changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
+    def _changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
         """Change the memories. What waits to be counted is written along with any change of a lasting memory.
 
         Args:
@@ -443,7 +337,8 @@ class MemoryWriter:
         with self.store.guard:
             if lasting:
                 with self.store.transaction(turn_stamp=self._stamp()) as draft:
-                    draft.begin(replace(draft.book, ephemeral=self.ephemeral), self.names)
+                    draft.start = draft.book = replace(draft.book, ephemeral=self.known.ephemeral)
+                    draft.names = self.known.names
                     # A change in an episode that the place does not list yet would count as a visit of its own.
                     self._visits.count_in(draft)
                     begun = draft.book
@@ -460,13 +355,14 @@ class MemoryWriter:
                     self._visits.written(draft.lasting)
             else:
                 stamp = self._stamp()
-                draft = Draft(self.book, self.names, episode=None if stamp is None else stamp.episode)
+                draft = Draft(self.known.book, self.known.names, episode=None if stamp is None else stamp.episode)
                 yield draft
                 self._journal(draft.changes)
-            self.ephemeral = dict(draft.book.ephemeral)
+            self.known.ephemeral = dict(draft.book.ephemeral)
         for change in draft.changes:
             if change.kind != "credited":
-                self._tell(change, draft)
+                self.observations.note(change.kind, change.location_id, change.memory, self._stamp())
+                self.events.tell(change, draft)
 
     @contextmanager
     def _failures_reported(self) -> Iterator[None]:
@@ -474,7 +370,7 @@ class MemoryWriter:
         try:
             yield
         except MemoryStoreError as error:
-            self.last_error = error
+            self._failed.error = error
             self.write_failures += 1
             # Not again until a write succeeds.
             if str(error) != self._failure_logged:
@@ -483,7 +379,7 @@ class MemoryWriter:
                 fields = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
                 self._log.error("memories could not be written", extra=fields)
         else:
-            self.last_error = None
+            self._failed.error = None
 
     def _journal(self, changes: Sequence[Change]) -> None:
         """Record changes of ephemeral memories, if possible."""
@@ -506,16 +402,16 @@ class MemoryWriter:
             self._visits.settle()
         with self._failures_reported():
             if self.evidence.is_due(turn) or self._visits.are_waiting(self.store.lasting):
-                with self.changing(lasting=True, counts_only=True):
+                with self._changing(lasting=True, counts_only=True):
                     pass
 
     def forget_episode(self) -> None:
         """Forget what was true until the restart, and the episode's counts."""
         if self._debug:
-            self._log.info("ephemeral memories forgotten", extra={"count": sum(map(len, self.ephemeral.values()))})
-        self.ephemeral = {}
+            self._log.info("ephemeral memories forgotten", extra={"count": len(self.known.all_ephemeral())})
+        self.known.ephemeral = {}
         self._episode_start = None
-        self._observed_in.clear()
+        self.observations.clear()
         self.vetoes_obeyed = self.protected = 0
         if self.deduplicator is not None:
             self.deduplicator.reset()
@@ -531,15 +427,12 @@ class MemoryWriter:
         Args:
             gone: Places of which nothing is kept.
         """
-        for place, kept in self.ephemeral.items():
-            self.ephemeral[place] = tuple(one for one in kept if (place, memory_id(place, one)) not in removed)
-        self.events[:] = [
-            one
-            for one in self.events
-            if one.location_id not in gone and not any(map(is_trace, (one.title, one.text, one.detail)))
-        ]
-        self.names = {place: name for place, name in self.names.items() if not is_trace(name) and place not in gone}
-        self._observed_in.clear()
+        known = self.known
+        for place, kept in known.ephemeral.items():
+            known.ephemeral[place] = tuple(one for one in kept if (place, memory_id(place, one)) not in removed)
+        known.names = {place: name for place, name in known.names.items() if not is_trace(name) and place not in gone}
+        self.events.forget(is_trace, gone)
+        self.observations.clear()
         self.evidence.forget(is_trace)
         if self.deduplicator is not None:
             self.deduplicator.forget()
@@ -548,7 +441,7 @@ class MemoryWriter:
         """Return the state of the running episode as plain values: counts, names, and where its memories are."""
         end = self.store.journal.size()
         saved = {
-            "names": [[place_to_json(place), name] for place, name in self.names.items()],
+            "names": [[place_to_json(place), name] for place, name in self.known.names.items()],
             "write_failures": self.write_failures,
             "journal": [end if self._episode_start is None else self._episode_start, end],
             "evidence": self.evidence.snapshot(),
@@ -560,21 +453,16 @@ class MemoryWriter:
         self.forget_episode()
         self._episode_start, end = map(int, saved["journal"])
         self.store.journal.discard_ephemeral(episode, end)
-        self.ephemeral = self.store.journal.ephemeral(episode, self._episode_start, end)
-        if not self.ephemeral and self._episode_start < end and self.store.journal.size() < end:
+        self.known.ephemeral = self.store.journal.ephemeral(episode, self._episode_start, end)
+        if not self.known.ephemeral and self._episode_start < end and self.store.journal.size() < end:
             self._log.warning("the journal was replaced: ephemeral memories of episode %s are lost", episode)
-        self.names.update((place_from_json(place), str(name)) for place, name in saved["names"])
+        self.known.names.update((place_from_json(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
         self.evidence.restore(saved["evidence"])
         if self.deduplicator is not None:
             self.deduplicator.restore(saved)
         if self._debug:
-            self._log.info("ephemeral memories restored", extra={"count": sum(map(len, self.ephemeral.values()))})
-
-    def ignore(self, location_id: SubjectKey, memory: Memory, why: str) -> None:
-        """Log that a memory is not kept."""
-        self.events.append(_event("ignored", location_id, memory, why))
-        self._log.info("memory ignored", extra={"location_id": location_id, "title": memory.title, "why": why})
+            self._log.info("ephemeral memories restored", extra={"count": len(self.known.all_ephemeral())})
 
     # Changes
 
@@ -586,17 +474,17 @@ class MemoryWriter:
         memory: Memory,
         olds: Sequence[Memory],
         turn: int | None,
-    ) -> None:
+    ) -> Memory:
         """Add a memory, or count it as seen again if it is known, and mark those that it replaces.
 
-        A lasting memory replaces an ephemeral one of the same words too.
+        A lasting memory replaces an ephemeral one of the same words too. Returns the memory as stored.
         """
         is_lasting = memory.persistence.outlives_episode
         if is_lasting:
             repeats = (old for old in _ephemeral(draft, location_id) if is_current(old) and same_words(old, memory))
             olds = [*olds, *(old for old in repeats if not any(old is other for other in olds))]
-        stored = draft.memories(location_id) if is_lasting else _ephemeral(draft, location_id)
-        others = [other for other in stored if not any(other is old for old in olds)]
+        alike = draft.lasting.memories(location_id) if is_lasting else _ephemeral(draft, location_id)
+        others = [other for other in alike if not any(other is old for old in olds)]
         known = known_again(others, memory) if is_current(memory) else None
         confirms = memory.status == MemoryStatus.ACTIVE
         is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
@@ -605,11 +493,12 @@ class MemoryWriter:
             olds, known = [*olds, known], None
         if known is None:
             visits = self._visits.uncounted(location_id) if is_place(location_id) else ()
-            draft.add(location_id, name, memory, visits=visits)
+            stored = draft.add(location_id, name, memory, visits=visits)
         else:
-            draft.see_again(location_id, known, memory.turns, memory.episode)
+            stored = draft.see_again(location_id, known, memory.turns, memory.episode)
         for old in olds:
             draft.supersede(location_id, old, memory.title, turn)
+        return stored
 
     def _stored(self, location_id: SubjectKey) -> list[Memory]:
         with self.store.guard:
@@ -621,8 +510,8 @@ class MemoryWriter:
 
     def _obey(self, location_id: SubjectKey, memory: Memory, vetoed: Memory) -> bool:
         self.vetoes_obeyed += 1
-        self.last_error = None
-        self.ignore(location_id, memory, f"hidden by a person: {vetoed.title}")
+        self._failed.error = None
+        self.events.ignore(location_id, memory, f"hidden by a person: {vetoed.title}")
         return True
 
     def _is_settled_by_person(self, location_id: SubjectKey, olds: Sequence[Memory]) -> bool:
@@ -634,52 +523,6 @@ class MemoryWriter:
                 return True
         return False
 
-    def _note_turn(self, kind: ChangeKind, location_id: SubjectKey, memory: Memory) -> None:
-        stamp, key = self._stamp(), _words_at(location_id, memory)
-        if stamp is not None and (kind == "added" or key in self._observed_in):
-            self._observed_in.setdefault(key, []).append((kind, stamp))
-
-    def _tell(self, change: Change, draft: Draft) -> None:
-        """Report a change: as an event, and in the log."""
-        kind, location_id, memory = change.kind, change.location_id, change.memory
-        detail = change.reason or memory.invalidation_reason or memory.superseded_by or ""
-        if kind in OBSERVATIONS:
-            self._note_turn(kind, location_id, memory)
-        self.events.append(_event(kind, location_id, memory, detail, change.other))
-        if kind in _LOGGED and self._log.isEnabledFor(logging.INFO):
-            self._log_change(change, draft)
-        if self._debug and not change.is_lasting:
-            extra = {"what": kind, "location_id": location_id, "title": memory.title, "text": memory.text}
-            self._log.info("ephemeral memory", extra=extra)
-
-    def _log_change(self, change: Change, draft: Draft) -> None:
-        kind, location_id, memory = change.kind, change.location_id, change.memory
-        what = f"{memory.persistence} memory {kind}"
-        new = next((each.memory for each in draft.changes if each.memory.title == memory.superseded_by), memory)
-        if not change.is_lasting and new.persistence is not memory.persistence:
-            what = f"memory upgraded from {memory.persistence} to {new.persistence}"
-        how = {
-            "added": "" if memory.status == MemoryStatus.ACTIVE else f" ({memory.status.lower()})",
-            "superseded": f" by {memory.superseded_by!r}",
-            "invalidated": f" because {memory.invalidation_reason!r}",
-        }
-        name = self.name_of(location_id)
-        # In words and not in fields: a manager's logger is anybody's, and few formats show fields.
-        self._log.info(
-            "%s: %r%s at %s%s, which has %d persistent and %d ephemeral now",
-            what,
-            memory.title,
-            how[kind],
-            place_in_words(location_id),
-            f" ({name})" if name else "",
-            len(draft.memories(location_id)),
-            len(_ephemeral(draft, location_id)),
-        )
-
-
-_LOGGED = ("added", "superseded", "invalidated")
-"""The kinds of changes that are logged."""
-
 
 def _ephemeral(draft: Draft, location_id: SubjectKey) -> tuple[Memory, ...]:
     return draft.book.ephemeral.get(location_id, ())
@@ -688,28 +531,14 @@ def _ephemeral(draft: Draft, location_id: SubjectKey) -> tuple[Memory, ...]:
 def _known(draft: Draft, location_id: SubjectKey, memory: Memory) -> Memory | None:
     """Return the current memory with the same words, among those that last as long: lasting or ephemeral."""
     is_lasting = memory.persistence.outlives_episode
-    return known_again(draft.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
+    return known_again(draft.lasting.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
 
 
-def _titled(draft: Draft, location_id: SubjectKey, title: str, persistence: Persistence) -> Memory | None:
+def _titled(book: MemoryBook, location_id: SubjectKey, title: str, persistence: Persistence) -> Memory | None:
     """Find a memory by title, first among those of the same kind: lasting or ephemeral."""
-    lasting = titled(draft.memories(location_id), title, location_id)
-    ephemeral = titled(_ephemeral(draft, location_id), title, location_id)
+    lasting = titled(book.lasting.memories(location_id), title, location_id)
+    ephemeral = titled(book.ephemeral.get(location_id, ()), title, location_id)
     return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
-
-
-def _id_of_kept(draft: Draft, location_id: SubjectKey, memory: Memory, begun: int) -> str:
-    """Return the id of the memory that was added since this step, or else of the one that this memory repeats."""
-    changes = (step for step in draft.steps[begun:] if isinstance(step, Change))
-    made = [
-        change
-        for change in changes
-        if change.after is not None and is_current(change.after) and change.location_id == location_id
-    ]
-    made.sort(key=lambda change: change.kind != "added")
-    # Without a change, this observation was counted before.
-    known = known_again(draft.book.memories(location_id), memory)
-    return memory_id(location_id, next((change.after for change in made if change.after), None) or known or memory)
 
 
 def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:
@@ -718,26 +547,6 @@ def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:
     return any(compared(rival, known, None).relation == "conflict" for rival in rivals)
 
 
-def _words_at(place: SubjectKey, memory: Memory) -> tuple[SubjectKey, str, str]:
-    return place, folded(memory.title), folded(memory.text)
-
-
 def says_the_same(known: Memory, memory: Memory) -> bool:
     """Return whether the memory says what the known one says, or more, by its words."""
     return same_words(known, memory) or compared(known, memory, None).relation in ("same", "adds")
-
-
-def _event(kind: str, location_id: SubjectKey, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
-    said = other.text if other else ""
-    return MemoryEvent(
-        kind,
-        location_id if is_place(location_id) else None,
-        memory.title,
-        memory.persistence,
-        memory.category,
-        detail,
-        memory.text,
-        memory.status,
-        said,
-        "" if is_place(location_id) else render_place(location_id),
-    )

@@ -127,7 +127,7 @@ def _with_unique_title(
     draft: Draft, place: SubjectKey, memories: Iterable[Memory], skipped: list[Skipped]
 ) -> list[Memory]:
     """Return the memories whose texts are new at a place, each with a title that no other memory there has."""
-    kept = draft.memories(place)
+    kept = draft.lasting.memories(place)
     texts, titles = {folded(memory.text) for memory in kept}, {folded(memory.title) for memory in kept}
     new = []
     for memory in memories:
@@ -143,8 +143,8 @@ def _with_unique_title(
 
 def _with_key(draft: Draft, place: SubjectKey, memories: Iterable[Memory], skipped: list[Skipped]) -> list[Memory]:
     """Return the items whose keys are new at a place. Those with another value than the known one are skipped."""
-    texts = {(memory.title, memory.text) for memory in draft.memories(place)}
-    keys = {memory.title: memory.text for memory in langgraph_items.items_of(draft.memories(place))}
+    texts = {(memory.title, memory.text) for memory in draft.lasting.memories(place)}
+    keys = {memory.title: memory.text for memory in langgraph_items.items_of(draft.lasting.memories(place))}
     new = []
     for memory in memories:
         if (memory.title, memory.text) in texts:

@@ -205,7 +205,7 @@ class CreditLedger:
 
     def _credit(self, draft: Draft) -> None:
         for place, title in dict.fromkeys((trial.location_id, trial.title) for trial in draft.trials):
-            memory = titled(draft.memories(place), title)
+            memory = titled(draft.lasting.memories(place), title)
             if memory is None:
                 continue
             trials = [trial for trial in draft.trials if (trial.location_id, trial.title) == (place, title)]
@@ -246,7 +246,7 @@ def _is_younger(memory: Memory, turn: int, episode: int | str) -> bool:
 
 
 def _counts(draft: Draft, trial: Trial) -> tuple[int, int]:
-    memory = titled(draft.memories(trial.location_id), trial.title)
+    memory = titled(draft.lasting.memories(trial.location_id), trial.title)
     return (0, 0) if memory is None else (memory.worked, memory.tried)
 
 

@@ -1,6 +1,6 @@
 """Merges what says the same in the whole file, place by place, and takes single merges back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.dedup.decision import absorb, decide
@@ -57,11 +57,24 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
     return found
 
 
+def merge_all(merges: Sequence[Merge], write: Callable[..., int | None]) -> int:
+    """Make the merges, each place in one write, and return how many were made.
+
+    Args:
+        write: See `MemoryWriter.write`.
+    """
+    made = 0
+    for place in dict.fromkeys(each.location_id for each in merges):
+        its = [each for each in merges if each.location_id == place]
+        made += write(lambda draft, its=its: merge(draft, its), lasting=True) or 0
+    return made
+
+
 def merge(draft: Draft, merges: Sequence[Merge]) -> int:
     """Make the merges whose two memories are still there, and return how many were made."""
     made = 0
     for each in merges:
-        stored = draft.memories(each.location_id)
+        stored = draft.lasting.memories(each.location_id)
         kept, repeat = _current(stored, each.kept), _current(stored, each.merged)
         if kept is None or repeat is None or kept is repeat or repeat.is_settled_by_person:
             continue
@@ -174,7 +187,7 @@ def undo(store: Store, what: Undoable) -> bool:
 def _return_observations(draft: Draft, change: Change) -> None:
     """Take from a refinement the observations of the memory that it refined; its own stay."""
     refined, alone = change.before, change.other
-    now = _same(draft.memories(change.location_id), alone)
+    now = _same(draft.lasting.memories(change.location_id), alone)
     if now is None or refined is None or alone is None:
         return
     took_over = seen_first(now).is_at(seen_first(refined))
@@ -194,7 +207,7 @@ def _return_observations(draft: Draft, change: Change) -> None:
 
 def _undo(draft: Draft, change: Change) -> bool:
     place, before, other = change.location_id, change.before, change.other
-    stored = draft.memories(place)
+    stored = draft.lasting.memories(place)
     now = next((memory for memory in stored if memory == change.after), None) or _same(stored, change.after)
     if now is None or before is None or other is None or change.after is None:
         return False

@@ -105,29 +105,34 @@ def _weight(memory: Memory) -> int:
     return memory.observation_count + scored - (memory.status == MemoryStatus.TENTATIVE)
 
 
-def apply(draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Decision, turn: int | None) -> bool:
-    """Change the draft as decided about its memories. False if the new memory itself is kept too."""
+def apply(
+    draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Decision, turn: int | None
+) -> Memory | None:
+    """Change the draft as decided about its memories, and return the memory that now stands for the new one.
+
+    None if nothing was changed, and the new memory is to be added.
+    """
     match = decision.about
-    kept = draft.memories(place)
+    kept = draft.lasting.memories(place)
     known = None if match is None else known_again(kept, match.known)
     if match is None or known is None or (decision.kind != "repeats" and _is_kept_beside(known, kept, new)):
-        return False
+        return None
     reason = match.describe()
     if decision.kind == "repeats":
-        draft.see_again(place, known, new.turns, new.episode, kind="merged", reason=reason, other=new)
-    elif decision.kind == "refines" and known.is_settled_by_person:
-        draft.add(place, name, new)
-    elif decision.kind == "refines":
-        refine(draft, place, name, known, new, turn, reason)
-    elif not _was_settled_by_person(kept, known, new):
-        was_believed_before = any(
-            old.superseded_by == known.title and compared(old, new, None).relation == "same"
-            for old in kept
-            if not is_current(old)
-        )
-        belief = believed(known, new, was_believed_before=was_believed_before)
-        oppose(draft, place, name, known, new, belief, turn, reason)
-    return True
+        return draft.see_again(place, known, new.turns, new.episode, kind="merged", reason=reason, other=new)
+    if decision.kind == "refines" and known.is_settled_by_person:
+        return draft.add(place, name, new)
+    if decision.kind == "refines":
+        return refine(draft, place, name, known, new, turn, reason)
+    if _was_settled_by_person(kept, known, new):
+        return known
+    was_believed_before = any(
+        old.superseded_by == known.title and compared(old, new, None).relation == "same"
+        for old in kept
+        if not is_current(old)
+    )
+    belief = believed(known, new, was_believed_before=was_believed_before)
+    return oppose(draft, place, name, known, new, belief, turn, reason)
 
 
 def _was_settled_by_person(kept: Sequence[Memory], known: Memory, new: Memory) -> bool:
@@ -139,35 +144,33 @@ def _is_kept_beside(known: Memory, kept: Sequence[Memory], new: Memory) -> bool:
     return any(other is not known and is_current(other) and same_words(other, new) for other in kept)
 
 
-def settle(draft: Draft, place: SubjectKey, seen: Memory, turn: int | None) -> None:
-    """Believe a tentative memory and not its opposite, if it was observed often enough by now."""
-    kept = draft.memories(place)
-    winner = known_again(kept, seen)
-    if winner is None or winner.is_settled_by_person:
-        return
-    for rival in kept:
-        if rival.status == MemoryStatus.TENTATIVE and is_settled(winner, rival):
-            contrast = compared(rival, winner, None)
+def settle(draft: Draft, place: SubjectKey, seen: Memory, turn: int | None) -> Memory:
+    """Believe a tentative memory and not its opposite, if it was observed often enough by now. Return it."""
+    for rival in draft.lasting.memories(place) if not seen.is_settled_by_person else ():
+        if rival.status == MemoryStatus.TENTATIVE and is_settled(seen, rival):
+            contrast = compared(rival, seen, None)
             if contrast.relation == "conflict":
-                reason = f"{contrast.reason}; observed {winner.observation_count} times"
-                sure = replace(winner, status=MemoryStatus.ACTIVE)
-                draft.replace(place, winner, sure, "contested", reason, other=rival)
+                reason = f"{contrast.reason}; observed {seen.observation_count} times"
+                sure = replace(seen, status=MemoryStatus.ACTIVE)
+                believed_now = draft.replace(place, seen, sure, "contested", reason, other=rival)
                 draft.supersede(place, rival, sure.title, turn, reason, other=sure)
-                return
+                return believed_now
+    return seen
 
 
 def refine(
     draft: Draft, place: SubjectKey, name: str, known: Memory, new: Memory, turn: int | None, reason: str
-) -> None:
-    """Replace the known memory by one that says it better and lasts at least as long.
+) -> Memory:
+    """Replace the known memory by one that says it better and lasts at least as long. Return that one.
 
     The fact is the same, so the observations and trials of the known memory count for the new one too.
     """
     if known.persistence is Persistence.PERMANENT:
         new = replace(new, persistence=Persistence.PERMANENT)
-    draft.add(place, name, taking_over(new, known, episodes_of(draft.lasting, place)))
+    stored = draft.add(place, name, taking_over(new, known, episodes_of(draft.lasting, place)))
     # The journal keeps the new memory's own observations, so that undoing can restore them.
     draft.supersede(place, known, new.title, turn, reason, other=new)
+    return stored
 
 
 def oppose(
@@ -179,17 +182,18 @@ def oppose(
     belief: Belief,
     turn: int | None,
     reason: str,
-) -> None:
-    """Keep both of two contradicting memories, and believe one of them, or neither for sure."""
+) -> Memory:
+    """Keep both of two contradicting memories, and believe one of them, or neither for sure. Return the new one."""
     status = MemoryStatus.TENTATIVE if belief == "open" else new.status
     stored = draft.add(place, name, replace(new, status=status), reason=reason, other=known)
     if belief == "newer":
         draft.supersede(place, known, new.title, turn, reason, other=new)
     elif belief == "older":
-        draft.supersede(place, stored, known.title, turn, reason, other=known)
+        return draft.supersede(place, stored, known.title, turn, reason, other=known)
     elif known.status != MemoryStatus.TENTATIVE:
         doubted = replace(known, status=MemoryStatus.TENTATIVE)
         draft.replace(place, known, doubted, "contested", reason, other=new)
+    return stored
 
 
 def absorb(draft: Draft, place: SubjectKey, kept: Memory, repeat: Memory, reason: str) -> None:

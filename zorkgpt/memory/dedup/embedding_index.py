@@ -134,18 +134,17 @@ class EmbeddingIndex:
     def prepare(self) -> None:
         """Start loading the model if its first use would not wait for it."""
         if self._loader is None and not self._wait and not self.is_lost:
-            self.load()
+            self._load()
 
-    def load(self, texts: Sequence[str] = ()) -> threading.Thread:
+    def _load(self, texts: Sequence[str] = ()) -> None:
         """Load the model and embed these texts in the background."""
         if self._loader is None or not self._loader.is_alive():
             # A forked child must not share an event with a thread of its parent.
             self._stop = threading.Event()
             self._loader = threading.Thread(
-                target=self._load, args=(list(texts), self._stop), name="zorkgpt-embeddings", daemon=True
+                target=self._embed, args=(list(texts), self._stop), name="zorkgpt-embeddings", daemon=True
             )
             self._loader.start()
-        return self._loader
 
     def close(self) -> None:
         """Stop loading, and wait for the part that is being loaded."""
@@ -177,14 +176,14 @@ class EmbeddingIndex:
         if self.is_lost or self.is_loading:
             return False
         if self._loader is None and not self._wait:
-            self.load(others)
+            self._load(others)
             return False
         if self.cache.count_missing(others) > _MOST_AT_ONCE:
-            self.load(others)
+            self._load(others)
             return False
         return True
 
-    def _load(self, texts: list[str], stop: threading.Event) -> None:
+    def _embed(self, texts: list[str], stop: threading.Event) -> None:
         if stop.wait(0 if self._wait else _FIRST_TURNS_S):
             return
         if self._attempt(lambda: self._finite(["warm up"])) is None:

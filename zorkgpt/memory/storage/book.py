@@ -91,7 +91,9 @@ class Draft:
     """A book that is being changed. Every method applies its change at once.
 
     Attributes:
+        start: The book before the changes.
         book: The book as changed so far.
+        names: The names of places without a section, for the journal.
         steps: The changes, in order.
         trials: The trials that the changes count.
         is_discarded: Whether everything was undone.
@@ -106,20 +108,15 @@ class Draft:
     ) -> None:
         """
         Args:
-            names: The names of places without a section, for the journal.
             episode: The episode in which the changes are made; None if unknown.
         """
+        self.start = self.book = book
+        self.names = names or {}
         self._episode = episode
-        self.begin(book, names or {})
         self.steps: list[Step] = []
         self.trials: tuple[Trial, ...] = ()
         self.is_discarded = False
         self._is_rewritten = False
-
-    def begin(self, book: MemoryBook, names: Mapping[SubjectKey, str]) -> None:
-        """Begin with this book."""
-        self.start = self.book = book
-        self._names = names
 
     @property
     def lasting(self) -> LastingMemories:
@@ -135,14 +132,6 @@ class Draft:
     def is_changed(self) -> bool:
         """Whether anything is to be written."""
         return self._is_rewritten or bool(self.steps)
-
-    def memories(self, place: SubjectKey) -> list[Memory]:
-        """Return the lasting memories of a place."""
-        return self.lasting.memories(place)
-
-    def name(self, place: SubjectKey) -> str:
-        """Return the name of a place; "" if it has none."""
-        return heading_of(self.lasting, place).name or self._names.get(place, "")
 
     def apply(self, *steps: Step) -> None:
         """Apply steps to the book."""
@@ -207,11 +196,14 @@ class Draft:
         stored = self._with_ids([(place, memory) for place, _, memory in new])
         self.apply(
             *(
-                Change("added", place, names.get(place) or self._names.get(place) or name, None, memory, reason, other)
+                Change("added", place, names.get(place) or self.names.get(place) or name, None, memory, reason, other)
                 for (place, name, _), memory in zip(new, stored, strict=True)
             )
         )
         return stored
+
+    def _name(self, place: SubjectKey) -> str:
+        return heading_of(self.lasting, place).name or self.names.get(place, "")
 
     def _with_ids(self, new: Sequence[tuple[SubjectKey, Memory]]) -> list[Memory]:
         """Return new memories as they are read back, each with an id that is free at its place."""
@@ -249,7 +241,7 @@ class Draft:
         """Replace a memory at its position under its id, and return the new one as stored."""
         kept_id = memory_id(place, old)
         new = as_read(replace(new, id="" if kept_id == id_of_title(place, new.title) else kept_id))
-        self.apply(Change(kind, place, self.name(place), old, new, reason, other))
+        self.apply(Change(kind, place, self._name(place), old, new, reason, other))
         return new
 
     def see_again(
@@ -282,8 +274,8 @@ class Draft:
         reason: str | None = None,
         *,
         other: Memory | None = None,
-    ) -> None:
-        """Mark a memory as replaced by the one of this title."""
+    ) -> Memory:
+        """Mark a memory as replaced by the one of this title, and return it as stored."""
         after = replace(
             old,
             status=MemoryStatus.SUPERSEDED,
@@ -292,7 +284,7 @@ class Draft:
             superseded_in_episode=self._episode,
             invalidation_reason=None if reason is None else one_line(reason),
         )
-        self.replace(place, old, after, "superseded", reason, other=other)
+        return self.replace(place, old, after, "superseded", reason, other=other)
 
     def invalidate(self, place: SubjectKey, old: Memory, reason: str, turn: int | None) -> None:
         """Mark a memory as wrong."""
@@ -301,11 +293,11 @@ class Draft:
 
     def remove(self, place: SubjectKey, old: Memory, reason: str | None = None) -> None:
         """Remove a memory."""
-        self.apply(Change("removed", place, self.name(place), old, None, reason))
+        self.apply(Change("removed", place, self._name(place), old, None, reason))
 
     def move(self, old_place: SubjectKey, new_place: SubjectKey) -> int:
         """Give the sections of a place another key, where they are, and return the number of memories moved."""
-        name, memories = self.name(old_place), self.memories(old_place)
+        name, memories = self._name(old_place), self.lasting.memories(old_place)
         self.book = replace(self.book, lasting=self.lasting.moved(old_place, new_place))
         self._is_rewritten = True
         was, now = f"was {place_in_words(old_place)}", f"now {place_in_words(new_place)}"

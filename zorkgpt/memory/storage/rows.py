@@ -7,6 +7,7 @@ section, holds the text above its memories and the one below them. So the rows m
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate, groupby
@@ -164,11 +165,6 @@ class MemoryRows:
         self._first_expiry = None
         self._eol = ""
         self._is_following_edits = False
-
-    def follow_edits(self) -> None:
-        """See what a person has edited before anything is read again."""
-        self._is_following_edits = False
-        self._drop_places()
 
     def _drop_places(self) -> None:
         self._places.clear()
@@ -351,17 +347,19 @@ class MemoryRows:
 
     # Changing
 
-    def begin(self, *, keeps_before: bool) -> None:
-        """Begin a transaction."""
+    @contextmanager
+    def changing(self, *, keeps_before: bool) -> Iterator[None]:
+        """Begin a transaction. What waits to be written is written when the block ends."""
         self.before = {} if keeps_before else None
         self.is_changed = False
         self._written, self._old, self._fresh, self._last_numbers = {}, {}, set(), {}
         self._new_sections, self._changed_sections, self._new_memories = [], [], []
+        yield
+        if self.is_changed:
+            self._index()
 
-    def flush(self) -> None:
-        """Write what waits to be written, at the end of a transaction."""
-        if not self.is_changed:
-            return
+    def _index(self) -> None:
+        """Bring the indexes and the counts up to what the transaction has written."""
         self._words.delete(self._old)
         self._words.put((number, [*new.words, *new.marks]) for number, new in self._written.items())
         self._put(

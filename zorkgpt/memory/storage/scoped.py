@@ -138,7 +138,7 @@ class ScopedStore:
             MemoryStoreError: If something outside the scope would be changed, or as for the whole store.
         """
         with self._whole.transaction(source=source, turn_stamp=turn_stamp) as draft:
-            draft.begin(self._inside(draft.book), {})
+            draft.start = draft.book = self._inside(draft.book)
             yield draft
             for each in (*draft.steps, *draft.trials):
                 check_inside(self.scope, each.location_id)

@@ -163,14 +163,13 @@ class SqlStore:
             try:
                 with self.database.change():
                     rows.follow()
-                    rows.begin(keeps_before=self.restorer.is_keeping)
-                    draft = Draft(MemoryBook(rows), episode=None if turn_stamp is None else turn_stamp.episode)
-                    yield draft
-                    if draft.is_discarded:
-                        raise _Discarded
-                    if rows.is_changed:
-                        self.restorer.keep(rows.before or {})
-                    rows.flush()
+                    with rows.changing(keeps_before=self.restorer.is_keeping):
+                        draft = Draft(MemoryBook(rows), episode=None if turn_stamp is None else turn_stamp.episode)
+                        yield draft
+                        if draft.is_discarded:
+                            raise _Discarded
+                        if rows.is_changed:
+                            self.restorer.keep(rows.before or {})
                     self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
                     self.trials.append(draft.trials)
             except _Discarded:
@@ -180,7 +179,8 @@ class SqlStore:
                 raise
             else:
                 if source in PERSON_SOURCES:
-                    rows.follow_edits()
+                    # What is read from now on says that a person has edited it.
+                    rows.forget()
 
     def matching(
         self, asked: Iterable[str], marks: Sequence[str], limit: int

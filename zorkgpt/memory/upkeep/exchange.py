@@ -229,7 +229,7 @@ def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:
         if not memory.persistence.outlives_episode:
             continue
         if place not in known:
-            known[place] = {_key(stored) for stored in draft.memories(place)}
+            known[place] = {_key(stored) for stored in draft.lasting.memories(place)}
         if _key(memory) not in known[place]:
             known[place].add(_key(memory))
             new.setdefault(place, []).append(located)

@@ -1,0 +1,97 @@
+"""Tells what became of memories: as events for the player, the viewer and the log."""
+
+import logging
+from collections.abc import Callable, Collection
+
+from zorkgpt.memory.known import KnownMemories
+from zorkgpt.memory.models import Memory, MemoryEvent, MemoryStatus, SubjectKey
+from zorkgpt.memory.places import is_place, place_in_words, render_place
+from zorkgpt.memory.storage.book import Draft
+from zorkgpt.memory.storage.changes import Change
+
+_LOGGED = ("added", "superseded", "invalidated")
+"""The kinds of changes that are logged."""
+
+
+class MemoryEvents:
+    """What became of memories since the last `drain`.
+
+    Args:
+        debug: Whether to log every change of an ephemeral memory.
+    """
+
+    def __init__(self, known: KnownMemories, log: logging.Logger, *, debug: bool = False) -> None:
+        self.waiting: list[MemoryEvent] = []
+        self._known = known
+        self._log = log
+        self._debug = debug
+
+    def drain(self) -> list[MemoryEvent]:
+        """Return the events, which are then dropped."""
+        events = list(self.waiting)
+        self.waiting.clear()
+        return events
+
+    def ignore(self, place: SubjectKey, memory: Memory, why: str) -> None:
+        """Tell that a memory is not kept."""
+        self.waiting.append(_event("ignored", place, memory, why))
+        self._log.info("memory ignored", extra={"location_id": place, "title": memory.title, "why": why})
+
+    def tell(self, change: Change, draft: Draft) -> None:
+        """Tell of a change that was stored."""
+        kind, place, memory = change.kind, change.location_id, change.memory
+        detail = change.reason or memory.invalidation_reason or memory.superseded_by or ""
+        self.waiting.append(_event(kind, place, memory, detail, change.other))
+        if kind in _LOGGED and self._log.isEnabledFor(logging.INFO):
+            self._log_change(change, draft)
+        if self._debug and not change.is_lasting:
+            extra = {"what": kind, "location_id": place, "title": memory.title, "text": memory.text}
+            self._log.info("ephemeral memory", extra=extra)
+
+    def forget(self, is_trace: Callable[[str], bool], gone: Collection[SubjectKey]) -> None:
+        """Drop the events at places that are gone, and those that contain a trace of what is forgotten."""
+        self.waiting[:] = [
+            one
+            for one in self.waiting
+            if one.location_id not in gone and not any(map(is_trace, (one.title, one.text, one.detail)))
+        ]
+
+    def _log_change(self, change: Change, draft: Draft) -> None:
+        kind, place, memory = change.kind, change.location_id, change.memory
+        what = f"{memory.persistence} memory {kind}"
+        new = next((each.memory for each in draft.changes if each.memory.title == memory.superseded_by), memory)
+        if not change.is_lasting and new.persistence is not memory.persistence:
+            what = f"memory upgraded from {memory.persistence} to {new.persistence}"
+        how = {
+            "added": "" if memory.status == MemoryStatus.ACTIVE else f" ({memory.status.lower()})",
+            "superseded": f" by {memory.superseded_by!r}",
+            "invalidated": f" because {memory.invalidation_reason!r}",
+        }
+        name = self._known.name_of(place)
+        # In words and not in fields: a manager's logger is anybody's, and few formats show fields.
+        self._log.info(
+            "%s: %r%s at %s%s, which has %d persistent and %d ephemeral now",
+            what,
+            memory.title,
+            how[kind],
+            place_in_words(place),
+            f" ({name})" if name else "",
+            len(draft.lasting.memories(place)),
+            len(draft.book.ephemeral.get(place, ())),
+        )
+
+
+def _event(kind: str, place: SubjectKey, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
+    said = other.text if other else ""
+    return MemoryEvent(
+        kind,
+        place if is_place(place) else None,
+        memory.title,
+        memory.persistence,
+        memory.category,
+        detail,
+        memory.text,
+        memory.status,
+        said,
+        "" if is_place(place) else render_place(place),
+    )

@@ -1,0 +1,66 @@
+"""All memories as last read, lasting and ephemeral, and the names of their places."""
+
+import logging
+from collections.abc import Iterable
+
+from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.places import place_in_words
+from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.storage.book import MemoryBook
+from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.lasting import heading_of
+from zorkgpt.memory.storage.protocol import Store
+from zorkgpt.memory.storage.versions import is_current
+
+
+class KnownMemories:
+    """All memories as last read, and the names of their places.
+
+    Attributes:
+        store: Keeps the lasting memories.
+        ephemeral: The memories of the running episode, by place.
+        names: The name of each place, as given first.
+    """
+
+    def __init__(self, store: Store, log: logging.Logger) -> None:
+        self.store = store
+        self.ephemeral: dict[SubjectKey, tuple[Memory, ...]] = {}
+        self.names: dict[SubjectKey, str] = {}
+        self._other_names: set[tuple[SubjectKey, str]] = set()
+        """Other names of places that were logged."""
+        self._log = log
+
+    @property
+    def book(self) -> MemoryBook:
+        """All memories."""
+        return MemoryBook(self.store.lasting, self.ephemeral)
+
+    def current(self, place: SubjectKey) -> list[Memory]:
+        """Return the current memories of a place, lasting ones first."""
+        with self.store.guard:
+            return [memory for memory in self.book.memories(place) if is_current(memory)]
+
+    def all_ephemeral(self) -> list[Memory]:
+        """Return the memories of the running episode."""
+        return [memory for memories in self.ephemeral.values() for memory in memories]
+
+    def located(self, found: Iterable[tuple[SubjectKey, Memory]]) -> list[LocatedMemory]:
+        """Return memories with their places and the names of these. A database is asked for all names at once."""
+        memories = list(found)
+        headings = self.store.lasting.headings({place for place, _ in memories})
+        names = self.names | {place: heading.name for place, heading in headings.items() if heading.name}
+        return [LocatedMemory(place, names.get(place, ""), memory) for place, memory in memories]
+
+    def name_of(self, place: SubjectKey) -> str:
+        """Return the name of a place in the store, or else the first one given; "" if unknown."""
+        return heading_of(self.store.lasting, place).name or self.names.get(place, "")
+
+    def note_name(self, place: SubjectKey, name: str) -> None:
+        """Record the name of a place if it has none. Another name is logged once and ignored."""
+        name = one_line(name)
+        known = self.name_of(place)
+        if name and not known:
+            self.names[place] = name
+        elif name and known != name and (place, name) not in self._other_names:
+            self._other_names.add((place, name))
+            self._log.warning("%s has the name %r; the other name %r is ignored", place_in_words(place), known, name)
