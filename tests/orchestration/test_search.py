@@ -75,7 +75,7 @@ def test_the_same_seed_finds_the_same(tmp_path):
 def test_it_plays_no_more_commands_than_it_may(tmp_path):
     route = a_search(tmp_path, steps=50, max_turns=3)
     assert len(route.steps) <= 3
-    assert 50 <= archive_in(tmp_path).steps <= 53, "the route without detours is tried"
+    assert 40 <= archive_in(tmp_path).steps <= 50
 
 
 def test_what_was_found_is_played_and_labeled_and_then_the_rules_play(searched):
@@ -93,7 +93,7 @@ def test_the_log_says_that_saves_are_used(searched):
 
 def test_the_next_episode_searches_on(searched):
     archive = archive_in(searched)
-    assert archive.steps >= 1000
+    assert archive.steps > 500
     assert archive.highest >= 5
 
 
@@ -126,10 +126,11 @@ def test_a_damaged_archive_is_reported_and_made_again(tmp_path, caplog):
         assert a_search(tmp_path, steps=20) is not None
     assert "the archive of the search is damaged" in caplog.text
     archive = archive_in(tmp_path)
-    assert archive.steps >= 20
-    archive.cells[0].state = b"cut off"
+    assert 0 < archive.steps <= 20
+    for cell in archive.cells:
+        cell.state = b"cut off"
     save_archive(tmp_path / SEARCH_FILE, archive)
-    with pytest.raises(StateError, match="State 0 of the search is damaged"):
+    with pytest.raises(StateError, match="State [0-9]+ of the search is damaged"):
         a_search(tmp_path, steps=20)
 
 

@@ -71,6 +71,7 @@ class OfflineExplorer:
         self._nouns: Nouns | None = None
         self._saved: Sequence[dict[str, Any]] = ()
         """The notes of an interrupted episode that goes on."""
+        self._is_branch = False
         self._begun: Episode | None = None
         self._is_plan_saved = False
 
@@ -89,12 +90,6 @@ class OfflineExplorer:
         else:
             turn.mark_done(normalized_action(action))
         self._remember(turn, action)
-
-    def jump(self) -> None:
-        """Go on in another state of the world, to which the last action has not led."""
-        notes = self._episode.notes
-        notes.last = notes.walking = notes.target = notes.opener = notes.lamp = None
-        notes.blocked.clear()
 
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
         """Return place → the cheapest action that nobody has tried there and its kind; () if none is left."""
@@ -123,7 +118,11 @@ class OfflineExplorer:
 
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
         """Go on with an episode of which these notes were saved."""
-        self._begun, self._saved = None, notes
+        self._begun, self._saved, self._is_branch = None, notes, False
+
+    def branch(self, notes: dict[str, Any]) -> None:
+        """Go on with an episode of which these notes were saved, with the experience of what was tried since."""
+        self._begun, self._saved, self._is_branch = None, [notes], True
 
     @property
     def _episode(self) -> Episode:
@@ -155,6 +154,8 @@ class OfflineExplorer:
         for room, fields in saved["places"].items():
             place = episode.places[int(room)] = _from_json(PlaceNotes, fields)
             place.barren_places = episode.experience.barren_places
+            if self._is_branch:
+                episode.recall_attempts(int(room), place)
             episode.done_everywhere |= place.everywhere
 
     # Observing

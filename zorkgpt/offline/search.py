@@ -1,13 +1,16 @@
 """Search for states that are new or score, by letting the rules play on from saved states. This looks into the future.
 
 A burst returns to a state of the archive and lets the rules explore from there, as Go-Explore does (Ecoffet et al.
-2021). Across all bursts, the rules remember what they have tried.
+2021). They know what they knew in that state, and what other bursts have tried since.
 """
 
+import json
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from game_interface.game import Game
 from game_interface.models import Item, Transition
@@ -18,6 +21,7 @@ from zorkgpt.errors import StateError
 from zorkgpt.explore.best_line import state_digest
 from zorkgpt.explore.replay import ReplayRoute
 from zorkgpt.explore.trail import TrailStep, observed_state, trail_of
+from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.extractor import RuleExtractor
 from zorkgpt.offline.search_archive import SearchArchive, SearchCell, Way, load_archive, save_archive
@@ -26,7 +30,7 @@ from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.learning import MapLearner
 from zorkgpt.world.progress import RecurrenceDetector
 
-_PATIENCE = 20
+_PATIENCE = 40
 """A burst ends after so many commands in a row without a new state."""
 _WINDOW = 1000
 """Commands within which an equal state of the world is noticed."""
@@ -45,14 +49,13 @@ class StateSearch:
 
     def __init__(self, archive: SearchArchive, game: Game, graph: MapGraph) -> None:
         self._archive, self._game = archive, game
-        self._state, self._learner = GameState(turn_count=archive.steps), MapLearner(graph)
-        # Without a plan: what has scored before a state was saved does not score again.
-        self._rules = OfflineExplorer(graph, senses=game, seed=archive.seed)
-        self._rules.resume(archive.notes)
+        self._graph, self._learner = graph, MapLearner(graph)
+        self._state = GameState(turn_count=archive.steps)
+        self._rules = OfflineExplorer(graph)
         self._vocabulary = tuple(sorted(game.language.words)) if game.language else ()
         opening = game.reset()
         if not archive.cells:
-            self._add((None, ()), (None, ()), opening)
+            self._add((None, ()), (None, ()), opening, {})
 
     def follow(self, commands: Sequence[str], most: int) -> None:
         """Add the states that these commands lead to, unless more than half of `most` would have to be played."""
@@ -69,12 +72,14 @@ class StateSearch:
         end = self._archive.steps + steps
         while self._archive.steps < end:
             self._burst(self._archive.most_promising(), end)
-        self._archive.notes.append(self._rules.changed_notes())
 
-    def best_route(self, max_turns: int) -> ReplayRoute | None:
+    def best_route(self, max_turns: int, end: int) -> ReplayRoute | None:
         """Return the commands to the highest score; of several the shortest, without detours if that leads there too.
 
         None if nothing but the opening is within so many turns.
+
+        Args:
+            end: The number of the last command that may be played for it.
         """
         archive = self._archive
         short = {number: archive.steps_to(number, short=True) for number in range(1, len(archive.cells))}
@@ -82,16 +87,16 @@ class StateSearch:
             short, key=lambda number: (-(archive.cells[number].standing.score or 0), len(short[number]))
         ):
             exact = archive.steps_to(number, short=False)
-            is_shorter = len(short[number]) < len(exact)
-            if is_shorter and len(short[number]) <= max_turns and self._leads_to(short[number]):
+            may_try = len(short[number]) < len(exact) and archive.steps + len(short[number]) <= end
+            if may_try and len(short[number]) <= max_turns and self._leads_to(short[number], number):
                 return _route(short[number], shortened=True)
             if len(exact) <= max_turns:
                 return _route(exact, shortened=False)
         return None
 
-    def _leads_to(self, steps: Sequence[TrailStep]) -> bool:
-        """Return whether these commands lead from the opening to the score of the last one; if so, add that state."""
-        self._return_to(0)
+    def _leads_to(self, steps: tuple[TrailStep, ...], number: int) -> bool:
+        """Return whether these commands lead from the opening to the score of a cell; if so, add that state."""
+        self._game.restore_state(_unpacked(self._archive.cells[0].state, 0))
         for step in steps:
             played = self._game.act(step.action)
             self._archive.steps += 1
@@ -99,16 +104,16 @@ class StateSearch:
                 return False
         if played.after.score != steps[-1].standing.score or played.after.question is not None:
             return False
-        self._add((0, tuple(steps)), (0, tuple(steps)), played.response)
+        self._add((0, steps), (0, steps), played.response, self._notes_at(number))
         return True
 
     def _burst(self, number: int, end: int, commands: Sequence[str] | None = None) -> None:
         """Let the rules go on from a cell while that leads to new states, or play these commands."""
         archive, start = self._archive, self._archive.cells[number]
         start.chosen += 1
-        self._return_to(number)
+        self._game.restore_state(_unpacked(start.state, number))
         response, changed = start.response, tuple[Item, ...]()
-        self._rules.jump()
+        self._rules = self._rules_at(number)
         self._arrive(response)
         given = iter(commands or ())
         played: list[TurnRecord] = []
@@ -134,21 +139,41 @@ class StateSearch:
             equal = recurrences.equal_turns(len(played), step)
             shorts.append(shorts[equal[0]] if equal else (shorts[-1][0], (*shorts[-1][1], done)))
             if now.question is None and state_digest(now) not in archive.digests:
-                way, idle = (self._add(way, shorts[-1], response), ()), 0
+                way, idle = (self._add(way, shorts[-1], response, self._rules.changed_notes()), ()), 0
                 shorts[-1] = way
         archive.trails.append(trail_of(played, 0, archive.seed, start.standing.place, start.standing.score or 0))
 
-    def _return_to(self, number: int) -> None:
-        try:
-            state = zlib.decompress(self._archive.cells[number].state)
-        except zlib.error as error:
-            raise StateError(f"State {number} of the search is damaged: {error}. Delete the search's file.") from error
-        self._game.restore_state(state)
+    def _add(self, way: Way, short: Way, response: str, notes: dict[str, Any]) -> int:
+        """Add the present state to the archive, and return the number of its cell.
 
-    def _add(self, way: Way, short: Way, response: str) -> int:
-        """Add the present state to the archive, and return the number of its cell."""
+        Args:
+            notes: What has changed in the notes of the rules on the way.
+        """
         now, state = self._game.observe(), zlib.compress(self._game.save_state())
-        return self._archive.add(SearchCell(way, short, observed_state(now), state_digest(now), state, response))
+        # This grows with every command, and is known from the trails.
+        episode = {name: note for name, note in notes.get("episode", {}).items() if name != "record"}
+        packed = zlib.compress(json.dumps(notes | {"episode": episode}).encode())
+        return self._archive.add(
+            SearchCell(way, short, observed_state(now), state_digest(now), state, packed, response)
+        )
+
+    def _notes_at(self, number: int) -> dict[str, Any]:
+        """Return the notes of the rules of when a cell was reached; empty for the opening."""
+        changed = [json.loads(_unpacked(notes, number)) for notes in self._archive.notes_of(number)]
+        places = {room: place for notes in changed for room, place in notes["places"].items()}
+        return changed[-1] | {"places": places} if changed else {}
+
+    def _rules_at(self, number: int) -> OfflineExplorer:
+        """Return the rules with their notes of when a cell was reached, and the experience of all bursts."""
+        trails = self._archive.trails
+        tried = Experience.of([], language=self._game.language, searched=trails)
+        # A walk has its full cost, as in a first episode: the search can go on from a state at another place instead.
+        # There is no plan: what has scored before a state was saved does not score again.
+        experience, seed = replace(tried, episodes=0), self._archive.seed + len(trails)
+        rules = OfflineExplorer(self._graph, senses=self._game, experience=lambda: experience, seed=seed)
+        if notes := self._notes_at(number):
+            rules.branch(notes)
+        return rules
 
     def _context(self, response: str, changed: tuple[Item, ...]) -> PlayerContext:
         now, state = self._game.observe(), self._state
@@ -187,6 +212,13 @@ class StateSearch:
         return record
 
 
+def _unpacked(data: bytes, number: int) -> bytes:
+    try:
+        return zlib.decompress(data)
+    except zlib.error as error:
+        raise StateError(f"State {number} of the search is damaged: {error}. Delete the search's file.") from error
+
+
 def _route(steps: tuple[TrailStep, ...], *, shortened: bool) -> ReplayRoute:
     turns = tuple(range(1, len(steps) + 1))
     return ReplayRoute(steps[-1].standing, steps[-1].place_name, 0, len(steps), steps, turns, shortened=shortened)
@@ -215,7 +247,7 @@ def searched_route(
         search, end = StateSearch(archive, game, graph), archive.steps + steps
         if known is not None and (known.goal.score or 0) > archive.highest:
             search.follow([step.action for step in known.steps], steps)
-        search.run(end - archive.steps)
-        route = search.best_route(max_turns)
+        search.run(end - archive.steps - min(max_turns, steps // 4))
+        route = search.best_route(max_turns, end)
     save_archive(path, archive)
     return route

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pydantic import Base64Bytes, TypeAdapter, ValidationError
 
@@ -15,7 +14,7 @@ from zorkgpt.files import write_file
 
 log = logging.getLogger("zorkgpt.search")
 
-VERSION = 3
+VERSION = 4
 
 Way = tuple[int | None, tuple[TrailStep, ...]]
 """A cell, None before the opening, and the commands that lead on from it."""
@@ -34,6 +33,8 @@ class SearchCell:
     """See `state_digest`."""
     state: Base64Bytes = b""
     """The saved state of the interpreter, compressed."""
+    notes: Base64Bytes = b""
+    """What has changed in the notes of the rules since the cell before; compressed JSON."""
     response: str = ""
     """What the game printed last."""
     chosen: int = 0
@@ -51,8 +52,6 @@ class SearchArchive:
     """How many commands were played, by all searches."""
     cells: list[SearchCell] = field(default_factory=list)
     """The first one is the opening."""
-    notes: list[dict[str, Any]] = field(default_factory=list)
-    """The notes of the rules, as `OfflineExplorer.resume` takes them."""
     trails: list[Trail] = field(default_factory=list)
     """The bursts, in their order. Each begins at the state that it was played from."""
 
@@ -74,15 +73,16 @@ class SearchArchive:
         self.highest = max(self.highest, cell.standing.score or 0)
 
     def most_promising(self) -> int:
-        """Return the cell to play on from: of a high score, at a place seldom chosen, the latest of several."""
-        chosen: Counter[int | None] = Counter()
+        """Return the cell to play on from: of a high score, a place and an inventory seldom chosen, the latest."""
+        places, inventories = Counter[int | None](), Counter[tuple[str, ...]]()
         for cell in self.cells:
-            chosen[cell.standing.place] += cell.chosen
+            places[cell.standing.place] += cell.chosen
+            inventories[cell.standing.inventory] += cell.chosen
 
         def worth(number: int) -> tuple[float, int]:
             now = self.cells[number].standing
             gained = max(0, now.score or 0) / (1 + self.highest)
-            return (1 + 3 * gained) / (1 + chosen[now.place]), number
+            return (1 + 3 * gained) / (1 + places[now.place]) / (1 + inventories[now.inventory]), number
 
         return max(range(len(self.cells)), key=worth)
 
@@ -92,6 +92,14 @@ class SearchArchive:
         ways = {number: [step.action for step in self.steps_to(number, short=False)] for number in numbers}
         known, number = max((len(way), number) for number, way in ways.items() if way == list(commands[: len(way)]))
         return number, known
+
+    def notes_of(self, number: int) -> list[bytes]:
+        """Return the notes of the cells on the way to a cell, from the first after the opening on."""
+        notes = list[bytes]()
+        while number:
+            notes.append(self.cells[number].notes)
+            number = self.cells[number].way[0] or 0
+        return notes[::-1]
 
     def steps_to(self, number: int, *, short: bool) -> tuple[TrailStep, ...]:
         """Return the commands that lead from the opening to a cell."""

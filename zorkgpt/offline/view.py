@@ -108,8 +108,17 @@ class Episode:
             self.place(room)
         return dangers.closed(self.graph, self.places, self.notes, self.plan, self.place)
 
+    def recall_attempts(self, room: int, notes: PlaceNotes) -> None:
+        """Note what other episodes have tried at a place without success."""
+        # Failures because of weight or darkness say nothing about another time.
+        failed = self.graph.in_vain.get(room, {})
+        otherwise = {action for action, response in failed.items() if is_laden(response) or is_dark(response)}
+        notes.failed_before = {action: said for action, said in failed.items() if action not in otherwise}
+        barren = self.experience.barren_at(room)
+        notes.barren = {action: times for action, times in barren.items() if action not in otherwise}
+
     def _first_notes(self, room: int) -> PlaceNotes:
-        notes = PlaceNotes(barren=self.experience.barren_at(room), barren_places=self.experience.barren_places)
+        notes = PlaceNotes(barren_places=self.experience.barren_places)
         if room in self.graph.rooms:
             # For a place that was seen in an earlier episode, the map knows which exits are untried.
             exits = exit_candidates(self.nouns, self.graph.rooms[room].exits)
@@ -117,11 +126,7 @@ class Episode:
             offers = chain([left] if left else [], exits)
             notes.offer_more(self.shuffled(each for each in offers if self.is_untried(room, each.action)))
         notes.learn(self.recall(room))
-        # Failures because of weight or darkness say nothing about another time.
-        failed = self.graph.in_vain.get(room, {})
-        otherwise = {action for action, response in failed.items() if is_laden(response) or is_dark(response)}
-        notes.failed_before = {action: said for action, said in failed.items() if action not in otherwise}
-        notes.barren = {action: times for action, times in notes.barren.items() if action not in otherwise}
+        self.recall_attempts(room, notes)
         for action, outcome in notes.remembered.items():
             if outcome is ActionOutcome.SCORES and action.startswith("take "):
                 self.notes.valued.add(action.removeprefix("take "))
