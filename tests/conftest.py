@@ -21,12 +21,20 @@ settings.register_profile("default", deadline=None)
 settings.load_profile("default")
 
 LONGEST_FILES = (
+    "test_production.py",
     "test_ten_minutes.py",
-    "test_killed_runs.py",
     "test_docs.py",
-    "test_eval_command.py",
-    "test_wheel.py",
     "test_integrations.py",
+    "test_generations.py",
+    "test_scoring_plan.py",
+    "test_wheel.py",
+    "test_server_limits.py",
+    "test_story_folders.py",
+    "test_eval_command.py",
+    "test_killed_runs.py",
+    "test_what_is_asked.py",
+    "test_langgraph_upstream.py",
+    "test_prompt_checklist.py",
 )
 """They come first, so that no worker is left with one of them when the others are done."""
 

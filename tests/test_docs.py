@@ -21,11 +21,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BESIDE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 PAGES = sorted([*(ROOT / name for name in BESIDE), *(ROOT / "docs").rglob("*.md")])
 COMMANDS_TOO = ("CONTRIBUTING.md", "docs/games.md", "docs/runs.md", "docs/evaluation.md")
-SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x6") | dict.fromkeys(
+SHORTER = dict.fromkeys(("learning-5", "learning-4x200", "learning-8x200", "jttl-50"), "learning-2x2") | dict.fromkeys(
     ("1-3", "1-5", "1-10", "11-20", "61-70"), "1"
 )
-SHORTER["generations-8x64"] = "generations-1x2x3"
-"""Replacements for the protocols and seeds of the pages, so that tests finish soon."""
+SHORTER["generations-8x64"] = "generations-1x1x2"
+SHORTER["500"] = "40"
+"""Replacements for the protocols, seeds and steps of search of the pages, so that tests finish soon."""
 REAL_SERVER = "http://localhost:11434/v1"
 
 

@@ -124,7 +124,7 @@ def test_a_folder_without_episodes_shows_nothing(tmp_path):
 
 @pytest.mark.slow
 def test_without_a_model_ten_episodes_are_the_default(tmp_path):
-    done = command("--workdir", str(tmp_path), "--max-turns", "10", "--json")
+    done = command("--workdir", str(tmp_path), "--max-turns", "4", "--json")
     summary = json.loads(done.stdout)
     assert [episode["episode"] for episode in summary["episodes"]] == list(range(1, 11))
-    assert all(memory["worked"] > 0 for memory in summary["memories_that_helped"])
+    assert {memory["worked"] > 0 for memory in summary["memories_that_helped"]} == {True}

@@ -9,7 +9,7 @@ from tests.fixtures.command_line import command
 
 @pytest.mark.slow
 def test_the_main_job_plays_ten_episodes_and_prints_one_summary(tmp_path):
-    done = command("--workdir", str(tmp_path), "--max-turns", "40")
+    done = command("--workdir", str(tmp_path), "--max-turns", "15")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     played, summary = lines[: lines.index("")], lines[lines.index("") :]

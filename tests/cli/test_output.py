@@ -80,10 +80,10 @@ def test_bytes_that_are_no_text_are_refused_as_a_command_and_the_game_goes_on(tm
 
 def test_a_disk_without_room_ends_the_run_with_what_was_learned(tmp_path):
     walkthrough = tmp_path / "walkthrough.txt"
-    walkthrough.write_text("look\n" * 800, "utf-8")
+    walkthrough.write_text("look\n" * 500, "utf-8")
     # A limit on the size of a file, above the story's own: the system's answer is of the same kind as a full disk's.
-    play = f"{MAIN} --workdir {tmp_path} --walkthrough {walkthrough} --max-turns 800 --episodes 1 --json"
-    done = in_a_shell(f"ulimit -f 1000; {play}")
+    play = f"{MAIN} --workdir {tmp_path} --walkthrough {walkthrough} --max-turns 500 --episodes 1 --json"
+    done = in_a_shell(f"ulimit -f 600; {play}")
     assert (done.returncode, done.stderr) == (1, "")
     episode = json.loads(done.stdout)["episodes"][0]
     assert episode["ending"] == "error"

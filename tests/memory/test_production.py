@@ -23,7 +23,7 @@ from tests.fixtures.writers import Scene, check, child, in_a_process, interrupte
 from zorkgpt import AgentMemory
 from zorkgpt.errors import MemoryConflict
 
-MODES = [writers.fork, writers.prefork, writers.spawn, writers.threads, writers.searching_threads, writers.tasks]
+MODES = [writers.fork, writers.prefork, writers.threads, writers.searching_threads, writers.tasks]
 
 
 @pytest.fixture

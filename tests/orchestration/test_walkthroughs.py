@@ -1,4 +1,4 @@
-"""Whole walkthroughs drive all managers without a model, and the map is the true one."""
+"""A whole walkthrough drives all managers without a model, and the map is the true one."""
 
 import json
 
@@ -6,24 +6,22 @@ import pytest
 
 from game_interface.story import find_story
 from tests.fixtures.runs import a_walkthrough
-from tests.fixtures.true_moves import WALKTHROUGHS, moves_on, true_moves
+from tests.fixtures.true_moves import moves_on, true_moves
+from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
 from zorkgpt.world.map_file import load_map
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "episodes", "moves"), [("bundled_story", 2, 67), ("zork1", 1, 243)])
-def test_a_walkthrough_drives_every_manager(name, episodes, moves, tmp_path, request):
-    story, (seed, walkthrough, _) = request.getfixturevalue(name), WALKTHROUGHS[name]
-    commands = walkthrough()
-    options = {"turns": len(commands), "seed": seed, "story": find_story(str(story))}
+def test_a_walkthrough_drives_every_manager(bundled_story, tmp_path):
+    commands, episodes = get_bundled_walkthrough(), 2
+    options = {"turns": len(commands), "seed": BUNDLED_SEED, "story": find_story(str(bundled_story))}
     with a_walkthrough(tmp_path, *commands, **options) as run:
         ends = [run.play_episode() for _ in range(episodes)]
         told = {manager.get_status()["type"]: manager.get_status() for manager in run.managers.in_order}
 
     assert [end.turns for end in ends] == [len(commands)] * episodes
     # In all episodes the same was walked, and nothing else is on the map, in memory or on disk.
-    true = true_moves(name, story)
-    assert len(true) == moves
+    true = true_moves("bundled_story", bundled_story)
     walked = {move: episodes * true.count(move) for move in true}
     assert moves_on(run.services.map.graph) == walked
     assert moves_on(load_map(tmp_path / "map_state.json")) == walked

@@ -1,11 +1,12 @@
 """The agent's prompt before every turn of both walkthroughs, against what the real interpreter says is true."""
 
 import re
+from collections import Counter
 
 import pytest
 
-from tests.fixtures.prompt_checklist import PromptedTurn, named_in, prompted_turns, section
-from tests.fixtures.true_moves import WALKTHROUGHS
+from tests.fixtures.prompt_checklist import PromptedRun, PromptedTurn, named_in, prompted_run, section
+from tests.fixtures.true_moves import WALKTHROUGHS, true_moves
 from zorkgpt.memory.claims import STATES
 from zorkgpt.world.directions import DIRECTIONS
 
@@ -13,9 +14,22 @@ LEAST = 0.95
 
 
 @pytest.fixture(scope="module", params=list(WALKTHROUGHS))
-def turns(request, tmp_path_factory) -> list[PromptedTurn]:
+def played(request, tmp_path_factory) -> PromptedRun:
     seed, walkthrough, _ = WALKTHROUGHS[request.param]
-    return prompted_turns(tmp_path_factory.mktemp("run"), request.getfixturevalue(request.param), walkthrough(), seed)
+    return prompted_run(tmp_path_factory.mktemp("run"), request.getfixturevalue(request.param), walkthrough(), seed)
+
+
+@pytest.fixture(scope="module")
+def turns(played) -> list[PromptedTurn]:
+    return played.turns
+
+
+@pytest.mark.slow
+def test_the_map_has_the_true_moves_and_no_others(played, request):
+    name = request.node.callspec.params["played"]
+    true = true_moves(name, request.getfixturevalue(name))
+    assert len(true) == {"bundled_story": 67, "zork1": 243}[name]
+    assert played.moves == Counter(true)
 
 
 @pytest.mark.slow

@@ -128,9 +128,9 @@ def test_an_address_that_leads_nowhere_says_so(address, open_page):
         expect(page.locator("#notice")).to_contain_text(message)
         expect(page.locator("#notice")).to_contain_text("Can’t open “#")
         expect(page.locator("#notice")).to_have_attribute("role", "alert")
-        page.goto(f"{address}#1:7")
-        looks_at(page, 1, 7)
-        expect(page.locator("#notice")).to_be_hidden()
+    page.goto(f"{address}#1:7")
+    looks_at(page, 1, 7)
+    expect(page.locator("#notice")).to_be_hidden()
 
 
 def test_with_a_token_too(workdir, open_page):
