@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.fixtures.memory import in_one_line, memory, texts
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
 from zorkgpt.files import Disk
+from zorkgpt.memory.answers import FurtherFact
 from zorkgpt.memory.editing import Edit, edit, fingerprint
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.history import replayed
@@ -160,6 +161,15 @@ def test_a_full_disk_changes_nothing(tmp_path):
     disk.full = True
     with pytest.raises(MemoryStoreError, match="No space left"):
         manager.edit_memory(5, "Rug", Edit(pinned=True))
+    fact = FurtherFact(
+        category="NOTE",
+        memory_title="Bell",
+        memory_text="The bell is cracked.",
+        persistence="permanent",
+        kind="insight",
+    )
+    with pytest.raises(MemoryStoreError, match="No space left"):
+        manager.note(5, 5, "Hall", fact)
     assert manager.memory_cache == {5: [RUG]}
 
 

@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fixtures.memory import Answers, remember
+from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.entailment.compare import is_plainly_open, relation_of
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
@@ -131,6 +134,26 @@ def test_of_two_outcomes_in_the_same_state_the_one_observed_more_often_is_believ
     for order in permutations(found):
         memories = merged(tmp_path / str(found.index(order[0])), *order)
         assert {one.title: one.status for one in memories} == {"Pull": "ACTIVE", "Pull in vain": status}
+
+
+@pytest.mark.parametrize(("pinned", "when"), [(False, ["1 not carried"]), (True, [])])
+def test_outcomes_in_different_states_are_both_believed_with_their_conditions(tmp_path, pinned, when):
+    rope = Claim(Relation.CARRIED, 1, "rope")
+    found = []
+    for episode, fact, outcome in (
+        (2, remember("Up leads to the crown", category="SUCCESS"), {"location_changed": True, "location_after": 8}),
+        (3, remember("Up is too hard", category="FAILURE"), {"nothing_changed": True, "state": (rope,)}),
+    ):
+        found.append(file_of(tmp_path / str(episode)))
+        state = SimpleNamespace(episode_id=episode, turn_count=0, action_history=[], action_reasoning_history=[])
+        with SimpleMemoryManager(path=found[-1], game_state=state, synthesizer=Answers(fact)) as memory:
+            memory.record_action_outcome(ATTIC, "Attic", "up", "It is steep.", outcome | {"turn": 1})
+            if pinned:
+                memory.edit_memory(ATTIC, fact.memory_title, Edit(pinned=True))
+    assert {one.title: [claim.short for claim in one.when] for one in merged(tmp_path, *found)} == {
+        "Up leads to the crown": when,
+        "Up is too hard": ["1 carried"],
+    }
 
 
 def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_path):

@@ -120,14 +120,18 @@ def test_no_query_is_taken_for_a_command(manager, query):
     assert bool(titles(manager, query)) is ("key" in query)
 
 
-def test_a_word_that_stands_everywhere_finds_the_best_and_a_rare_one_comes_first(path):
-    with SimpleMemoryManager.open(path) as manager:
-        many = [LocatedMemory(n % 50, "Room", memory(f"Number {n}", text="Common words.")) for n in range(10_500)]
+@pytest.mark.parametrize(("name", "count"), [("Memories.md", 500), ("memories.sqlite", 10_500)])
+def test_a_word_that_stands_everywhere_finds_the_best_and_a_rare_one_comes_first(tmp_path, name, count):
+    with SimpleMemoryManager.open(tmp_path / name) as manager:
+        many = [LocatedMemory(n % 50, "Room", memory(f"Number {n}", text="Common words.")) for n in range(count)]
         with manager.store.transaction() as draft:
-            add_missing(draft, [LocatedMemory(1, "Room", memory("Rare", text="A common zebra.")), *many])
+            add_missing(
+                draft, [LocatedMemory(1, "Room", memory("Rare", category="DISCOVERY", text="A common zebra.")), *many]
+            )
         assert next(one.located.memory.title for one in manager.search("common zebra", 3)) == "Rare"
         assert len(manager.search("common", 5)) == 5
         assert titles(manager, "zebra") == ["Rare"]
+        assert titles(manager, "common", category="discovery") == ["Rare"]
 
 
 SEARCHING = """

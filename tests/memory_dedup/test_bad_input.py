@@ -13,6 +13,7 @@ from zorkgpt.embeddings.choose import FirstThatWorks
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import EmbeddingError, LLMError
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.retrieval import Method
 from zorkgpt.memory.settings import settings_of
 
 IN_BACKGROUND = settings_of(None, wait_for_embeddings=False)
@@ -80,6 +81,7 @@ def test_no_turn_waits_for_a_model_that_is_loading(tmp_path):
     hanging = Hangs()
     with SimpleMemoryManager.open(tmp_path, embeddings=hanging, config=IN_BACKGROUND) as manager:
         manager.add_memory(1, "Gate", fact(GATE))
+        assert [found.method for found in manager.search("lever")] == [Method.WORDS]
         manager.add_memory(1, "Gate", fact(AGAIN, turns="48"))
         manager.add_memory(1, "Gate", fact(MORE))
         assert [text for text, *_ in lines(manager)] == [GATE, MORE]

@@ -175,10 +175,8 @@ class EmbeddingIndex:
     def _is_ready(self, others: Sequence[str]) -> bool:
         if self.is_lost or self.is_loading:
             return False
-        if self._loader is None and not self._wait:
-            self._load(others)
-            return False
-        if self.cache.count_missing(others) > _MOST_AT_ONCE:
+        is_unloaded = self._loader is None and not self._wait
+        if is_unloaded or self.cache.count_missing(others) > _MOST_AT_ONCE:
             self._load(others)
             return False
         return True
