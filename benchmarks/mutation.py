@@ -1,46 +1,53 @@
 """Measure how many faults the memory's own tests notice: mutants of `zorkgpt/memory`, made by Cosmic Ray's operators.
 
 Each mutant changes one operator, number, condition, loop or handler. It is tested by the tests that run its lines, in a
-copy of the checkout. It is killed if one of them fails.
+copy of the checkout: fast ones of each file first, and no more than take a minute. It is killed if one of them fails.
 
-    uv run --group mutation python -m benchmarks.mutation --sample 300 --seed 1 --jobs 2
+    uv run --group mutation python -m benchmarks.mutation --sample 300 --seed 1
 """
 
 import argparse
 import ast
 import json
+import multiprocessing
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection
+from contextlib import redirect_stdout, suppress
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, islice
+from io import StringIO
+from itertools import accumulate, chain, islice
 from pathlib import Path
-from queue import SimpleQueue
+
+import pytest
+from hypothesis import Phase, settings
 
 from benchmarks.publish import Table, publish
+from tests.fixtures.stores import postgres_server
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "zorkgpt/memory"
 TESTS = ("tests/memory", "tests/memory_dedup", "tests/memory_synthesis", "tests/test_entailment.py")
+TESTS_S = 30
+"""The tests of a mutant take no longer than this together, as measured with coverage. The others are left out."""
 MOST_S = 200
 """The longest time for a mutant. Then it is unfinished, and counts as not killed."""
 TEST_S = 40
+FIXTURES_S = 0.02
+"""What a test takes besides its call."""
+FIRST = 12
+"""Tests that are tried before the others are loaded: they kill most mutants."""
 LEFT_OUT = ("RemoveDecorator", "VariableInserter", "VariableReplacer")
 """Operators that need arguments, or make mutants that can't be imported."""
-COMMAND = "uv run --group mutation python -m benchmarks.mutation --sample {} --seed 1"
-_START = """
-import sys, pytest
-from hypothesis import Phase, settings
-phases = [Phase.explicit, Phase.generate]
-settings.register_profile("mutants", deadline=None, phases=phases, derandomize=True, max_examples=25)
-sys.exit(pytest.main(sys.argv[1:]))
-"""
+COMMAND = "uv run --group mutation python -m benchmarks.mutation --sample {} --seed {}"
+_FORK = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class Mutant:
     outcome: str = ""
     """killed, survived, unfinished, or untested where no test runs the line in its own thread."""
     by: str = ""
-    """The test that killed it."""
+    """The test that killed it; "" if none could be loaded."""
 
 
 def mutants(path: str) -> list[list[Mutant]]:
@@ -118,66 +125,71 @@ def annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     return [((note.lineno, note.col_offset), (note.end_lineno, note.end_col_offset)) for note in spans]
 
 
-def measured_lines(file: Path) -> dict[str, dict[int, list[str]]]:
-    """Return the tests that run each line of each file, in the order in which they are tried.
+@dataclass(frozen=True)
+class Coverage:
+    """Which tests run which lines, and how long they take."""
 
-    First comes the test of each file of tests that runs the most of this file and the least of others, then the next.
-    """
-    import coverage
+    lines: dict[str, dict[int, set[str]]]
+    """By path and number of the line."""
+    size: Counter[str]
+    """How many lines a test runs."""
+    seconds: dict[str, float]
 
-    data = coverage.CoverageData(str(file))
-    data.read()
-    tests: dict[str, dict[int, set[str]]] = {}
-    size: dict[str, int] = defaultdict(int)
-    for name in data.measured_files():
-        path = Path(name).relative_to(ROOT).as_posix() if Path(name).is_absolute() else name
-        tests[path] = {
-            line: {context.rpartition("|")[0] for context in contexts} - {""}
-            for line, contexts in data.contexts_by_lineno(name).items()
-        }
-        for test in chain.from_iterable(tests[path].values()):
-            size[test] += 1
-    return {path: ordered(lines, size) for path, lines in tests.items()}
+    @classmethod
+    def read(cls, file: Path) -> "Coverage":
+        import coverage
 
+        data = coverage.CoverageData(str(file))
+        data.read()
+        lines: dict[str, dict[int, set[str]]] = {}
+        for name in data.measured_files():
+            path = Path(name).relative_to(ROOT).as_posix() if Path(name).is_absolute() else name
+            lines[path] = {
+                line: {context.rpartition("|")[0] for context in contexts} - {""}
+                for line, contexts in data.contexts_by_lineno(name).items()
+            }
+        size = Counter(chain.from_iterable(chain.from_iterable(by_line.values()) for by_line in lines.values()))
+        took = re.findall(r"^([\d.]+)s call +(.+)$", log_of(file).read_text(encoding="utf-8"), re.MULTILINE)
+        return cls(lines, size, {test: float(duration) for duration, test in took})
 
-def ordered(lines: dict[int, set[str]], size: dict[str, int]) -> dict[int, list[str]]:
-    """Return the tests of each line of a file in the order in which they are tried."""
-    inside = Counter(chain.from_iterable(lines.values()))
-    in_order: dict[int, list[str]] = {}
-    for line, tests in lines.items():
-        taken: Counter[str] = Counter()
-        ranks = {}
-        for test in sorted(tests, key=lambda test: (-inside[test] / size[test], test)):
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Return the tests of a mutant, of its statement or of the whole file where it is run by an import.
+
+        The tests of each file of tests are ranked by how much of what they run is in the mutant's file. A test comes
+        the earlier the faster it is and the higher its rank.
+        """
+        lines = self.lines.get(mutant.path, {})
+        inside = Counter(chain.from_iterable(lines.values()))
+        tests = set().union(*(lines.get(line, ()) for line in statement(mutant)))
+        if not tests and is_top_level(mutant):
+            tests = set(inside)
+        seconds = {test: FIXTURES_S + self.seconds.get(test, 0) for test in tests}
+        rank: Counter[str] = Counter()
+        cost = {}
+        for test in sorted(tests, key=lambda test: (-inside[test] / self.size[test], test)):
             name = test.partition("::")[0]
-            taken[name] += 1
-            ranks[test] = taken[name]
-        in_order[line] = sorted(ranks, key=lambda test: (ranks[test], -inside[test] / size[test], test))
-    return in_order
+            rank[name] += 1
+            cost[test] = rank[name] * seconds[test]
+        in_order = sorted(cost, key=lambda test: (cost[test], test))
+        sums = accumulate(seconds[test] for test in in_order)
+        return [test for test, sum_s in zip(in_order, sums, strict=True) if sum_s <= TESTS_S] or in_order[:1]
 
 
-def near(mutant: Mutant, lines: dict[int, list[str]], path: Path) -> list[str]:
-    """Return the tests of a mutant: of its statement, or of the whole file where it is run by an import."""
-    tests = {test: None for line in statement(mutant, path) for test in lines.get(line, ())}
-    if not tests and is_top_level(mutant, path):
-        tests = {test: None for line in sorted(lines) for test in lines[line]}
-    return list(tests)
-
-
-def statement(mutant: Mutant, path: Path) -> range:
+def statement(mutant: Mutant) -> range:
     """Return the lines of the smallest statement around a mutant, or of its head."""
     around = [
         (node.lineno, (node.body[0].lineno - 1 if isinstance(getattr(node, "body", None), list) else node.end_lineno))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(ast.parse((ROOT / mutant.path).read_text(encoding="utf-8")))
         if isinstance(node, ast.stmt) and node.lineno <= mutant.line <= node.end_lineno
     ]
     first, last = max((each for each in around if each[1] >= mutant.line), default=(mutant.line, mutant.line))
     return range(first, max(first, last) + 1)
 
 
-def is_top_level(mutant: Mutant, path: Path) -> bool:
+def is_top_level(mutant: Mutant) -> bool:
     """Return whether a line is outside of every function."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / mutant.path).read_text(encoding="utf-8"))
     return not any(
         isinstance(node, functions) and node.body[0].lineno <= mutant.line <= node.end_lineno for node in ast.walk(tree)
     )
@@ -188,68 +200,115 @@ def tested(mutant: Mutant, tests: list[str], copy: Path) -> Mutant:
     if not tests:
         return replace(mutant, outcome="untested")
     path = copy / mutant.path
-    source = path.read_bytes()
-    path.write_text(mutated(mutant, source.decode()), encoding="utf-8")
+    path.write_text(mutated(mutant, path.read_text(encoding="utf-8")), encoding="utf-8")
     try:
-        code, output = run(copy, tests)
+        code, output = run(copy, tests[:FIRST])
+        if code == 0 and len(tests) > FIRST:
+            code, output = run(copy, tests[FIRST:])
     finally:
-        path.write_bytes(source)
+        # With its time, so that the compiled file counts as up to date again.
+        shutil.copy2(ROOT / mutant.path, path)
     if code is None:
         return replace(mutant, outcome="unfinished")
-    if code == 0:
+    if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         return replace(mutant, outcome="survived")
     lines = (line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR ")))
     failed = [line.partition(" ")[2].partition(" - ")[0] for line in lines]
-    return replace(mutant, outcome="killed", by=next(iter(failed), output[-300:]))
+    return replace(mutant, outcome="killed", by=next(iter(failed), ""))
 
 
 def run(copy: Path, tests: list[str]) -> tuple[int | None, str]:
-    """Run tests in a copy up to the first that fails. The code is None if they take too long."""
-    options = ("-n0", "-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", f"--timeout={TEST_S}")
-    command = [sys.executable, "-c", _START, *options, "--hypothesis-profile=mutants", *tests]
-    process = subprocess.Popen(
-        command,
-        cwd=copy,
-        env=os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=MOST_S)
-    except subprocess.TimeoutExpired:
+    """Run tests in a fork of this process up to the first that fails. The code is None if they take too long."""
+    output = copy.with_name("output")
+    process = _FORK.Process(target=run_in_fork, args=(tests, output))
+    process.start()
+    process.join(MOST_S)
+    code = process.exitcode
+    # Nothing that the tests have started goes on.
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return None, ""
-    return process.returncode, output
+    process.join()
+    return code, output.read_text(encoding="utf-8", errors="replace")
+
+
+def run_in_fork(tests: list[str], output: Path) -> None:
+    """Run tests in this order, and exit."""
+
+    class InOrder:
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+            place = {test: number for number, test in enumerate(tests)}
+            items[:] = sorted((item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid])
+
+    os.setsid()
+    with output.open("w") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    # A compiled file of a mutant could be taken for that of the next.
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    options = ("-n0", "-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", f"--timeout={TEST_S}")
+    files = dict.fromkeys(test.partition("::")[0] for test in tests)
+    sys.exit(pytest.main([*options, "--hypothesis-profile=mutants", *files], [InOrder()]))
 
 
 def measure_coverage(file: Path) -> None:
-    """Run the tests once and note which of them runs which line."""
+    """Run the tests once, and note which of them runs which line and how long they take."""
     # Coverage erases every file whose name begins with that of the data and a dot.
     config = file.with_name(f"settings-of-{file.name}")
     config.write_text(f"[run]\nsource = {PACKAGE}\ndata_file = {file}\nrelative_files = True\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", *TESTS, "--cov", f"--cov-config={config}"]
-    subprocess.run([*command, "--cov-context=test", "--cov-report="], cwd=ROOT, check=True)
+    command = [sys.executable, "-m", "pytest", "-q", *TESTS, "--durations=0", "--cov", f"--cov-config={config}"]
+    with log_of(file).open("w") as log:
+        subprocess.run([*command, "--cov-context=test", "--cov-report="], cwd=ROOT, check=True, stdout=log)
+
+
+def log_of(coverage_file: Path) -> Path:
+    return coverage_file.with_name(f"log-of-{coverage_file.name}")
+
+
+def prepare(copy: Path) -> None:
+    """Copy the tracked files, and go there with what their tests share loaded: other packages and a PostgreSQL."""
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    names = list(filter(None, tracked.decode().split("\0")))
+    for name in names:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, copy / name)
+    os.chdir(copy)
+    sys.path.insert(0, str(copy))
+    os.environ |= {"PYTHONPATH": str(copy), "PYTEST_XDIST_TESTRUNUID": str(os.getpid())}
+    phases = [Phase.explicit, Phase.generate]
+    settings.register_profile("mutants", deadline=None, phases=phases, derandomize=True, max_examples=25)
+    own = {name.partition("/")[0].removesuffix(".py") for name in names}
+    postgres_server(str(os.getpid()))
+    unload(own)
+    with redirect_stdout(StringIO()) as printed:
+        code = pytest.main(["-q", "-n0", "--collect-only", *TESTS])
+    if code != pytest.ExitCode.OK:
+        raise SystemExit(printed.getvalue())
+    unload(own)
+
+
+def unload(names: Collection[str]) -> None:
+    """Make Python load these packages again."""
+    for module in [name for name in sys.modules if name.partition(".")[0] in names]:
+        del sys.modules[module]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--coverage", type=Path, help="coverage data with contexts; it is measured if it is missing")
     parser.add_argument(
         "--output", type=Path, help="a JSON line for each mutant; those that it has are not tested again"
     )
     given = parser.parse_args()
+    given.coverage, given.output = (path and path.absolute() for path in (given.coverage, given.output))
     with tempfile.TemporaryDirectory() as folder:
         coverage_file = given.coverage or Path(folder) / "coverage"
         if not coverage_file.exists():
             measure_coverage(coverage_file)
-        lines = measured_lines(coverage_file)
+        measured = Coverage.read(coverage_file)
         chance = random.Random(given.seed)
         files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / PACKAGE).rglob("*.py"))
         positions = [position for path in files for position in mutants(path)]
@@ -258,48 +317,29 @@ def main() -> None:
         print(f"{len(positions):,} positions in {len(files)} files", flush=True)
         output = given.output or Path(folder) / "mutants.jsonl"
         known = [Mutant(**json.loads(line)) for line in output.read_text().splitlines()] if output.exists() else []
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for job in range(given.jobs):
-            copy = Path(folder) / str(job)
-            copy.mkdir()
-            tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
-            for name in filter(None, tracked.decode().split("\0")):
-                (copy / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, copy / name)
-            copies.put(copy)
-
-        def test(mutant: Mutant) -> Mutant:
-            copy = copies.get()
-            try:
-                done = tested(mutant, near(mutant, lines.get(mutant.path, {}), ROOT / mutant.path), copy)
-            finally:
-                copies.put(copy)
-            with output.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(done)) + "\n")
-            return done
-
         done = {replace(mutant, outcome="", by=""): mutant for mutant in known}
-        with ThreadPoolExecutor(given.jobs) as pool:
-            fresh = list(pool.map(test, (mutant for mutant in sample if mutant not in done)))
-        results = [done[mutant] for mutant in sample if mutant in done] + fresh
-        report(results, copies.get())
+        copy = Path(folder) / "copy"
+        prepare(copy)
+        for mutant in sample:
+            if mutant not in done:
+                done[mutant] = tested(mutant, measured.tests(mutant), copy)
+                with output.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(done[mutant])) + "\n")
+        results = [done[mutant] for mutant in sample]
+        # A test that fails without a mutant, run alone, kills nothing.
+        failing = [test for test in sorted({mutant.by for mutant in results if mutant.by}) if run(copy, [test])[0] != 0]
+    report([replace(each, outcome="invalid") if each.by in failing else each for each in results], given.seed)
 
 
-def report(results: list[Mutant], copy: Path) -> None:
-    """Print how many were killed, and each that was not."""
-    killers = sorted({mutant.by for mutant in results if mutant.by.startswith("tests/")})
-    # A test that fails without a mutant, run alone, kills nothing.
-    failing = [test for test in killers if run(copy, [test])[0] != 0]
-    killed = [mutant for mutant in results if mutant.outcome == "killed" and mutant.by not in failing]
+def report(results: list[Mutant], seed: int) -> None:
+    """Print each mutant that was not killed, and publish how many were."""
     for mutant in results:
-        if mutant not in killed:
+        if mutant.outcome != "killed":
             print(f"{mutant.path}:{mutant.line}:{mutant.column} {mutant.operator} {mutant.outcome} {mutant.by}")
-    counts = Counter(
-        "killed" if mutant in killed else mutant.outcome.replace("killed", "invalid") for mutant in results
-    )
+    counts = Counter(mutant.outcome for mutant in results)
     rows = [[outcome, str(number), f"{number / len(results):.0%}"] for outcome, number in counts.most_common()]
     table = Table(columns=["mutants", "number", "share"], rows=rows)
-    publish("mutation", COMMAND.format(len(results)), {"outcomes": table})
+    publish("mutation", COMMAND.format(len(results), seed), {"outcomes": table})
 
 
 if __name__ == "__main__":
