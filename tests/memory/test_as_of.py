@@ -190,3 +190,12 @@ def test_an_episode_that_is_none_has_nothing_of_its_own(tmp_path, episode):
     play.turn(1, adds("A"))
     (tmp_path / "episode_log.jsonl").write_text('{"event": "turn_played", "turn": 1, "memory_events": "ephemeral"}\n')
     assert [one.persistence for one in play.manager.as_of(episode, 5).get(5, [])] in (["permanent"], [])
+
+
+def test_an_episode_that_changed_nothing_is_known_by_its_log(tmp_path):
+    Play(tmp_path, 2).turn(1, adds("A"))
+    log = tmp_path / "runs" / "3" / "episode_log.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text("{}\n")
+    past = past_of(tmp_path / "Memories.md")
+    assert [past.knows(episode) for episode in (2, 3, 4)] == [True, True, False]

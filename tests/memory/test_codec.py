@@ -69,6 +69,7 @@ def document_of(*located) -> Document:
 @given(st.lists(st.tuples(st.integers(-3, 300), texts, memories()), max_size=6))
 @example([(1, "", memory("", text="", category=""))])
 @example([(1, "a", memory("1", episode="1", turns=""))])
+@example([(1, "a", memory("1", turns="5->6"))])
 def test_what_is_written_is_read_back(located):
     document = document_of(*located)
     read = parse(render(document))
@@ -241,6 +242,11 @@ def test_locations_stand_in_the_order_of_their_numbers_and_those_that_are_there_
     for location_id in (3, 5, 12, 4):
         document = added(document, location_id, "Room", memory())
     assert [section.location_id for section in document.sections] == [None, 3, 5, 9, 4, None, 12]
+
+
+def test_of_two_sections_of_a_location_the_first_names_it():
+    document = parse(b"## Location 9: Nine\n\n## Location 4: Four\n\n## Location 9: Another\n")
+    assert {place: heading.name for place, heading in document.headings([4, 9]).items()} == {4: "Four", 9: "Nine"}
 
 
 def test_a_broken_entry_says_what_is_wrong():

@@ -91,11 +91,12 @@ def test_the_outcome_of_a_loss_can_be_read_back():
     assert loss_in(f"died at move {'9' * 5000}") is None
 
 
-@pytest.mark.parametrize("danger", [ACTION, PLACE, CREATURE, CLOCK])
+@pytest.mark.parametrize("danger", [ACTION, PLACE, CREATURE, CLOCK, replace(PLACE, tried=2, worked=2)])
 def test_the_file_keeps_what_a_danger_needs_to_be_counted(tmp_path, danger):
     path = tmp_path / "Memories.md"
     with SimpleMemoryManager.open(path) as manager:
         manager.add_memory(5, "Hall", danger)
+    assert ("safe 0/2" in path.read_text()) == bool(danger.tried)
     (read,) = SimpleMemoryManager.open(path).memory_cache[5]
     assert (read.action, read.outcome, read.when) == (danger.action, danger.outcome, danger.when)
     assert read == as_read(danger)
@@ -134,6 +135,7 @@ def test_a_danger_that_is_only_a_note_gives_way_to_one_that_is_not():
         ("DISCOVERY", (1, 3, 1), 3, "worked 3/5, died 1"),
         ("FAILURE", (4, 5, 0), 1, "failed 4/5"),
         ("FAILURE", (4, 5, 1), 1, "failed 4, died 1"),
+        ("DANGER", (1, 3, 0), 1, ""),
     ],
 )
 def test_deaths_are_told_apart_from_other_failures(category, counts, seen, words):

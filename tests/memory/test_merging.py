@@ -84,12 +84,16 @@ def test_the_episode_of_an_invalidation_is_kept(tmp_path):
 
 
 def test_what_an_episode_has_marked_as_wrong_is_wrong(tmp_path):
-    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1))
+    things = "Lamp", "Rope", "Bell"
+    base = file_of(tmp_path / "base", *(told(thing, f"A {thing} hangs from the beam.", 1) for thing in things))
     one = file_of(tmp_path / "2", base=base)
     with SimpleMemoryManager.open(one) as memory:
-        assert memory.invalidate_memory(ATTIC, "Lamp", "It is broken", turn=3)
-    [lamp] = merged(tmp_path, one, file_of(tmp_path / "3", base=base), base=base)
-    assert (lamp.status, lamp.invalidation_reason) == ("SUPERSEDED", "It is broken")
+        for thing in things:
+            assert memory.invalidate_memory(ATTIC, thing, f"The {thing} is broken", turn=3)
+    memories = merged(tmp_path, one, file_of(tmp_path / "3", base=base), base=base)
+    assert [(each.title, each.status, each.invalidation_reason) for each in memories] == [
+        (thing, "SUPERSEDED", f"The {thing} is broken") for thing in things
+    ]
 
 
 def test_what_a_later_episode_has_seen_again_is_believed_again(tmp_path):

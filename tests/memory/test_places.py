@@ -101,6 +101,8 @@ def test_the_file_shows_numbers_first_and_texts_in_quotation_marks(tmp_path):
         (CART, "Cart"),
         (12, "Cellar"),
         (("acme", 7, "c]"), "Basket"),
+        (("acme", "7"), "Desk"),
+        (("acme", 70), "Shelf"),
         ("5", "Five"),
         (5, "Living Room"),
         ("a\u202eb", "Hidden"),
@@ -115,9 +117,12 @@ def test_the_file_shows_numbers_first_and_texts_in_quotation_marks(tmp_path):
         '## Location "a\\u202eb": Hidden',
         '## Location "https://shop/cart": Cart',
         '## Location ["acme", 7, "c]"]: Basket',
+        '## Location ["acme", 70]: Shelf',
+        '## Location ["acme", "7"]: Desk',
     ]
     again = SimpleMemoryManager.open(tmp_path / "Memories.md")
-    assert [one.location_id for one in again.all_memories()] == [5, 12, "5", "a\u202eb", CART, ("acme", 7, "c]")]
+    paths = [("acme", 7, "c]"), ("acme", 70), ("acme", "7")]
+    assert [one.location_id for one in again.all_memories()] == [5, 12, "5", "a\u202eb", CART, *paths]
 
 
 @pytest.mark.parametrize(

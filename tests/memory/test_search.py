@@ -19,6 +19,7 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory, Method, best_matches
 from zorkgpt.memory.storage.versions import is_current
+from zorkgpt.memory.storage.words import words
 from zorkgpt.memory.upkeep.exchange import add_missing
 
 
@@ -177,7 +178,8 @@ def test_a_search_finds_what_looking_at_every_memory_finds(given_memories, query
                 add_missing(draft, [LocatedMemory(place, "Room", one)])
             manager.search(query)
         everything = [one for one in manager.all_memories() if is_current(one.memory)]
-        expected = {(one.located.location_id, one.located.id) for one in best_matches(query, everything, 100)}
+        _, counts = manager.store.matching(words(query), [], 0)
+        expected = {(one.located.location_id, one.located.id) for one in best_matches(query, everything, 100, counts)}
         assert {(one.located.location_id, one.located.id) for one in manager.search(query, 100)} == expected
 
 
@@ -255,6 +257,8 @@ def test_covering_more_of_the_query_is_more_relevant():
         both, one = memory.search("lever gate")
         assert (both.located.location_id, one.located.location_id) == (1, 2)
         assert both.score > 0.5 > one.score
+        # The word three times, two of them in the title, at about the average length.
+        assert [found.score for found in memory.search("lever")] == pytest.approx([3 / (3 + 1.2)] * 2, rel=0.05)
         for threshold, error in ((1.5, ValueError), (-1, ValueError), ("0.5", TypeError), (True, TypeError)):
             with pytest.raises(error, match="The threshold is"):
                 memory.search("lever", threshold=threshold)

@@ -11,7 +11,9 @@ from tests.fixtures.memory import memory, texts
 from tests.memory.test_codec import HAND_WRITTEN
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.answers import FurtherFact
 from zorkgpt.memory.editing import Edit
+from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories
 from zorkgpt.memory.models import GAME, Thing
 from zorkgpt.memory.places import (
@@ -176,10 +178,22 @@ def test_what_is_recalled_of_a_thing_leaves_what_was_shown_at_the_place(home):
     with home.open() as manager:
         manager.remember(5, "The lever opens the gate.", title="Lever")
         manager.remember(DOOR, "It opens with the brass key.", title="Key")
-        manager.recall(5)
-        manager.recall(DOOR)
+        manager.remember(GAME, "A lantern burns for 300 turns.", title="Lantern")
+        assert "300 turns" in manager.recall(5)
+        assert "300 turns" not in manager.recall(DOOR)
         manager.record_action_outcome(5, "Hall", "pull lever", "Click.", {"turn": 3})
         assert manager.memory_cache == {5: manager.memory_cache[5]}
+
+
+def test_an_event_names_the_subject_of_its_memory(tmp_path):
+    fact = {"category": "NOTE", "memory_title": "Bell", "memory_text": "It is cracked.", "persistence": "permanent"}
+    with SimpleMemoryManager.open(tmp_path) as manager:
+        events = [
+            (event.kind, event.location_id, event.subject)
+            for subject in (5, DOOR, GAME)
+            for event in manager.note(5, subject, "Bell", FurtherFact(**fact, kind="insight"))
+        ]
+    assert events == [("added", 5, ""), ("added", None, "thing 181"), ("added", None, "game")]
 
 
 def test_the_episodes_of_a_thing_are_ordered_by_number(home):

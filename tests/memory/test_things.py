@@ -332,6 +332,13 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
 
 
 @pytest.mark.parametrize(
+    ("turns", "name"), [((took(),), None), ((took(), put()), "sword"), ((look(SWORD_HERE),), None)]
+)
+def test_what_the_player_has_put_down_denies_that_it_is_carried(turns, name):
+    assert ledger_after(*turns).denied(HALL, [Claim(Relation.CARRIED, 4)]) == name
+
+
+@pytest.mark.parametrize(
     ("claim", "instead"),
     [
         (IN_BOX, "the sword is here"),

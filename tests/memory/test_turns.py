@@ -140,11 +140,13 @@ def test_what_may_not_be_replaced_is_kept_beside_the_new(play):
 
 
 @pytest.mark.parametrize("failure", [LLMError("no answer"), RuntimeError("somebody's bug"), None])
-def test_nothing_that_fails_reaches_the_turn_loop(play, failure):
+def test_nothing_that_fails_reaches_the_turn_loop(play, failure, caplog):
     manager = play(failure)
     manager.record_action_outcome(5, "Hall", "look", "x", {"died": True})
     metrics = manager.get_status()["metrics"]
     assert metrics["turn_failures"] + metrics["synthesis_failures"] == 1
+    # Of an error in somebody's code, the log says where it is.
+    assert any(record.exc_info for record in caplog.records) == isinstance(failure, RuntimeError)
     assert kept(manager) == []
 
 
@@ -456,6 +458,7 @@ def test_a_walk_that_map_or_memory_knows_is_not_asked_about(play):
         ("location changed", "long response"),
         ("score changed", "location changed", "long response"),
     ]
+    assert [request.reached for request in manager.synthesizer.requests] == [None, None]
 
 
 def test_the_same_way_is_learned_at_every_place_where_the_ground_truth_bears_it_out(play):

@@ -1,12 +1,15 @@
 """Cleaning a whole file, and taking back what was merged."""
 
+from dataclasses import replace
+
 import pytest
 from typer.testing import CliRunner
 
 from tests.fixtures.dedup import Says, fact, lines
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-from zorkgpt.memory.dedup.consolidation import undo, undoable
+from zorkgpt.memory.dedup.consolidation import merge, undo, undoable
+from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 
 GATE, AGAIN, CONTRARY = "The lever opens the gate.", "the lever opened the gate", "The lever does not open the gate."
@@ -47,6 +50,16 @@ def test_repeats_are_merged_place_by_place_and_contradictions_stay(old_file):
         assert lines(manager, 2) == [(GATE, "ACTIVE", "7", 1)]
         assert manager.consolidate() == []
         assert lines(manager) == expected
+
+
+def test_what_was_pinned_since_it_was_found_or_is_gone_is_not_merged(old_file):
+    with opened(old_file) as manager:
+        (found,) = manager.consolidate(apply=False)
+        with manager.store.transaction() as draft:
+            assert merge(draft, [replace(found, merged=found.kept)]) == 0
+        manager.edit_memory(1, found.merged.title, Edit(pinned=True))
+        with manager.store.transaction() as draft:
+            assert merge(draft, [found]) == 0
 
 
 def test_the_judge_is_asked_about_what_is_unsure(tmp_path):

@@ -73,6 +73,22 @@ def test_without_something_to_remember_its_fields_are_ignored(answer):
     assert ModelSynthesizer(ScriptedLLM([answer])).synthesize(REQUEST) == MemorySynthesisResponse(should_remember=False)
 
 
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"context": ZMachineContext(location_changed=True, location_after=9, destination_name="Yard")}, (9, "Yard")),
+        ({"context": ZMachineContext(location_changed=True, location_after=9), "arrival": True}, (5, "Barn")),
+        ({"context": ZMachineContext(location_changed=True)}, (5, "Barn")),
+        ({"context": ZMachineContext(location_after=5)}, (5, "Barn")),
+    ],
+)
+def test_exits_that_a_text_names_belong_to_the_place_where_it_was_printed(fields, place):
+    synthesizer = ModelSynthesizer(ScriptedLLM([NOTHING | {"exits": ["north"]}]), asks_for_exits=True)
+    synthesizer.synthesize(with_(**fields))
+    assert synthesizer.take_named_exits() == ((*place, ("north",)),)
+    assert synthesizer.take_named_exits() == ()
+
+
 def test_a_memory_can_be_disproved_without_a_new_one():
     answer = NOTHING | {"invalidate_memory_titles": ["Hay may burn"], "invalidation_reason": "It is wet."}
     assert ModelSynthesizer(ScriptedLLM([answer])).synthesize(REQUEST) == MemorySynthesisResponse(**answer)

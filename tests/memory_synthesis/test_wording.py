@@ -4,7 +4,7 @@ import pytest
 
 from zorkgpt.memory.models import ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
-from zorkgpt.memory.synthesis import SynthesisRequest, facts_in_words, signals, things_in_words
+from zorkgpt.memory.synthesis import SynthesisRequest, facts_in_words, signals, things_in_words, visits_in_words
 
 LADDER_DROPPED = ObjectMove(7, "ladder", 4, "yourself", 5, "Barn")
 LADDER_TAKEN = ObjectMove(7, "ladder", 5, "Barn", 4, "yourself")
@@ -73,6 +73,18 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
 )
 def test_facts_are_sentences(context, facts):
     assert facts_in_words(request("open gate", **context)) == facts
+
+
+@pytest.mark.parametrize(
+    ("times", "episodes", "sentence"),
+    [
+        (1, 1, "This is your first visit here, in any episode."),
+        (2, 1, "You've been here 2 times, all in this episode."),
+        (3, 2, "You've been here 3 times across 2 episodes."),
+    ],
+)
+def test_visits_are_a_sentence(times, episodes, sentence):
+    assert visits_in_words(times, episodes) == sentence
 
 
 def test_an_arrival_says_that_the_command_was_given_elsewhere():

@@ -7,7 +7,7 @@ the same in every byte, whenever and wherever it is made.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,6 @@ from zorkgpt.memory.writer import says_the_same
 
 log = get_logger(__name__)
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EDITABLE = ("kind", "category", "title", "text", "persistence", "score_change", "action", "outcome", "claims", "when")
 """Fields of an earlier memory that an episode may have changed, other than counts and status."""
 
@@ -60,7 +59,7 @@ def time_of(episode: int) -> datetime:
 
     Episode 1 is one second after the beginning of 1970.
     """
-    return _EPOCH + timedelta(seconds=episode)
+    return datetime.fromtimestamp(episode, UTC)
 
 
 def merge_memories(base: Path, findings: Iterable[MemoriesAfterEpisode], target: Path) -> None:

@@ -285,21 +285,16 @@ def _left_out(count: int) -> str:
     return f"({count} more {'memory' if count == 1 else 'memories'} not shown)"
 
 
-def best_matches(
-    query: str, memories: Sequence[LocatedMemory], k: int, counts: WordCounts | None = None
-) -> list[SearchResult]:
+def best_matches(query: str, memories: Sequence[LocatedMemory], k: int, counts: WordCounts) -> list[SearchResult]:
     """Return the k memories whose words say most of what the query asks for, best first; none without a common word.
 
     The score is Okapi BM25, divided by its limit for endless repetitions of all words of the query: from 0 to 1.
 
     Args:
-        counts: how often words stand in all memories, where these are a part of them; None: they are all.
+        counts: how often words stand in all memories, of which these are a part.
     """
     wanted = set(words(query))
     bags = [Counter(words_of(one.location_name, one.memory)) for one in memories]
-    if counts is None:
-        average = sum(bag.total() for bag in bags) / len(bags) if bags else 1.0
-        counts = WordCounts(len(bags), average, {word: sum(word in bag for bag in bags) for word in wanted})
     rarities = {word: _rarity(counts.holding.get(word, 0), counts.memories) for word in wanted}
     most = sum(rarities.values()) * (_K1 + 1)
     found = []
