@@ -1,6 +1,6 @@
 """How far the search player comes with a number of interpreter steps, beside the rules with as many turns.
 
-    uv run python -m benchmarks.search STORY... [--steps 600 20000] [--without-rules 20000] [--publish]
+    uv run python -m benchmarks.search STORY... [--steps 600 20000] [--without-rules 20000] [--publish FILE]
 
 Steps are commands that are played, from saved states or not. The rules play episodes of up to 400 turns. The search
 player plays episodes too, and searches three times as long before each. Places, the highest score, and states (place,
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("stories", nargs="+")
     parser.add_argument("--steps", type=int, nargs="+", default=[600, 20_000])
     parser.add_argument("--without-rules", type=int, nargs="*", default=[], help="numbers of steps only for the search")
-    parser.add_argument("--publish", action="store_true")
+    parser.add_argument("--publish", choices=["search", "search_unseen"], help="the published file")
     given = parser.parse_args()
     logging.disable(logging.WARNING)
     table = Table(columns=COLUMNS, rows=[])
@@ -87,7 +87,7 @@ def main() -> None:
                 print(*table["rows"][-1], f"{time.perf_counter() - began:.0f} s", sep=" | ", flush=True)
     print(markdown(table))
     if given.publish:
-        publish("search", "uv run python -m benchmarks.search STORY...", {"stories": table})
+        publish(given.publish, "uv run python -m benchmarks.search STORY...", {"stories": table})
 
 
 if __name__ == "__main__":
