@@ -31,6 +31,7 @@ class ReplayManager(BaseManager):
     Args:
         game: The game; only episodes of its story, with the same seed, can be replayed. Between episodes the best line
             is verified in it.
+        trails: Reads the earlier episodes.
         graph: Leads back to a way that is lost, and says what is deadly.
         keeps_line: Whether the best line is kept and offered.
         search: Searches for commands to begin an episode with; None if it begins without.
@@ -45,13 +46,13 @@ class ReplayManager(BaseManager):
         game: Game,
         seed: int,
         graph: MapGraph,
+        trails: TrailReader,
         keeps_line: bool,
         search: RouteSearch | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         self._game, self._seed, self._graph = game, seed, graph
         workdir = Path(config.zork_game_workdir)
-        trails = TrailReader(workdir, config.episode_log_file, game.story.sha256)
         self._reader = ArchiveReader(trails, seed)
         self._line_file = workdir / BEST_LINE_FILE if keeps_line else None
         self._search = search

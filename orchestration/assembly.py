@@ -194,6 +194,7 @@ def _returns(services: Services) -> ReplayManager:
         game=services.game,
         seed=services.options.seed,
         graph=services.map.graph,
+        trails=services.trails,
         # The rules repeat what scored by a plan of their own.
         keeps_line=services.memory is not None and services.options.choice.kind != "rules",
         search=_search(services) if services.options.choice.uses_saves else None,

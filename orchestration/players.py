@@ -1,6 +1,7 @@
 """The players, and how a run chooses one."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,13 +11,12 @@ from session.game_configuration import GameConfiguration, model_settings
 from zorkgpt.agent import Agent
 from zorkgpt.delegating_players import StandIn
 from zorkgpt.errors import ConfigurationError
-from zorkgpt.explore.archive import TrailReader
 from zorkgpt.explore.trail import Trail
 from zorkgpt.llm.client import ModelStatus
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
-from zorkgpt.offline.experience import Experience
+from zorkgpt.offline.experience import Experience, GatheredTrails
 from zorkgpt.offline.explorer import Experiences, OfflineExplorer
 from zorkgpt.offline.offers import OFFERS, Offer
 from zorkgpt.offline.outcomes import remembered_outcome
@@ -106,18 +106,25 @@ def rules_player(
 
 def _experience(services: "Services") -> Experiences:
     """Return a function that reads the experience of earlier episodes, without vetoed scoring steps."""
-    config, memory = services.config, services.memory
+    memory = services.memory
     if memory is None:
         return Experience
-    reader = TrailReader(Path(config.zork_game_workdir), config.episode_log_file, services.game.story.sha256)
+    gathered, known = GatheredTrails(services.game.language), set[int]()
 
     def is_vetoed(step: ScoringStep) -> bool:
         vetoed = (remembered_outcome(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
         return any(known is not None and known[0] == step.action for known in vetoed)
 
     def experience() -> Experience:
-        trails = [kept.trail for kept in reader.before(services.state.episode_id)]
-        return Experience.of(trails, is_vetoed, services.game.language, _searched(services))
+        for kept in services.trails.before(services.state.episode_id):
+            if kept.trail.episode not in known:
+                known.add(kept.trail.episode)
+                gathered.add(kept.trail)
+        searched = _searched(services)
+        both = deepcopy(gathered) if searched else gathered
+        for trail in searched:
+            both.add(trail, is_whole=False)
+        return both.experience(is_vetoed)
 
     return experience
 

@@ -18,6 +18,7 @@ from session.game_state import GameState
 from zorkgpt.context.tools import AgentTools
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import WorkdirError
+from zorkgpt.explore.archive import TrailReader
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.llm.background_work import BackgroundLLM
 from zorkgpt.llm.messages import LLM
@@ -103,6 +104,11 @@ class Services:
     def take_named_exits(self) -> tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]:
         """Return the exits that the memory's model found named since the last call."""
         return self.synthesizer.take_named_exits() if self.synthesizer else ()
+
+    @cached_property
+    def trails(self) -> TrailReader:
+        """What earlier episodes of this story did."""
+        return TrailReader(Path(self.config.zork_game_workdir), self.config.episode_log_file, self.game.story.sha256)
 
     @property
     def helper_llm(self) -> LLM | None:

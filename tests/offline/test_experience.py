@@ -8,11 +8,12 @@ import pytest
 
 from game_interface.models import GrammarLine, GrammarToken, Item, Language, Location, Observation, TokenKind
 from tests.fixtures.trails import a_step, a_trail
+from zorkgpt.explore.trail import Trail
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Candidate, Tier
 from zorkgpt.offline.command_record import CommandRecord, chance
 from zorkgpt.offline.dangers import closed, dangerous_rooms
-from zorkgpt.offline.experience import Experience
+from zorkgpt.offline.experience import Experience, GatheredTrails
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.grammar_tries import analyzed, commands
 from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
@@ -37,8 +38,15 @@ SECOND = replace(
 )
 
 
+def experience_of(*trails: Trail) -> Experience:
+    gathered = GatheredTrails()
+    for trail in trails:
+        gathered.add(trail)
+    return gathered.experience()
+
+
 def test_what_brought_nothing_is_counted_by_place_and_action_once_an_episode():
-    found = Experience.of([FIRST, replace(SECOND, steps=(*SECOND.steps, *SECOND.steps))])
+    found = experience_of(FIRST, replace(SECOND, steps=(*SECOND.steps, *SECOND.steps)))
     assert found.barren == {(1, "rub lamp"): 2, (1, "north"): 1, (1, "push wall"): 1}
     assert found.barren_at(1)["rub lamp"] == 2
     assert [step.action for step in found.steps if step.gain] == ["take gem", "put gem in case"]
@@ -47,9 +55,9 @@ def test_what_brought_nothing_is_counted_by_place_and_action_once_an_episode():
 
 def test_the_latest_episode_that_tells_says_what_is_left():
     third = replace(SECOND, episode=3, left={2: [], 4: ["blink", "NO SUCH KIND"]})
-    assert Experience.of([SECOND, FIRST]).left == {2: Candidate(Tier.HANDLE, "dig")}
-    assert Experience.of([SECOND, third]).left == {2: None, 4: None}
-    assert Experience.of([FIRST]).left == {}
+    assert experience_of(SECOND, FIRST).left == {2: Candidate(Tier.HANDLE, "dig")}
+    assert experience_of(SECOND, third).left == {2: None, 4: None}
+    assert experience_of(FIRST).left == {}
 
 
 def a_map() -> MapGraph:
@@ -81,7 +89,7 @@ def test_what_is_left_is_told_by_place_and_not_for_what_is_carried_about():
 
 def test_notes_survive_a_checkpoint():
     def explorer() -> OfflineExplorer:
-        return OfflineExplorer(a_map(), experience=lambda: Experience.of([FIRST, SECOND]))
+        return OfflineExplorer(a_map(), experience=lambda: experience_of(FIRST, SECOND))
 
     def played(player: OfflineExplorer, turns: range) -> list[AgentDecision]:
         yard = replace(CONTEXT, observation=replace(NOW, location=Location(2, "Yard")), response="Yard")

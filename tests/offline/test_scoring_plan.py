@@ -51,19 +51,19 @@ def played_out(
 
 
 def test_a_plan_holds_what_led_to_the_last_points():
-    steps = scoring_steps([a_trail(*TREASURE)])
+    steps = scoring_steps(a_trail(*TREASURE))
     assert actions(steps) == ["take brass key", "unlock chest with key", "take gold"]
     assert [step.needed for step in steps] == [True, False, True]
     assert steps[-1] == ScoringStep(2, "take gold", 10, yields=("gold",))
 
 
 def test_nothing_scored_is_no_plan():
-    assert scoring_steps([a_trail("north > 2", "south > 1")]) == ()
+    assert scoring_steps(a_trail("north > 2", "south > 1")) == ()
     assert played_out(ScoringPlan()) == []
 
 
 def test_what_is_not_needed_is_left_out_and_what_is_needed_comes_in_order():
-    assert played_out(ScoringPlan(scoring_steps([a_trail(*TREASURE)]))) == [
+    assert played_out(ScoringPlan(scoring_steps(a_trail(*TREASURE)))) == [
         "take brass key",
         "unlock chest with key",
         "take gold",

@@ -1,7 +1,7 @@
 """The states that earlier episodes reached: read from their logs, grouped into cells, and chosen from."""
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -113,6 +113,8 @@ class TrailReader:
 
     def __post_init__(self) -> None:
         self._read: dict[int, KeptTrail] = {}
+        self._steps: dict[TrailStep, TrailStep] = {}
+        """Steps by themselves: most episodes repeat steps of earlier ones, which are kept once."""
         self._unreadable: set[int] = set()
         """Episodes whose log can't be read, as was logged."""
 
@@ -121,7 +123,8 @@ class TrailReader:
         earlier = [number for number in episodes_in(self.workdir) if not isinstance(episode, int) or number < episode]
         for number in earlier:
             if number not in self._read and (kept := self._trail(number)):
-                self._read[number] = kept
+                steps = tuple(self._steps.setdefault(step, step) for step in kept.trail.steps)
+                self._read[number] = replace(kept, trail=replace(kept.trail, steps=steps))
         return [
             kept
             for number in earlier

@@ -1,10 +1,9 @@
 """The experience of earlier episodes: what scored, what was tried where, and what was left untried."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Self
 
 from game_interface.models import Language
 from session.outcome import is_passive
@@ -12,7 +11,7 @@ from zorkgpt.explore.trail import Trail
 from zorkgpt.offline.candidates import Candidate, Tier
 from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.grammar_tries import analyzed
-from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
+from zorkgpt.offline.scoring_plan import ScoringStep, best_trail, scoring_steps
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 
@@ -34,28 +33,6 @@ class Experience:
     """The number of these episodes, and of the trails of searches."""
     record: CommandRecord = field(default_factory=CommandRecord)
     """The results of their commands."""
-
-    @classmethod
-    def of(
-        cls,
-        trails: Sequence[Trail],
-        is_vetoed: Callable[[ScoringStep], bool] = lambda step: False,
-        language: Language | None = None,
-        searched: Sequence[Trail] = (),
-    ) -> Self:
-        """Return the experience of these episodes, in the order in which they were played.
-
-        Args:
-            searched: Trails that began at saved states, so that no plan can be made of them.
-        """
-        barren, scored = _tried([*trails, *searched])
-        return cls(
-            tuple(step for step in scoring_steps(trails) if not is_vetoed(step)),
-            {pair: times for pair, times in barren.items() if pair not in scored},
-            _left(trails),
-            len(trails) + len(searched),
-            _record([*trails, *searched], language),
-        )
 
     def barren_at(self, place: int) -> dict[str, int]:
         """Return action → the number of episodes in which it was done at this place without points."""
@@ -79,43 +56,55 @@ class Experience:
         return found
 
 
-def _tried(trails: Iterable[Trail]) -> tuple[Counter[Pair], set[Pair]]:
-    """Return in how many episodes each action was done at each place, and which scored in any."""
-    times: Counter[Pair] = Counter()
-    scored: set[Pair] = set()
-    for trail in trails:
+class GatheredTrails:
+    """What the trails of episodes add up to. Each is read once, when it is added."""
+
+    def __init__(self, language: Language | None = None) -> None:
+        self._language = language
+        self._count = 0
+        self._times: Counter[Pair] = Counter()
+        self._scored: set[Pair] = set()
+        self._best: Trail | None = None
+        self._left: Mapping[int, list[str]] = {}
+        self._record = CommandRecord()
+
+    def add(self, trail: Trail, *, is_whole: bool = True) -> None:
+        """Add the trail of the next episode.
+
+        Args:
+            is_whole: False if it began at a saved state, so that no plan can be made of it.
+        """
+        self._count += 1
         place, score = trail.start, trail.score
         done: set[Pair] = set()
         for step in trail.steps:
-            now = step.standing
+            now, action = step.standing, normalized_action(step.action)
             if place is not None:
-                pair = place, exit_name(normalized_action(step.action))
+                pair = place, exit_name(action)
                 done.add(pair)
                 if (now.score or 0) > score:
-                    scored.add(pair)
-            place, score = now.place, now.score or 0
-        times.update(done)
-    return times, scored
-
-
-def _record(trails: Iterable[Trail], language: Language | None) -> CommandRecord:
-    record = CommandRecord()
-    for trail in trails:
-        place = trail.start
-        for step in trail.steps:
-            action = normalized_action(step.action)
+                    self._scored.add(pair)
             # What only looks changes nothing, whatever it shows.
             if canonical_direction(action) is None and not is_passive(action):
-                record.count(analyzed(action, language), float(step.effective or step.standing.place != place))
-            place = step.standing.place
-        record.refused.update(map(normalized_action, trail.refused))
-    return record
+                worked = step.effective or now.place != place
+                self._record.count(analyzed(action, self._language), float(worked))
+            place, score = now.place, now.score or 0
+        self._times.update(done)
+        self._record.refused.update(map(normalized_action, trail.refused))
+        if is_whole:
+            self._best = best_trail([trail] if self._best is None else [self._best, trail])
+            self._left = trail.left or self._left
 
-
-def _left(trails: Iterable[Trail]) -> dict[int, Candidate | None]:
-    """Return what was left untried in the latest episode that recorded it."""
-    recorded = [trail.left for trail in trails if trail.left]
-    return {place: _candidate(fields) for place, fields in recorded[-1].items()} if recorded else {}
+    def experience(self, is_vetoed: Callable[[ScoringStep], bool] = lambda step: False) -> Experience:
+        """Return what is known by now, without the vetoed steps of a plan."""
+        steps = scoring_steps(self._best) if self._best else ()
+        return Experience(
+            tuple(step for step in steps if not is_vetoed(step)),
+            {pair: times for pair, times in self._times.items() if pair not in self._scored},
+            {place: _candidate(fields) for place, fields in self._left.items()},
+            self._count,
+            self._record,
+        )
 
 
 def _candidate(fields: Sequence[str]) -> Candidate | None:

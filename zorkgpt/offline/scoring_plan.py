@@ -36,13 +36,14 @@ class ScoringStep:
     """Whether it is taken in any case; otherwise in passing, or if the plan is stuck."""
 
 
-def scoring_steps(trails: Iterable[Trail]) -> tuple[ScoringStep, ...]:
-    """Return what led to the points of the highest-scoring episode, in order.
+def best_trail(trails: Iterable[Trail]) -> Trail:
+    """Return the trail with the highest score; of several, the one that reached it after the fewest steps."""
+    return min(trails, key=_score_order)
 
-    Of several episodes with the highest score, the one that reached it first counts.
-    """
-    best = min(trails, key=_score_order, default=None)
-    steps = _steps_of(best) if best else []
+
+def scoring_steps(trail: Trail) -> tuple[ScoringStep, ...]:
+    """Return what led to the points of an episode, in order."""
+    steps = _steps_of(trail)
     scoring = [number for number, (step, _) in enumerate(steps) if step.gain > 0]
     return tuple(_worthwhile(steps[: scoring[-1] + 1])) if scoring else ()
 

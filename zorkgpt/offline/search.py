@@ -21,7 +21,7 @@ from zorkgpt.errors import StateError
 from zorkgpt.explore.best_line import state_digest
 from zorkgpt.explore.replay import ReplayRoute
 from zorkgpt.explore.trail import TrailStep, observed_state, trail_of
-from zorkgpt.offline.experience import Experience
+from zorkgpt.offline.experience import GatheredTrails
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.extractor import RuleExtractor
 from zorkgpt.offline.search_archive import SearchArchive, SearchCell, Way, load_archive, save_archive
@@ -52,6 +52,9 @@ class StateSearch:
         self._graph, self._learner = graph, MapLearner(graph)
         self._state = GameState(turn_count=archive.steps)
         self._rules = OfflineExplorer(graph)
+        self._gathered = GatheredTrails(game.language)
+        for trail in archive.trails:
+            self._gathered.add(trail, is_whole=False)
         self._vocabulary = tuple(sorted(game.language.words)) if game.language else ()
         opening = game.reset()
         if not archive.cells:
@@ -141,7 +144,9 @@ class StateSearch:
             if now.question is None and state_digest(now) not in archive.digests:
                 way, idle = (self._add(way, shorts[-1], response, self._rules.changed_notes()), ()), 0
                 shorts[-1] = way
-        archive.trails.append(trail_of(played, 0, archive.seed, start.standing.place, start.standing.score or 0))
+        trail = trail_of(played, 0, archive.seed, start.standing.place, start.standing.score or 0)
+        archive.trails.append(trail)
+        self._gathered.add(trail, is_whole=False)
 
     def _add(self, way: Way, short: Way, response: str, notes: dict[str, Any]) -> int:
         """Add the present state to the archive, and return the number of its cell.
@@ -165,11 +170,10 @@ class StateSearch:
 
     def _rules_at(self, number: int) -> OfflineExplorer:
         """Return the rules with their notes of when a cell was reached, and the experience of all bursts."""
-        trails = self._archive.trails
-        tried = Experience.of([], language=self._game.language, searched=trails)
         # A walk has its full cost, as in a first episode: the search can go on from a state at another place instead.
         # There is no plan: what has scored before a state was saved does not score again.
-        experience, seed = replace(tried, episodes=0), self._archive.seed + len(trails)
+        experience = replace(self._gathered.experience(), episodes=0)
+        seed = self._archive.seed + len(self._archive.trails)
         rules = OfflineExplorer(self._graph, senses=self._game, experience=lambda: experience, seed=seed)
         if notes := self._notes_at(number):
             rules.branch(notes)
