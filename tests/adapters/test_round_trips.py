@@ -1,20 +1,17 @@
-"""What one tool returns, another one takes: the same place and the same memory."""
+"""What one tool returns, another one takes: the same place and the same memory.
+
+Frameworks that take seconds to import are imported by what uses them: every process of the tests reads all files.
+"""
 
 import asyncio
 import json
 
 import pytest
-from agents.tool_context import ToolContext
 from mcp import Client
-from pydantic_ai import RunContext
-from pydantic_ai.models.test import TestModel
-from pydantic_ai.usage import RunUsage
 
-from zorkgpt.adapters import langchain, llama_index
+from zorkgpt.adapters import langchain
 from zorkgpt.adapters.langgraph import MemoryBaseStore
 from zorkgpt.adapters.mcp import make_server
-from zorkgpt.adapters.openai_agents import memory_tools
-from zorkgpt.adapters.pydantic_ai import MemoryToolset
 from zorkgpt.adapters.tools import MemoryTools
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import GAME, Thing
@@ -57,9 +54,13 @@ class Mcp:
 
 class AgentsSdk:
     def __init__(self, memory):
+        from zorkgpt.adapters.openai_agents import memory_tools
+
         self._tools = {tool.name: tool for tool in memory_tools(memory)}
 
     def call(self, name, **given):
+        from agents.tool_context import ToolContext
+
         properties = self._tools[name].params_json_schema["properties"]
         text = json.dumps({key: given.get(key, spec.get("default")) for key, spec in properties.items()})
         context = ToolContext(context=None, tool_name=name, tool_call_id="1", tool_arguments=text)
@@ -69,9 +70,15 @@ class AgentsSdk:
 
 class PydanticAi:
     def __init__(self, memory):
+        from zorkgpt.adapters.pydantic_ai import MemoryToolset
+
         self._tools = MemoryToolset(memory)
 
     def call(self, name, **given):
+        from pydantic_ai import RunContext
+        from pydantic_ai.models.test import TestModel
+        from pydantic_ai.usage import RunUsage
+
         async def talk():
             context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
             tool = (await self._tools.get_tools(context))[name]
@@ -94,6 +101,8 @@ class LangChain:
 
 class LlamaIndex:
     def __init__(self, memory):
+        from zorkgpt.adapters import llama_index
+
         self._tools = {tool.metadata.name: tool for tool in llama_index.memory_tools(memory)}
 
     def call(self, name, **given):

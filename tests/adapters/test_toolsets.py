@@ -1,22 +1,15 @@
-"""The memory as tools of agent frameworks, each run by the framework itself."""
+"""The memory as tools of agent frameworks, each run by the framework itself.
+
+Frameworks that take seconds to import are imported by what uses them: every process of the tests reads all files.
+"""
 
 import asyncio
 import json
+from importlib import import_module
 
 import pytest
-from agents import Agent as OpenAIAgent
-from agents import RunContextWrapper
-from agents.tool_context import ToolContext
-from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.llms.llm import ToolSelection
-from llama_index.core.tools import call_tool_with_selection
-from pydantic_ai import Agent
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from zorkgpt.adapters import langchain, llama_index
-from zorkgpt.adapters.openai_agents import memory_instructions, memory_tools
-from zorkgpt.adapters.pydantic_ai import MemoryToolset
+from zorkgpt.adapters import langchain
 
 CART = "https://shop.example/cart"
 READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate", "reset"}
@@ -26,6 +19,10 @@ READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate"
 
 
 def invoked(memory, name, **arguments):
+    from agents.tool_context import ToolContext
+
+    from zorkgpt.adapters.openai_agents import memory_tools
+
     tool = next(one for one in memory_tools(memory) if one.name == name)
     given = json.dumps(arguments)
     context = ToolContext(context=None, tool_name=name, tool_call_id="1", tool_arguments=given)
@@ -45,14 +42,20 @@ def test_the_agents_sdk_tells_the_model_why_it_was_refused(memory):
 
 
 def test_the_agents_sdk_has_no_tool_that_changes_a_memory_for_reading(memory):
+    from zorkgpt.adapters.openai_agents import memory_tools
+
     assert {tool.name for tool in memory_tools(memory)} == READING | CHANGING
     assert {tool.name for tool in memory_tools(memory, read_only=True)} == READING
 
 
 def test_the_instructions_hold_what_is_known_of_the_place_where_the_agent_is(memory):
+    from agents import Agent, RunContextWrapper
+
+    from zorkgpt.adapters.openai_agents import memory_instructions
+
     memory.remember(CART, "It is empty at first.")
     told = memory_instructions(memory, lambda context: context["url"], "You buy groceries.")
-    agent = OpenAIAgent(name="buyer", instructions=told)
+    agent = Agent(name="buyer", instructions=told)
 
     def prompt(url):
         return asyncio.run(agent.get_system_prompt(RunContextWrapper({"url": url})))
@@ -67,6 +70,12 @@ def test_the_instructions_hold_what_is_known_of_the_place_where_the_agent_is(mem
 
 def run(memory, *calls, read_only=False):
     """Let a scripted model make one tool call after the other; return what each was answered, and the tools it had."""
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+    from zorkgpt.adapters.pydantic_ai import MemoryToolset
+
     answers, known = [], set()
 
     def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
@@ -121,6 +130,11 @@ def test_langchain_returns_the_reason_of_a_refusal_to_the_model(memory):
 
 
 def test_llama_index_returns_the_reason_of_a_refusal_to_the_model(memory):
+    from llama_index.core.llms.llm import ToolSelection
+    from llama_index.core.tools import call_tool_with_selection
+
+    from zorkgpt.adapters import llama_index
+
     tools = {tool.metadata.name: tool for tool in llama_index.memory_tools(memory)}
     call = ToolSelection(tool_id="1", tool_name="remember", tool_kwargs={"place": 5, "text": " "})
     answer = call_tool_with_selection(call, list(tools.values()))
@@ -128,8 +142,10 @@ def test_llama_index_returns_the_reason_of_a_refusal_to_the_model(memory):
     assert "it must not be blank" in answer.content
 
 
-@pytest.mark.parametrize("adapter", [langchain, llama_index])
-def test_without_the_right_to_write_only_the_reading_tools_are_there(memory, adapter):
+@pytest.mark.parametrize("name", ["langchain", "llama_index"])
+def test_without_the_right_to_write_only_the_reading_tools_are_there(memory, name):
+    adapter = import_module(f"zorkgpt.adapters.{name}")
+
     def names(**options):
         return {getattr(tool, "name", None) or tool.metadata.name for tool in adapter.memory_tools(memory, **options)}
 
@@ -137,6 +153,10 @@ def test_without_the_right_to_write_only_the_reading_tools_are_there(memory, ada
 
 
 def test_the_block_of_llama_index_holds_the_memories_of_the_place_where_the_agent_is(memory):
+    from llama_index.core.base.llms.types import ChatMessage
+
+    from zorkgpt.adapters import llama_index
+
     memory.remember(CART, "It is empty at first.")
     places = iter([None, "elsewhere", CART])
     block = llama_index.PlaceMemoryBlock(memory=memory, place_of=lambda: next(places))
