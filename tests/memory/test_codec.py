@@ -260,7 +260,7 @@ def test_a_broken_entry_says_what_is_wrong():
     }
     for line, message in broken.items():
         document = parse(body + line + b"\nText.\n")
-        assert list(document.problems()) == [Problem(3, f"not a memory: {message}")]
+        assert list(document.problems()) == [Problem(3, f"not a memory: {message}", is_broken=True)]
         assert by_place(document.find(EVERY)) == {}
 
 

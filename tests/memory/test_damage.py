@@ -1,5 +1,6 @@
 """What counts as damage is set aside and recovered from; what a person wrote never does."""
 
+import logging
 import os
 import random
 import socket
@@ -142,6 +143,12 @@ def test_a_file_with_a_zero_that_was_there_before_may_lose_a_memory_by_hand(path
         path.write_bytes(edited)
         manager.get_location_memory(6)
         assert path.read_bytes() == edited
+
+
+def test_a_new_memory_warns_of_nothing(tmp_path, caplog):
+    with SimpleMemoryManager.open(tmp_path) as manager:
+        manager.add_memory(5, "Hall", memory())
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_damaged_file_without_a_backup_stays_as_it_is(path):

@@ -158,6 +158,8 @@ def test_another_file_is_put_back_unless_somebody_else_wrote(tmp_path, foreign):
     edit(knowledge, "- A line\n")
     restorer = FileRestorer(knowledge)
     point = restorer.restore_point(3)
+    # As after an earlier checkpoint.
+    (tmp_path / "undo").mkdir()
     restorer.begin(tmp_path / "undo", 3)
     edit(knowledge, "- Line 1\n")
     if foreign == "between":

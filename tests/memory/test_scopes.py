@@ -390,3 +390,10 @@ def test_an_awaitable_memory_has_a_scope(tmp_path):
     assert asyncio.run(use()) == "cart"
     with AgentMemory.open(tmp_path / "Memories.md") as memory:
         assert [each.location_id for each in everything(memory)] == [(*ACME, "cart")]
+
+
+def test_a_place_of_a_scope_stays_when_its_memories_are_wrong():
+    with AgentMemory.open(":memory:", scope=ACME) as memory:
+        memory.invalidate(memory.remember(5, "The lever opens the gate."), "It does not.")
+        places = memory.store.lasting.places
+        assert (places(), places(believed=True)) == ([(*ACME, 5)], [])

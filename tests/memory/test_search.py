@@ -56,6 +56,7 @@ def titles(manager: SimpleMemoryManager, query: str = "key", k: int = 10, **filt
         ({"category": "discovery"}, ["Brass key"]),
         ({"episode": "2"}, ["Rusty key"]),
         ({"episode": 1, "place": 7}, ["Old key"]),
+        ({"episode": 2, "place": 7}, []),
         ({"category": "DANGER"}, []),
     ],
 )

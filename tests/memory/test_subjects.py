@@ -153,7 +153,8 @@ def test_every_call_takes_a_subject(home, key):
         manager.edit_memory(key, "Bell", Edit(text="It rings twice."))
         manager.invalidate("Gate", "It is closed.", key, turn=9)
         assert [one.memory.title for one in manager.explain("Chain", key)] == ["Chain"]
-        json.dumps([one.to_dict() for one in manager.explain("Chain", key)])
+        (explained,) = json.loads(json.dumps([one.to_dict() for one in manager.explain("Chain", key)]))
+        assert explained["memory"]["title"] == "Chain"
         said = "[NOTE] Bell: It rings twice.\n[NOTE] Chain: The chain opens the gate."
         assert manager.get_location_memory(key) == said
         saved = json.loads(json.dumps(manager.snapshot()))

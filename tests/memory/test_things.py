@@ -353,6 +353,10 @@ def test_what_the_player_has_put_down_denies_that_it_is_carried(turns, name):
 def test_what_is_at_hand_refutes_wrong_claims(claim, instead):
     things = ledger_after(look(SWORD_HERE, BOX_HERE, in_full=True))
     assert things.correction(HALL, claiming(claim, persistence="ephemeral"), claim) == instead
+    # Nothing at hand is at another place.
+    if claim in (IN_BOX, HERE):
+        for place in (HALL - 1, HALL + 1):
+            assert things.correction(place, claiming(claim, persistence="ephemeral"), claim) == "elsewhere"
 
 
 def test_where_a_creature_has_gone_out_of_sight_is_not_known_though_nothing_is_left_to_see():

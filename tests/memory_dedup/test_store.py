@@ -1,5 +1,7 @@
 """What is on file after memories were learned that say the same, more, or the contrary."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.fixtures.dedup import Says, fact, lines
@@ -186,6 +188,15 @@ def test_the_vectors_are_beside_the_file_and_those_of_what_is_believed(open_, tm
         kept = [memory.text for memory in again.memory_cache[1] if memory.status == "ACTIVE"]
         assert [text in again.embedding_cache for text in kept] == [True]
         assert len(again.embedding_cache) == 1
+
+
+@pytest.mark.parametrize("home", ["file"], indirect=True)
+def test_without_a_cache_no_vectors_are_kept_beside_the_file(open_, tmp_path):
+    with open_(judge=Says("distinct"), config=SimpleNamespace(cache_embeddings=False)) as manager:
+        manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(1, "Gate", fact("The bell rings at noon."))
+        assert GATE in manager.embedding_cache
+    assert SqliteVectors(sidecar(tmp_path / "Memories.md")).known("hashing-256") == set()
 
 
 @pytest.mark.parametrize("confirmed", [True, False])

@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Silence, Status
 from zorkgpt.errors import LLMError
@@ -12,7 +13,7 @@ from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.structured import FORM_HEADING, json_schema
-from zorkgpt.memory.answers import MemorySynthesisResponse
+from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer, SynthesisAnswer
 from zorkgpt.memory.models import Memory, ZMachineContext
@@ -92,6 +93,13 @@ def test_exits_that_a_text_names_belong_to_the_place_where_it_was_printed(fields
 def test_a_memory_can_be_disproved_without_a_new_one():
     answer = NOTHING | {"invalidate_memory_titles": ["Hay may burn"], "invalidation_reason": "It is wet."}
     assert ModelSynthesizer(ScriptedLLM([answer])).synthesize(REQUEST) == MemorySynthesisResponse(**answer)
+
+
+def test_a_title_may_be_one_letter_and_not_empty():
+    fact = {"category": "NOTE", "memory_text": "It is on the map.", "persistence": "permanent"}
+    assert FurtherFact(memory_title="X", **fact).memory_title == "X"
+    with pytest.raises(ValidationError):
+        FurtherFact(memory_title="", **fact)
 
 
 def test_plain_slips_of_case_are_understood():
