@@ -41,7 +41,8 @@ class StopAt:
 def test_a_run_that_was_cut_short_comes_to_the_same(tmp_path, ablation):
     whole = a_run(tmp_path / "whole", "learning-2x15", ablation)
     whole.play()
-    for at in (7, 20):
+    # In its first episode a run is the same with all of them.
+    for at in (7, 20) if ablation is Ablation.ON else (20,):
         cut = a_run(tmp_path / str(at), "learning-2x15", ablation)
         with pytest.raises(KeyboardInterrupt):
             cut.play(StopAt(at))
