@@ -26,9 +26,9 @@ class SceneReader:
         """Attribute numbers → the attributes by name."""
 
     def scene(self, view: View, now: Observation) -> Scene | None:
-        """Return what is in scope; None if the room, the player or the attributes are not known."""
+        """Return what is in scope; None if the room or the player is not known."""
         profile, room = self._reader.profile, now.location
-        if room is None or profile.player is None or now.carried is None or not profile.attributes:
+        if room is None or profile.player is None or now.carried is None:
             return None
         held = frozenset(item.num for item in now.inventory or ())
         carried = frozenset(item.num for item in now.carried)
@@ -44,7 +44,9 @@ class SceneReader:
             in_scope=frozenset(in_scope),
             words=words,
             attributes={
-                number: self._named_attributes(view, number, set_attributes[number]) for number in carried | here
+                number: self._named_attributes(view, number, is_set)
+                for number, is_set in set_attributes.items()
+                if profile.attributes and number not in (room.num, profile.player)
             },
             set_attributes=set_attributes,
         )

@@ -6,17 +6,20 @@ from types import SimpleNamespace
 
 import pytest
 
-from game_interface.models import GrammarLine, GrammarToken, Item, Language, Location, Observation, TokenKind
+from game_interface.models import GrammarLine, GrammarToken, Item, Language, Location, Observation, Scene, TokenKind
+from tests.fixtures.rules import a_turn, an_episode
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.explore.trail import Trail
 from zorkgpt.memory.models import Memory
-from zorkgpt.offline.candidates import Candidate, Tier
+from zorkgpt.offline.candidates import Candidate, Nouns, Tier
 from zorkgpt.offline.command_record import CommandRecord, chance
 from zorkgpt.offline.dangers import closed, dangerous_rooms
 from zorkgpt.offline.experience import Experience, GatheredTrails
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.grammar_tries import analyzed, commands
-from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
+from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes
+from zorkgpt.offline.observing import observe_place
+from zorkgpt.offline.offers import usual_verbs
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.world.directions import DIRECTIONS
@@ -180,6 +183,25 @@ def test_commands_of_the_grammar_are_spread_over_the_places():
     notes.mark("pray")
     notes.mark("sing")
     assert notes.left == [(first + 2, "sneeze")]
+
+
+def test_what_an_answer_names_is_tried_by_what_it_is_if_it_is_here_alone():
+    words = frozenset({"take", "open", "read", "examine", "lid", "crack", "sky"})
+    looks = (GrammarLine((NOUN,), 8),)
+    verbs = {"take": LANGUAGE.verbs["take"], "open": (GrammarLine((NOUN,), 9),), "read": looks, "examine": looks}
+    names = {"lid": frozenset({20}), "crack": frozenset({21}), "sky": frozenset({22})}
+    language = Language(9, words, verbs, names)
+    marks = {20: {"takeable": True, "openable": False}, 21: {"takeable": False, "openable": True}, 22: {}}
+    scene = Scene(frozenset(), frozenset(), frozenset({20, 21}), frozenset({20, 21, 22}), attributes=marks)
+    episode = an_episode(notes=EpisodeNotes(last=LastTurn(HALL.num, "examine box", 0, aboard=False)))
+    episode.nouns = Nouns(words, language)
+    context = replace(CONTEXT, observation=replace(NOW, visible=()), response="A lid, a crack. Above it the sky.")
+    observe_place(a_turn(context, episode, scene=scene, language=language), [usual_verbs])
+    assert episode.place(HALL.num).offered == {
+        "take lid": Tier.GATHER,
+        "examine crack": Tier.INSPECT,
+        "open crack": Tier.HANDLE,
+    }
 
 
 def test_what_a_memory_made_the_player_come_for_is_tried_first_even_if_it_seems_impossible():

@@ -4,6 +4,7 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Item, Language
+from tests.fixtures import own_stories
 from zorkgpt.offline.candidates import Nouns
 
 
@@ -45,6 +46,14 @@ def test_what_a_text_mentions_beside_the_things_in_sight(play, zork1):
     mentioned = list(nouns_of(game).mentioned(step.response, game.scene(), step.after.visible))
     assert "window" in mentioned
     assert "north" not in mentioned
+
+
+def test_what_is_here_can_be_named_in_a_story_whose_attributes_are_not_understood(play):
+    game, step = play(own_stories.compiled("sealed"), "look")
+    scene = game.scene()
+    assert step.after.visible
+    assert {item.num for item in step.after.visible} <= scene.here
+    assert scene.attributes == {}
 
 
 @pytest.mark.slow

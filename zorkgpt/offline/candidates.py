@@ -55,7 +55,7 @@ class Nouns:
         if self.language is None or not self.language.names:
             # Which words mean which thing is not known: those of its name that the parser knows.
             return " ".join(words[-2:]) or None
-        naming = [at for at, word in enumerate(words) if item.num in self._numbers(word)]
+        naming = [at for at, word in enumerate(words) if item.num in self.numbers(word)]
         if not naming:
             return None
         head = naming[-1]
@@ -82,7 +82,7 @@ class Nouns:
             return
         listed = {item.num for item in beside} | scene.carried
         for word in dict.fromkeys(words_of(text)):
-            numbers = self._numbers(word) & scene.in_scope
+            numbers = self.numbers(word) & scene.in_scope
             if (
                 len(numbers) == 1
                 and not numbers & listed
@@ -96,13 +96,14 @@ class Nouns:
     def named_in(self, text: str, items: Iterable[Item]) -> Iterator[str]:
         """Yield the names of the things that a text names, by their last word or by a word that is theirs alone."""
         words = set(words_of(text)) - _PRONOUNS
-        own = {min(numbers) for word in words if len(numbers := self._numbers(word)) == 1}
+        own = {min(numbers) for word in words if len(numbers := self.numbers(word)) == 1}
         for item in items:
             name = self.name(item)
             if name and (item.num in own or name.split()[-1] in words):
                 yield name
 
-    def _numbers(self, word: str) -> frozenset[int]:
+    def numbers(self, word: str) -> frozenset[int]:
+        """Return the numbers of the things that a word refers to."""
         return self.language.names.get(self.language.truncate(word), frozenset()) if self.language else frozenset()
 
     def _describes(self, word: str, item: Item) -> bool:
@@ -111,7 +112,7 @@ class Nouns:
             return False
         if self.language is not None and self.language.truncate(word) in self.language.adjectives:
             return True
-        return item.num in self._numbers(word)
+        return item.num in self.numbers(word)
 
 
 def _no_names(language: Language) -> frozenset[str]:

@@ -140,11 +140,13 @@ def _find_opener(turn: TurnView, way: str) -> None:
 
 
 def _note_mentioned(turn: TurnView) -> None:
-    """Note the scenery that the text names, when the player arrives."""
-    now, last = turn.context.observation, turn.notes.last
-    if last is None or canonical_direction(last.action) or last.place != turn.here:
-        seen = now.at_hand
-        turn.place.mentioned |= dict.fromkeys(turn.episode.nouns.mentioned(turn.text, turn.scene, seen))
+    """Note the scenery that the text names: when the player arrives any, later what is here and nowhere else."""
+    now, last, nouns = turn.context.observation, turn.notes.last, turn.episode.nouns
+    found = nouns.mentioned(turn.text, turn.scene, now.at_hand)
+    if last is not None and canonical_direction(last.action) is None and last.place == turn.here:
+        here = turn.scene.here if turn.scene else frozenset[int]()
+        found = (noun for noun in found if nouns.numbers(noun) & here)
+    turn.place.mentioned |= dict.fromkeys(found)
 
 
 def _note_laid_down(turn: TurnView) -> None:

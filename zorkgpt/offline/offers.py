@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
 
-from game_interface.models import Item
+from game_interface.models import Item, Language
 from session.outcome import is_passive
 from zorkgpt.action_check import check_action
 from zorkgpt.identity_cache import cached_by_identity
@@ -38,11 +38,12 @@ _CARRIED: tuple[_ActionPattern, ...] = (
 )
 _INSIDE: tuple[_ActionPattern, ...] = ((Tier.HANDLE, "take", ("takeable",)),)
 _MENTIONED: tuple[_ActionPattern, ...] = (
-    (Tier.HANDLE, "open", ()),
-    (Tier.COMBINE, "enter", ()),
+    (Tier.INSPECT, "examine", ()),
+    (Tier.HANDLE, "open", ("openable",)),
+    (Tier.COMBINE, "enter", ("enterable", "vehicle", "door")),
     (Tier.COMBINE, "push", ()),
     (Tier.COMBINE, "climb", ()),
-    (Tier.FIDDLE, "take", ()),
+    (Tier.FIDDLE, "take", ("takeable",)),
 )
 _LIVING: tuple[_ActionPattern, ...] = ((Tier.GATHER, "take", ("takeable",)), (Tier.INSPECT, "examine", ()))
 _FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED, "living": _LIVING}
@@ -83,7 +84,8 @@ def usual_verbs(turn: TurnView) -> Iterator[Candidate]:
                 own = attributes.get(item.num, _UNKNOWN)
                 yield from _of_thing(noun, _fitting(own)["living" if own.get("animate") else how], understood)
     for noun in turn.place.mentioned:
-        yield from _of_thing(noun, _fitting(_UNKNOWN)["mentioned"], understood)
+        own = next((attributes[number] for number in nouns.numbers(noun) if number in attributes), _UNKNOWN)
+        yield from _of_thing(noun, _fitting(own)["seen" if own.get("takeable") else "mentioned"], understood)
 
 
 def keys(turn: TurnView) -> Iterator[Candidate]:
@@ -173,7 +175,14 @@ def holders(turn: TurnView) -> Iterator[str]:
 
 def _understood(nouns: Nouns) -> set[str]:
     """Return the verbs that the parser knows."""
-    return {verb for verb in _VERBS if nouns.known(verb.split()[0])}
+    known = {verb for verb in _VERBS if nouns.known(verb.split()[0])}
+    return known - {"read"} if nouns.language and _mean_the_same("read", "examine", nouns.language) else known
+
+
+def _mean_the_same(verb: str, other: str, language: Language) -> bool:
+    lines = (language.verbs.get(language.truncate(each)) or () for each in (verb, other))
+    first, second = ({line.action for line in each if len(line.tokens) == 1} for each in lines)
+    return bool(first) and first == second
 
 
 def _of_thing(noun: str, fitting: Iterable[tuple[Tier, str]], understood: Collection[str]) -> list[Candidate]:
