@@ -268,6 +268,6 @@ class Scene:
     words: frozenset[str] = frozenset()
     """Words that mean something in this room although they name no object."""
     attributes: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
-    """Object → its attributes of known meaning, for everything carried or here."""
+    """Object → its attributes of known meaning, for everything in scope but the room and the player."""
     set_attributes: Mapping[int, frozenset[int]] = field(default_factory=dict)
     """Object → the numbers of its attributes that are set, for everything in scope."""

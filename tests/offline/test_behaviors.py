@@ -7,9 +7,11 @@ import pytest
 from game_interface.models import Item, Location, Observation, Scene
 from tests.fixtures.rules import a_turn, an_episode
 from zorkgpt.offline import behaviors
+from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.notes import EpisodeNotes, LastTurn
 from zorkgpt.offline.observing import observe_result
 from zorkgpt.offline.phrases import is_dark, is_hostile, is_laden
+from zorkgpt.offline.scoring_plan import ScoringStep
 from zorkgpt.offline.view import Episode
 from zorkgpt.player import PlayerContext
 from zorkgpt.world.movement import Move, MoveKind
@@ -179,3 +181,13 @@ def test_the_usual_words_of_loads_and_fights_are_known():
     assert not is_laden("Taken.")
     assert is_hostile("The guard attacks!")
     assert not is_hostile("The guard yawns.")
+
+
+# Victory
+
+
+def test_a_known_victory_waits_as_long_as_points_are_missing_and_turns_are_left():
+    known = Experience(steps=(ScoringStep(CAVE.num, "go home", 4, wins=True),))
+    for most, turn, expected in ((100, 4, None), (100, 50, "go home"), (14, 4, "go home"), (None, 4, "go home")):
+        context = replace(QUIET, max_score=most, turn=turn)
+        assert chosen(behaviors.follow_plan, context, an_episode(experience=known)) == expected

@@ -18,7 +18,7 @@ from zorkgpt.offline.experience import Experience, GatheredTrails
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.grammar_tries import analyzed, commands
 from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes
-from zorkgpt.offline.observing import observe_place
+from zorkgpt.offline.observing import observe_place, observe_result
 from zorkgpt.offline.offers import usual_verbs
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import AgentDecision, PlayerContext
@@ -202,6 +202,11 @@ def test_what_an_answer_names_is_tried_by_what_it_is_if_it_is_here_alone():
         "examine crack": Tier.INSPECT,
         "open crack": Tier.HANDLE,
     }
+    # The parser takes no time to refuse what it can't find.
+    episode.notes.last = LastTurn(HALL.num, "open crack", 0, aboard=False, moves=0)
+    refused = replace(context, response="You can't see any such thing.", failed_here=("open crack",))
+    observe_result(a_turn(refused, episode, scene=scene, language=language))
+    assert list(episode.place(HALL.num).mentioned) == ["lid"]
 
 
 def test_what_a_memory_made_the_player_come_for_is_tried_first_even_if_it_seems_impossible():

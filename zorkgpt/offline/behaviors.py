@@ -150,7 +150,7 @@ def leave_the_dark(turn: TurnView) -> AgentDecision | None:
 def follow_plan(turn: TurnView) -> AgentDecision | None:
     """What scored in earlier episodes scores again, so repeat it and what it needs, except in dangerous places."""
     plan, graph, here = turn.episode.plan, turn.graph, turn.here
-    shut = turn.episode.closed() | dangers.dangerous_rooms(graph, plan)
+    shut = turn.episode.closed() | dangers.dangerous_rooms(graph, plan) | turn.postponed
 
     def is_safe(step: ScoringStep) -> bool:
         return (step.place, step.action) not in shut and graph.leads_to(step.place, step.action) not in shut

@@ -63,6 +63,7 @@ class _ActionSearch:
         self._turn = turn
         self._experience = turn.episode.experience
         self._deadly_walks = dangers.deadly_walks(turn.graph)
+        self._postponed = turn.postponed
         self._step_cost = _KNOWN_STEP_COST if self._experience.episodes else 1.0
 
     def best(self) -> Choice | None:
@@ -101,6 +102,7 @@ class _ActionSearch:
         place, notes = self._turn.episode.place(room), self._turn.notes
         idle = place.portable if elsewhere else {f"take {thing}" for thing in notes.left_behind}
         idle = {*idle, *(f"take {thing}" for thing in notes.given_up)}
+        idle |= {action for where, action in self._postponed if where == room}
         walked = {way for way in self._turn.graph.exits(room) if place.walked[way]}
         if not elsewhere and notes.target and notes.target[0] == room and notes.target[1] in place.remembered:
             # What a memory made the player come here for comes first: if it no longer holds, that will be known.

@@ -34,6 +34,8 @@ class ScoringStep:
     """Names of the things that were held after it and not before."""
     needed: bool = True
     """Whether it is taken in any case; otherwise in passing, or if the plan is stuck."""
+    wins: bool = False
+    """Whether it won the game, after which nothing else can score."""
 
 
 def best_trail(trails: Iterable[Trail]) -> Trail:
@@ -80,7 +82,7 @@ def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
             if known is None or gain > known[0].gain:
                 # Moved to its latest position: what was repeated before it may have been a precondition.
                 steps.pop((place, action), None)
-                done = ScoringStep(place, action, gain, mentioned, yields)
+                done = ScoringStep(place, action, gain, mentioned, yields, wins=step is trail.winning)
                 steps[place, action] = done, now.inventory == held
         place, held, score = now.place, now.inventory, now.score or 0
     return list(steps.values())

@@ -185,6 +185,17 @@ class TurnView:
         answering = "?" in self.context.response
         return not self.checks or check_action(action, self.language, self.scene, answering=answering).valid
 
+    @property
+    def postponed(self) -> frozenset[tuple[int, str]]:
+        """The place and action that would win, as long as points are missing and turns are left to look for them."""
+        score, most = self.context.observation.score, self.context.max_score
+        # No route is longer than the number of rooms.
+        turns = self.context.max_turns - self.context.turn - len(self.graph.rooms)
+        if score is None or most is None or turns <= 0:
+            return frozenset()
+        steps = self.episode.plan.steps
+        return frozenset((step.place, step.action) for step in steps if step.wins and score + step.gain < most)
+
     def mark_done(self, action: str) -> None:
         """Note that an action is taken here."""
         self.episode.mark_done(self.here, action)
