@@ -4,8 +4,8 @@
 
 Steps are commands that are played, from saved states or not. The rules play episodes of up to 400 turns. The search
 player plays episodes too, and searches three times as long before each. Places, the highest score, and states (place,
-inventory and score) count over all that was played. Verified: the best line, played in a new game without saves, leads
-to its score.
+inventory and score) count over all that was played. Verified: the commands to the highest score of the search,
+played in a new game without saves, lead to it.
 """
 
 import argparse
@@ -21,10 +21,9 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import SEARCH, PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.explore.archive import TrailReader
-from zorkgpt.explore.best_line import load_line
 from zorkgpt.explore.trail import ObservedState
 from zorkgpt.offline.search_archive import load_archive
-from zorkgpt.run_folder import BEST_LINE_FILE, SEARCH_FILE
+from zorkgpt.run_folder import SEARCH_FILE
 
 TURNS = 400
 COLUMNS = ["story", "steps", "player", "places", "best", "states", "line", "verified"]
@@ -56,14 +55,16 @@ def played(game: str, player: str, steps: int, folder: Path) -> list[str]:
     reached = {step.standing for each in kept for step in each.trail.steps}
     if player != SEARCH:
         return [*shown(reached), "", ""]
-    reached |= {cell.standing for cell in load_archive(folder / SEARCH_FILE, story.sha256, seed=1).cells}
-    line = load_line(folder / BEST_LINE_FILE, story.sha256, seed=1)
-    if line is None:
+    archive = load_archive(folder / SEARCH_FILE, story.sha256, seed=1)
+    reached |= {cell.standing for cell in archive.cells}
+    number = max(range(len(archive.cells)), key=lambda number: archive.cells[number].standing.score or 0)
+    line = archive.steps_to(number, short=False)
+    if not line:
         return [*shown(reached), "", ""]
     with JerichoInterface(story=story) as fresh:
         fresh.start()
-        score = [fresh.act(step.action).after.score for step in line.route.steps][-1]
-    return [*shown(reached), f"{len(line.route.steps)}", "yes" if score == line.score else "no"]
+        score = [fresh.act(step.action).after.score for step in line][-1]
+    return [*shown(reached), f"{len(line)}", "yes" if score == archive.highest else "no"]
 
 
 def main() -> None:
