@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Collection
 from contextlib import redirect_stdout, suppress
 from dataclasses import asdict, dataclass, replace
 from io import StringIO
@@ -30,7 +29,6 @@ import pytest
 from hypothesis import Phase, settings
 
 from benchmarks.publish import Table, publish
-from tests.fixtures.stores import postgres_server
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "zorkgpt/memory"
@@ -278,19 +276,16 @@ def prepare(copy: Path) -> None:
     os.environ |= {"PYTHONPATH": str(copy), "PYTEST_XDIST_TESTRUNUID": str(os.getpid())}
     phases = [Phase.explicit, Phase.generate]
     settings.register_profile("mutants", deadline=None, phases=phases, derandomize=True, max_examples=25)
-    own = {name.partition("/")[0].removesuffix(".py") for name in names}
+    from tests.fixtures.stores import postgres_server
+
     postgres_server(str(os.getpid()))
-    unload(own)
     with redirect_stdout(StringIO()) as printed:
         code = pytest.main(["-q", "-n0", "--collect-only", *TESTS])
     if code != pytest.ExitCode.OK:
         raise SystemExit(printed.getvalue())
-    unload(own)
-
-
-def unload(names: Collection[str]) -> None:
-    """Make Python load these packages again."""
-    for module in [name for name in sys.modules if name.partition(".")[0] in names]:
+    # Each fork loads the project's own modules anew, of which one is a mutant's.
+    own = {name.partition("/")[0].removesuffix(".py") for name in names}
+    for module in [name for name in sys.modules if name.partition(".")[0] in own]:
         del sys.modules[module]
 
 
