@@ -215,7 +215,8 @@ def test_a_model_that_keeps_failing_ends_the_episode_saved(play, tmp_path, monke
     (episode,) = json.loads(out)["episodes"]
     assert code == ExitCode.EPISODE_FAILED
     assert (episode["ending"], episode["turns"]) == ("error", 2)
-    assert "2 calls in a row failed" in episode["message"]
+    # A background question may have failed too before that was noticed.
+    assert re.search(r"[23] calls in a row failed", episode["message"])
     assert (tmp_path / "files" / "map_state.json").exists()
 
 
