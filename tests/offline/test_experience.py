@@ -16,10 +16,12 @@ from zorkgpt.offline.command_record import CommandRecord, chance
 from zorkgpt.offline.dangers import closed, dangerous_rooms
 from zorkgpt.offline.experience import Experience, GatheredTrails
 from zorkgpt.offline.explorer import OfflineExplorer
+from zorkgpt.offline.exploring import explore
 from zorkgpt.offline.grammar_tries import analyzed, commands
 from zorkgpt.offline.notes import EpisodeNotes, LastTurn, PlaceNotes
 from zorkgpt.offline.observing import observe_place, observe_result
 from zorkgpt.offline.offers import usual_verbs
+from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import AgentDecision, PlayerContext
 from zorkgpt.world.directions import DIRECTIONS
@@ -88,6 +90,15 @@ def test_what_is_left_is_told_by_place_and_not_for_what_is_carried_about():
     left = explorer.left_to_try()
     assert left[2] == ("take spade", "GATHER")
     assert "lamp" not in left[1][0]
+
+
+def test_what_failed_in_this_very_state_is_given_up_though_a_memory_led_here():
+    notes = EpisodeNotes(target=(1, "up"))
+    place = PlaceNotes(remembered={"up": ActionOutcome.LEADS})
+    turn = a_turn(replace(CONTEXT, failed_here=("up",)), an_episode(graph=a_map(), notes=notes, places={1: place}))
+    decision = explore(turn)
+    assert decision is None or decision.action != "up"
+    assert "up" in place.done
 
 
 def test_notes_survive_a_checkpoint():

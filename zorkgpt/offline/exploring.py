@@ -49,10 +49,12 @@ def explore(turn: TurnView) -> AgentDecision | None:
                 return AgentDecision(best.route[0], f"{_AGAIN}: {best.action!r} at {name}.")
             return AgentDecision(best.route[0], f"On the way to {name}, where {best.action!r} is left to try.")
         turn.mark_done(best.action)
+        # Where a memory has led the player, the story itself may say that it no longer holds, once.
+        is_target = notes.target == (turn.here, best.action) and best.action in place.remembered
+        if is_target:
+            notes.target = None
         if best.action in failed:
             continue
-        # Where a memory has led the player, the story itself may say that it no longer holds.
-        is_target = notes.target == (turn.here, best.action) and best.action in place.remembered
         if turn.is_valid(best.action) or is_target:
             return AgentDecision(best.action, _reason(place, best.action))
     return None
