@@ -149,9 +149,15 @@ def test_changes_by_rules_do_not_count(home):
 
 
 def destroyed(home):
-    """Return a memory in which a model has superseded five memories, one of which a person has corrected."""
+    """Return a memory in which a model has superseded five memories, one of which a person has corrected.
+
+    Another one was seen again in between.
+    """
     manager = filled(opened(home, Destroyer()), OLD[:6])
-    play(manager, *range(1, 6))
+    play(manager, *range(1, 4))
+    seen = next(one for one in manager.memory_cache[5] if one.title == "Old 5")
+    assert manager.update_memory_metadata(seen, 5, "Gate", 3, 2)
+    play(manager, 4, 5)
     manager.edit_memory(5, "New 4", Edit(text="Right, in fact."))
     return manager
 

@@ -162,6 +162,7 @@ def test_the_manager_tells_what_is_near(open_):
         vector = manager.calculate_embedding(GATE)
         assert manager.cosine_similarity(vector, vector) == pytest.approx(1)
         assert manager.cosine_similarity(vector, vector * 0) == 0
+        assert manager.cosine_similarity([3.0, 4.0], [1.0, 0.0]) == pytest.approx(0.6)
         assert manager.rebuild_embedding_cache()
         assert len(manager.embedding_cache) == 1
         assert manager.search("lever and gates")[0].located.memory.text == GATE
