@@ -1,7 +1,7 @@
 """Measure how many faults the memory's own tests notice: mutants of `zorkgpt/memory`, made by Cosmic Ray's operators.
 
 Each mutant changes one operator, number, condition, loop or handler. It is tested by the tests that run its lines, in a
-copy of the checkout: fast ones of each file first, and no more than take a minute. It is killed if one of them fails.
+copy of the checkout: fast ones of each file first, as many as take half a minute. It is killed if one of them fails.
 
     uv run --group mutation python -m benchmarks.mutation --sample 300 --seed 1
 """

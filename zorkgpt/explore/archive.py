@@ -114,7 +114,7 @@ class TrailReader:
     def __post_init__(self) -> None:
         self._read: dict[int, KeptTrail] = {}
         self._steps: dict[TrailStep, TrailStep] = {}
-        """Steps by themselves: most episodes repeat steps of earlier ones, which are kept once."""
+        """Every step that was read. Equal steps of several episodes are one object, which saves memory."""
         self._unreadable: set[int] = set()
         """Episodes whose log can't be read, as was logged."""
 

@@ -27,7 +27,7 @@ class MemoryEvents:
         self._debug = debug
 
     def drain(self) -> list[MemoryEvent]:
-        """Return the events, which are then dropped."""
+        """Return the events and drop them."""
         events = list(self.waiting)
         self.waiting.clear()
         return events

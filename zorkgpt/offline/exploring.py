@@ -49,7 +49,7 @@ def explore(turn: TurnView) -> AgentDecision | None:
                 return AgentDecision(best.route[0], f"{_AGAIN}: {best.action!r} at {name}.")
             return AgentDecision(best.route[0], f"On the way to {name}, where {best.action!r} is left to try.")
         turn.mark_done(best.action)
-        # Where a memory has led the player, the story itself may say that it no longer holds, once.
+        # A memory led the player here. The action is tried once, even if it seems invalid: the story has the last word.
         is_target = notes.target == (turn.here, best.action) and best.action in place.remembered
         if is_target:
             notes.target = None

@@ -53,7 +53,7 @@ def _note_command(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
     if failed and canonical_direction(last.action) is None:
         if last.moves is not None and last.moves == now.moves:
             record.refused.add(last.action)
-            # What the text mentions need not be something that a command can mean, or not now.
+            # Not everything that a text mentions can be named in a command.
             for name in tried.names:
                 turn.place.mentioned.pop(name, None)
         elif is_new_text:

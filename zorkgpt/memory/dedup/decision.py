@@ -108,9 +108,9 @@ def _weight(memory: Memory) -> int:
 def apply(
     draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Decision, turn: int | None
 ) -> Memory | None:
-    """Change the draft as decided about its memories, and return the memory that now stands for the new one.
+    """Carry out a decision, and return the memory that now stands for the new one.
 
-    None if nothing was changed, and the new memory is to be added.
+    None if nothing was changed and the new memory must be added.
     """
     match = decision.about
     kept = draft.lasting.memories(place)
@@ -161,7 +161,7 @@ def settle(draft: Draft, place: SubjectKey, seen: Memory, turn: int | None) -> M
 def refine(
     draft: Draft, place: SubjectKey, name: str, known: Memory, new: Memory, turn: int | None, reason: str
 ) -> Memory:
-    """Replace the known memory by one that says it better and lasts at least as long. Return that one.
+    """Replace the known memory by one that says it better and lasts at least as long. Return the better one.
 
     The fact is the same, so the observations and trials of the known memory count for the new one too.
     """

@@ -179,7 +179,7 @@ class SqlStore:
                 raise
             else:
                 if source in PERSON_SOURCES:
-                    # What is read from now on says that a person has edited it.
+                    # Memories are read again, so that they are marked as edited by a person.
                     rows.forget()
 
     def matching(
