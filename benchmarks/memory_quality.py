@@ -48,7 +48,8 @@ from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import count_failures, read_episode
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import exit_name
-from zorkgpt.world.map_file import load_map
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.map_file import read_map
 
 MEMORIES = "Memories.md"
 
@@ -135,7 +136,7 @@ def judged_run(folder: Path, game: str | None, seed: int) -> tuple[list[Verdict]
     with JerichoInterface(story=find_story(game), seed=seed) as interface:
         replay = Replay(interface, commands_of(folder))
         taught = taught_in(Journal(sidecar(folder / MEMORIES)))
-        graph = load_map(folder / "map_state.json")
+        graph = read_map(folder / "map_state.json") or MapGraph()
         return judge(_memories(folder), replay, graph, taught), differences(replay, folder)
 
 

@@ -10,11 +10,10 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import NamedExits, TurnRecord
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.files import AtomicFile
 from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.world.graph import MapGraph, Room
 from zorkgpt.world.learning import MapLearner
-from zorkgpt.world.map_file import load_map, save_map
+from zorkgpt.world.map_file import MapFile
 
 __all__ = ["MapGraph", "MapManager", "Room"]
 
@@ -45,36 +44,34 @@ class MapManager(BaseManager):
         super().__init__(logger, config, game_state)
         self._remember = remember
         self._is_open = is_open
-        self._file = AtomicFile(Path(config.zork_game_workdir) / config.map_state_file)
-        self._threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
-        self.graph = self._saved() if remember else MapGraph(exit_failure_threshold=self._threshold)
+        threshold = config.exit_failure_threshold if config.enable_exit_pruning else None
+        self.graph = MapGraph(exit_failure_threshold=threshold)
+        self._file = MapFile(Path(config.zork_game_workdir) / config.map_state_file, self.graph)
+        if remember:
+            self._file.load()
         self._learned_to = -1
         """The last turn of the running episode that the map contains; -1 if none."""
         self._learner = MapLearner(self.graph)
 
     def reset(self) -> None:
         """Begin a new episode. The map is kept, unless the run remembers nothing."""
-        for known in (self.graph.contains, self.graph.learned):
-            known.pop(self._state.episode_id, None)
+        self.graph.contains.pop(self._state.episode_id, None)
         self.resume()
 
     def rollback(self) -> FileRestorer:
         """Return an object that can roll the map file back to a checkpoint, from now on."""
-        return FileRestorer(self._file, on_restored=self._reread)
+        return FileRestorer(self._file.file, on_restored=self._reread)
 
     def resume(self) -> None:
         """Prepare to learn the turns of an episode that the map file does not contain yet."""
         if not self._remember:
-            self.graph.replace_with(MapGraph(exit_failure_threshold=self._threshold))
+            self.graph.clear()
         self._learner.reset()
         episode = self._state.episode_id
-        # Another process may have learned more by now of the episodes that are over here.
-        self.graph.contains |= self.graph.learned
-        self.graph.learned.clear()
         self._learned_to = self.graph.contains.get(episode, -1)
         if self._learned_to < 0 and self._remember:
             self.graph.reopen()
-        self.graph.learned[episode] = max(self._learned_to, 0)
+        self.graph.contains[episode] = max(self._learned_to, 0)
 
     def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
         """Add the player's first location and the exits that its description names."""
@@ -86,7 +83,7 @@ class MapManager(BaseManager):
         if record.turn > self._learned_to:
             self._learner.learn(record.transition, record.extraction.exits if record.extraction else ())
             self.learn_named_exits(record.named_exits)
-            self._learned_to = self.graph.learned[record.episode] = record.turn
+            self._learned_to = self.graph.contains[record.episode] = record.turn
         self._learner.record_success(record.transition)
         self._look_at_doors()
 
@@ -108,21 +105,18 @@ class MapManager(BaseManager):
         if not self._remember:
             return True
         try:
-            save_map(self.graph, self._file)
+            self._file.save()
         except ZorkGPTError as error:
-            self._log.warning("the map could not be saved", extra={"path": str(self._file.path), "reason": str(error)})
+            extra = {"path": str(self._file.file.path), "reason": str(error)}
+            self._log.warning("the map could not be saved", extra=extra)
             return False
         return True
 
-    def _saved(self) -> MapGraph:
-        return load_map(self._file.path, exit_failure_threshold=self._threshold)
-
     def _reread(self) -> None:
         """Reload the map from its file, which may have been rolled back, and drop later changes."""
-        if self.graph.file_version is None or self.graph.file_version == (self._file.path, self._file.stamp()):
-            return
-        self.graph.replace_with(self._saved())
-        self.resume()
+        if self._remember and self._file.is_changed():
+            self._file.load()
+            self.resume()
 
     def get_status(self) -> dict[str, Any]:
         """Return the size of the map."""

@@ -32,7 +32,7 @@ from zorkgpt.memory.synthesis import SynthesisRequest, request_from
 from zorkgpt.player import AgentDecision, Player, UndoRequested
 from zorkgpt.runlog.episode_log import LastAnswers
 from zorkgpt.runlog.saved_episodes import SavedEpisode
-from zorkgpt.world.directions import exit_name
+from zorkgpt.world.directions import DIRECTIONS, exit_name
 
 MEMORY = "memory"
 """The kind of work in the background that asks what a turn teaches."""
@@ -349,11 +349,12 @@ class TurnCycle:
         source, destination = step.before.location, step.after.location
         if source is None or destination is None or source == destination:
             return False
-        graph = self._services.map.graph
-        if graph.exits(source.num).get(exit_name(step.action)) == destination.num:
+        graph, way = self._services.map.graph, exit_name(step.action)
+        if graph.exits(source.num).get(way) == destination.num:
             return True
-        expected = graph.expects(source.num, step.action, destination.num)
-        return expected and not self._has_changed_something(source.num)
+        if way not in DIRECTIONS or graph.has_failed(source.num, way) or self._has_changed_something(source.num):
+            return False
+        return way in graph.rooms[source.num].exits or graph.ways_back(source.num).get(way) == destination.num
 
     def _has_changed_something(self, place: int) -> bool:
         """Return whether the player has opened, unlocked or otherwise changed something since it came to a place."""

@@ -133,7 +133,7 @@ def test_a_plain_way_that_the_map_knows_is_trivial(verdicts, places):
 
 
 def test_a_plain_way_that_the_map_does_not_know_is_useful(verdicts, graph, places):
-    graph.replace_with(MapGraph())
+    graph.clear()
 
     (verdict,) = verdicts(Causeway_End=plain_way(places))
 

@@ -9,9 +9,8 @@ import networkx as nx
 import pytest
 
 from zorkgpt.cli.app import run
-from zorkgpt.files import AtomicFile
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.map_file import save_map
+from zorkgpt.world.map_file import MapFile
 from zorkgpt.world.movement import Move, MoveKind
 
 PAGE = (Path(__file__).parents[2] / "docs" / "knowledge.md").read_text(encoding="utf-8")
@@ -31,7 +30,7 @@ def folder(tmp_path):
     graph.add_failure(3, "up")
     graph.add_move(Move(3, "say plugh", 1, MoveKind.TRANSPORTED))
     graph.add_exit(1, "west")
-    save_map(graph, AtomicFile(tmp_path / "map_state.json"))
+    MapFile(tmp_path / "map_state.json", graph).save()
     (tmp_path / "current_state.json").write_text(json.dumps({"location": {"id": 1, "name": "Hall"}}))
     return tmp_path
 

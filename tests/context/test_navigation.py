@@ -118,8 +118,8 @@ def test_untried_ways_of_other_places_come_with_the_way_there_the_nearest_first(
 
 
 def test_untried_things_of_other_places_are_told_as_well(graph):
-    graph.add_thing(1, 30, "lamp")
-    graph.add_thing(2, 31, "rope")
+    graph.tries.add_thing(1, 30, "lamp")
+    graph.tries.add_thing(2, 31, "rope")
     assert untried_elsewhere(graph, 1) == (UntriedWays((), "Cellar", 2, (RouteStep("down", 2),), ("rope",)),)
     assert untried_elsewhere(graph, 1, {31}) == ()
 
@@ -165,7 +165,7 @@ def test_a_way_that_led_nowhere_is_still_told_with_what_was_said(graph):
     graph.add_exit(1, "west")
     for way in ("west", "down"):
         graph.add_failure(1, way)
-        graph.add_attempt(1, way, "It is shut.")
+        graph.tries.add_failure(1, way, "It is shut.")
     up, down, west = exits_of(graph, 1)
     assert (up.failed, down.failed, west.failed) == (None, "It is shut.", "It is shut.")
     assert (west.way, down.leads_to) == ("west", "Cellar")
@@ -175,7 +175,7 @@ def test_where_something_carried_the_player_off_is_no_place_that_the_way_leads_t
     graph.add_exit(1, "west")
     graph.add_move(Move(1, "west", 7, MoveKind.CARRIED))
     assert exits_of(graph, 1)[-1] == Exit("west", carried_to=("Island",))
-    assert 7 not in graph.routes(1)
+    assert 7 not in graph.planner.routes(1)
 
 
 def test_two_places_of_one_name_are_told_apart(graph):
@@ -217,7 +217,7 @@ def test_every_place_of_a_walkthrough_can_be_named_as_destination(bundled_story)
                 graph.add_room(step.after.location.num, step.after.location.name)
             if move := move_of(step):
                 graph.add_move(move)
-    for room in graph.routes(start.num):
+    for room in graph.planner.routes(start.num):
         if graph.rooms[room].name != start.name:
             found = stated_destination(graph, start.num, [f"GOING TO: {graph.rooms[room].name}."])
             assert graph.rooms[found].name == graph.rooms[room].name

@@ -108,7 +108,7 @@ def test_it_walks_to_where_something_is_left_to_try():
 def test_an_exit_is_not_opened_again_by_what_has_no_effect_any_more():
     graph = MapGraph()
     graph.add_move(Move(1, "down", 2))
-    graph.record_opening(1, "down", ["push rug", "pull cord"])
+    graph.tries.add_opening(1, "down", ["push rug", "pull cord"])
     explorer = OfflineExplorer(graph, lambda place: [remembered("dig", "SUCCESS", 5)] if place == 2 else [])
     bare = replace(CONTEXT, observation=replace(NOW, visible=()))
     told = [

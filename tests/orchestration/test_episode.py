@@ -60,7 +60,7 @@ def test_what_fails_and_where_plain_ways_lead_is_on_the_map_and_no_memory(tmp_pa
         source, destination = step.before.location.num, step.after.location.num
         run.process_turn()
         assert run.services.map.graph.exits(source) == {"north": destination}
-        assert "push east" in run.services.map.graph.in_vain[destination]
+        assert "push east" in run.services.map.graph.tries.without_effect[destination]
         assert [one.title for one in run.simple_memory.memory_cache[source]] == ["Starts here"]
         assert run.simple_memory.get_location_memory(destination) == ""
 

@@ -38,7 +38,7 @@ def test_what_is_typed_into_a_question_is_no_failure_no_way_and_no_memory(tmp_pa
     rooms = {room.name: number for number, room in graph.rooms.items()}
     assert graph.exits(rooms["Hall"]) == {"east": rooms["Gallery"], "north": rooms["Study"]}
     assert graph.exits(rooms["Gallery"]) == {"west": rooms["Hall"]}
-    assert not any(graph.in_vain.values())
+    assert not any(graph.tries.without_effect.values())
     assert not any(tried for room in state.failed_actions.values() for tried in room.values())
     learned = {event.title for record in records for event in record.memory_events if record.transition.is_answer}
     assert learned == {"Starts here"}  # of the room that comes to be seen after the answer
@@ -54,7 +54,11 @@ def test_nothing_is_learned_from_the_keys_of_a_menu(tmp_path, way_out):
             assert record.transition.refused is None
             assert record.memory_events == ()
         graph, state = run.services.map.graph, run.services.state
-        assert (next(iter(graph.rooms.values())).name, len(graph.rooms), dict(graph.in_vain)) == ("Den", 1, {})
+        assert (next(iter(graph.rooms.values())).name, len(graph.rooms), dict(graph.tries.without_effect)) == (
+            "Den",
+            1,
+            {},
+        )
         assert not any(tried for room in state.failed_actions.values() for tried in room.values())
         assert run.process_turn("north").transition.after.location.name == "Attic"
 

@@ -21,11 +21,11 @@ from tests.fixtures.small_world import (
     WALKTHROUGH,
     SmallWorld,
 )
+from tests.fixtures.walks import loaded
 from zorkgpt.errors import WorkdirError
 from zorkgpt.run_folder import EPISODE_LOG
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.saved_episodes import read_saved
-from zorkgpt.world.map_file import load_map
 
 
 def the_walkthrough(workdir: Path, *, game: Game | None = None, **options):
@@ -65,7 +65,7 @@ def test_the_map_is_what_was_walked(tmp_path):
         run.play_episode()
         graph = run.services.map.graph
     walked = {(JETTY, "north"), (COTTAGE, "east"), (PANTRY, "west"), (COTTAGE, "up")}
-    for known in (graph, load_map(tmp_path / "map_state.json")):
+    for known in (graph, loaded(tmp_path / "map_state.json")):
         ways = {(room, way): to for room in known.rooms for way, to in known.exits(room).items()}
         assert ways == {way: EXITS[way] for way in walked}
         assert known.rooms[LAMP_ROOM].name == "Lamp Room"

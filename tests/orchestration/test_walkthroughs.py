@@ -7,8 +7,8 @@ import pytest
 from game_interface.story import find_story
 from tests.fixtures.runs import a_walkthrough
 from tests.fixtures.true_moves import moves_on, true_moves
+from tests.fixtures.walks import loaded
 from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
-from zorkgpt.world.map_file import load_map
 
 
 @pytest.mark.slow
@@ -24,7 +24,7 @@ def test_a_walkthrough_drives_every_manager(bundled_story, tmp_path):
     true = true_moves("bundled_story", bundled_story)
     walked = {move: episodes * true.count(move) for move in true}
     assert moves_on(run.services.map.graph) == walked
-    assert moves_on(load_map(tmp_path / "map_state.json")) == walked
+    assert moves_on(loaded(tmp_path / "map_state.json")) == walked
     assert len(told) == len(run.managers.in_order)
     assert all(set(status) == {"type", "state", "metrics"} for status in told.values())
     assert json.loads(json.dumps(told)) == told

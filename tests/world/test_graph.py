@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.files import AtomicFile
+from tests.fixtures.walks import loaded
 from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, canonical_direction, exit_name
 from zorkgpt.world.doors import DoorSign
 from zorkgpt.world.graph import MapGraph, RouteStep
-from zorkgpt.world.map_file import from_dict, load_map, save_map, to_dict
+from zorkgpt.world.map_file import MapFile, from_dict, to_dict
 from zorkgpt.world.movement import PLACE_KILLS, Move, MoveKind
 
 WALKS = st.lists(
@@ -47,10 +47,10 @@ def test_the_way_back_is_unproven_until_it_is_walked():
     graph = MapGraph()
     graph.add_move(Move(1, "down", 2))
     assert (graph.ways_back(2), graph.exits(2)) == ({"up": 1}, {})
-    assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1, unproven=True),)
+    assert graph.planner.steps(2, graph.planner.route(2, 1)) == (RouteStep("up", 1, unproven=True),)
     graph.add_move(Move(2, "up", 1))
     assert graph.ways_back(2) == {}
-    assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1),)
+    assert graph.planner.steps(2, graph.planner.route(2, 1)) == (RouteStep("up", 1),)
 
 
 def test_a_way_back_that_fails_once_or_leads_elsewhere_is_none():
@@ -60,8 +60,8 @@ def test_a_way_back_that_fails_once_or_leads_elsewhere_is_none():
     graph.add_failure(2, "up")
     graph.add_move(Move(4, "east", 9))
     graph.add_move(Move(6, "south", 6, MoveKind.DIED))
-    assert [graph.route(room + 1, room) for room in (1, 3, 5)] == [None] * 3
-    assert graph.route(4, 9) == ["east"]
+    assert [graph.planner.route(room + 1, room) for room in (1, 3, 5)] == [None] * 3
+    assert graph.planner.route(4, 9) == ["east"]
 
 
 def test_what_only_a_vehicle_or_a_word_can_do_has_no_way_back():
@@ -77,20 +77,20 @@ def test_a_walked_detour_of_one_step_is_as_good_as_an_unproven_way_and_a_longer_
     graph.add_move(Move(1, "down", 2))
     graph.add_move(Move(2, "east", 3))
     graph.add_move(Move(3, "up", 1))
-    assert graph.route(2, 1) == ["up"]
+    assert graph.planner.route(2, 1) == ["up"]
     graph.add_move(Move(2, "in", 1))
-    assert graph.route(2, 1) == ["in"]
+    assert graph.planner.route(2, 1) == ["in"]
 
 
 def test_routes_lead_around_known_deaths():
     graph = MapGraph()
     for room, way, to in ((1, "east", 2), (2, "east", 3), (1, "north", 4), (4, "east", 5), (5, "south", 3)):
         graph.add_move(Move(room, way, to))
-    assert graph.route(1, 3) == ["east", "east"]
+    assert graph.planner.route(1, 3) == ["east", "east"]
     graph.add_move(Move(1, "east", 1, MoveKind.DIED))
-    assert graph.route(1, 3) == ["north", "east", "south"]
+    assert graph.planner.route(1, 3) == ["north", "east", "south"]
     graph.add_move(Move(4, PLACE_KILLS, 4, MoveKind.DIED))
-    assert graph.route(4, 3) == ["east", "south"]
+    assert graph.planner.route(4, 3) == ["east", "south"]
 
 
 def test_a_door_is_what_was_closed_when_the_way_failed_and_open_when_it_worked():
@@ -102,13 +102,15 @@ def test_a_door_is_what_was_closed_when_the_way_failed_and_open_when_it_worked()
     graph.add_move(Move(1, "down", 2))
     assert graph.doors_on(1, "down") == graph.doors_on(2, "up") == {7}
     graph.set_closed_doors({7})
-    assert graph.steps(1, graph.route(1, 2)) == (RouteStep("down", 2, closed_door="hatch"),)
-    assert graph.steps(2, graph.route(2, 1)) == (RouteStep("up", 1, unproven=True, closed_door="hatch"),)
+    assert graph.planner.steps(1, graph.planner.route(1, 2)) == (RouteStep("down", 2, closed_door="hatch"),)
+    assert graph.planner.steps(2, graph.planner.route(2, 1)) == (
+        RouteStep("up", 1, unproven=True, closed_door="hatch"),
+    )
     for room, way, to in ((1, "east", 3), (3, "down", 2)):
         graph.add_move(Move(room, way, to))
-    assert graph.route(1, 2) == ["east", "down"]
+    assert graph.planner.route(1, 2) == ["east", "down"]
     graph.set_closed_doors(())
-    assert graph.route(1, 2) == ["down"]
+    assert graph.planner.route(1, 2) == ["down"]
     graph.add_door_sign(1, "down", 7, "hatch", DoorSign.WALKED_CLOSED)
     assert graph.doors_on(1, "down") == frozenset()
 
@@ -121,9 +123,9 @@ def test_a_way_back_that_failed_at_a_closed_door_counts_again_once_the_door_is_o
     graph.set_closed_doors({7})
     graph.add_door_sign(2, "up", 7, "hatch", DoorSign.FAILED_CLOSED)
     graph.add_failure(2, "up")
-    assert graph.route(2, 1) is None
+    assert graph.planner.route(2, 1) is None
     graph.set_closed_doors(())
-    assert graph.route(2, 1) == ["up"]
+    assert graph.planner.route(2, 1) == ["up"]
 
 
 def test_rooms_of_one_name_are_different_rooms():
@@ -164,14 +166,14 @@ def test_a_route_takes_the_surer_way():
         graph.add_failure(1, "east")
         graph.add_move(Move(1, "north", 2))
         graph.add_move(Move(2, "east", 4))
-    assert graph.route(1, 4) == ["north", "east"]
+    assert graph.planner.route(1, 4) == ["north", "east"]
 
 
 def test_routes_leave_out_what_they_are_told_to():
     graph = MapGraph()
     graph.add_move(Move(1, "north", 2))
     graph.add_move(Move(2, "north", 3))
-    assert graph.routes(1, dangers={(2, "north")}) == {1: [], 2: ["north"]}
+    assert graph.planner.routes(1, dangers={(2, "north")}) == {1: [], 2: ["north"]}
 
 
 def test_failures_are_counted():
@@ -189,7 +191,7 @@ def test_what_is_written_is_read_back(walks):
 def test_every_route_leads_where_it_says(walks):
     graph = drawn(walks)
     for start in graph.rooms:
-        for room, route in graph.routes(start).items():
+        for room, route in graph.planner.routes(start).items():
             at = start
             for way in route:
                 at = graph.leads_to(at, way)
@@ -198,8 +200,8 @@ def test_every_route_leads_where_it_says(walks):
 
 def test_the_map_survives_on_disk(tmp_path):
     graph = drawn([("walk", 1, "enter window", 2), ("fail", 2, "up", 0)])
-    save_map(graph, AtomicFile(tmp_path / "map_state.json"))
-    assert to_dict(load_map(tmp_path / "map_state.json")) == to_dict(graph)
+    MapFile(tmp_path / "map_state.json", graph).save()
+    assert to_dict(loaded(tmp_path / "map_state.json")) == to_dict(graph)
     assert exit_name("Enter  Window") in graph.exits(1)
 
 
@@ -207,7 +209,7 @@ def test_the_map_survives_on_disk(tmp_path):
 def test_a_damaged_map_is_set_aside_and_not_overwritten(tmp_path, content):
     path = tmp_path / "map_state.json"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    assert load_map(path).rooms == {}
+    assert loaded(path).rooms == {}
     assert not path.exists()
     assert (tmp_path / "map_state.json.damaged-1").read_bytes() == content.encode("utf-8", "surrogateescape")
 
@@ -216,11 +218,11 @@ def test_a_way_that_failed_too_often_counts_as_none_until_it_works():
     graph = MapGraph(exit_failure_threshold=2)
     graph.add_move(Move(1, "north", 2))
     graph.add_failure(1, "north")
-    assert graph.route(1, 2) == ["north"]
+    assert graph.planner.route(1, 2) == ["north"]
     graph.add_failure(1, "north")
-    assert (graph.route(1, 2), graph.exits(1), graph.is_pruned(1, "north")) == (None, {}, True)
+    assert (graph.planner.route(1, 2), graph.exits(1), graph.is_pruned(1, "north")) == (None, {}, True)
     graph.add_move(Move(1, "north", 2))
-    assert (graph.route(1, 2), graph.exits(1), graph.is_pruned(1, "north")) == (["north"], {"north": 2}, False)
+    assert (graph.planner.route(1, 2), graph.exits(1), graph.is_pruned(1, "north")) == (["north"], {"north": 2}, False)
 
 
 def test_what_chance_decides_is_kept_with_its_shares():
@@ -240,11 +242,11 @@ def test_routes_go_around_dangers_unless_asked():
     graph.add_move(Move(1, "north", 4))
     graph.add_move(Move(4, "east", 5))
     graph.add_move(Move(5, "south", 3))
-    assert graph.route(1, 3) == ["east", "east"]
-    assert graph.route(1, 3, dangers={2}) == ["north", "east", "south"]
-    assert graph.route(1, 3, dangers={(1, "east")}) == ["north", "east", "south"]
-    assert graph.route(1, 3, dangers={3}) is None
-    assert graph.route(1, 3, dangers={2, (4, "east")}) is None
+    assert graph.planner.route(1, 3) == ["east", "east"]
+    assert graph.planner.route(1, 3, dangers={2}) == ["north", "east", "south"]
+    assert graph.planner.route(1, 3, dangers={(1, "east")}) == ["north", "east", "south"]
+    assert graph.planner.route(1, 3, dangers={3}) is None
+    assert graph.planner.route(1, 3, dangers={2, (4, "east")}) is None
 
 
 def test_a_second_way_to_the_same_room_serves_where_the_first_may_not():
@@ -252,8 +254,8 @@ def test_a_second_way_to_the_same_room_serves_where_the_first_may_not():
     graph.add_move(Move(1, "in", 2))
     graph.add_move(Move(1, "in", 2))
     graph.add_move(Move(1, "enter window", 2))
-    assert graph.route(1, 2) == ["in"]
-    assert graph.route(1, 2, dangers={(1, "in")}) == ["enter window"]
+    assert graph.planner.route(1, 2) == ["in"]
+    assert graph.planner.route(1, 2, dangers={(1, "in")}) == ["enter window"]
 
 
 def test_a_word_that_transports_saves_a_long_walk_only():
@@ -265,8 +267,8 @@ def test_a_word_that_transports_saves_a_long_walk_only():
     graph.add_move(Move(1, "say plugh", 5, MoveKind.TRANSPORTED))
     graph.add_move(Move(1, "wait", 5, MoveKind.CARRIED))
     graph.add_move(Move(1, "attack troll", 5, MoveKind.DIED))
-    assert graph.route(1, 5) == ["say plugh"]
-    assert graph.route(1, 3) == ["east", "east"]
+    assert graph.planner.route(1, 5) == ["say plugh"]
+    assert graph.planner.route(1, 3) == ["east", "east"]
     assert graph.exits(1) == {"east": 2}
 
 

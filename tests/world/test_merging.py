@@ -2,7 +2,7 @@
 
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import from_dict, merge_maps, to_dict
-from zorkgpt.world.movement import Move
+from zorkgpt.world.movement import Move, MoveKind
 
 
 def copied(graph: MapGraph) -> MapGraph:
@@ -14,7 +14,7 @@ def a_map() -> MapGraph:
     graph.add_room(1, "Yard")
     graph.add_move(Move(1, "north", 2))
     graph.add_failure(1, "east")
-    graph.add_attempt(1, "open gate", "It is locked.")
+    graph.tries.add_failure(1, "open gate", "It is locked.")
     return graph
 
 
@@ -37,13 +37,34 @@ def test_a_way_that_works_by_now_has_no_failures_and_an_action_that_works_is_not
     base = a_map()
     one = copied(base)
     one.add_move(Move(1, "east", 4))
-    one.add_attempt(1, "open gate", None)
+    one.tries.add_success(1, "open gate")
     merged = merge_maps(copied(base), [one, copied(base)])
     assert merged.exits(1) == {"north": 2, "east": 4}
     assert merged.exit_failure_counts[1] == {}
-    assert merged.in_vain.get(1, {}) == {}
+    assert merged.tries.without_effect.get(1, {}) == {}
 
 
 def test_maps_that_have_nothing_new_change_nothing():
     base = a_map()
     assert to_dict(merge_maps(copied(base), [copied(base), copied(base)])) == to_dict(base)
+
+
+def test_a_walk_that_shows_an_exit_to_need_no_vehicle_is_counted_once():
+    base = MapGraph()
+    base.add_move(Move(1, "east", 2, MoveKind.ABOARD))
+    base.add_move(Move(1, "east", 2, MoveKind.ABOARD))
+    one = copied(base)
+    one.add_move(Move(1, "east", 2))
+    merged = merge_maps(base, [one])
+    assert to_dict(merged) == to_dict(one)
+
+
+def test_failures_before_and_after_a_walk_are_told_apart():
+    base = a_map()
+    one = copied(base)
+    one.add_failure(1, "north")
+    one.add_move(Move(1, "north", 2))
+    one.add_failure(1, "north")
+    one.add_failure(1, "north")
+    merged = merge_maps(base, [one])
+    assert to_dict(merged) == to_dict(one)

@@ -23,8 +23,8 @@ def test_a_prayer_a_mirror_and_a_river_are_no_ways(zork1, tmp_path):
         Move(130, "wait", 31, MoveKind.CARRIED): 1,
     }
     assert "pray" not in graph.exits(212)
-    assert graph.route(212, 78) == ["pray"]
-    assert graph.route(34, 31) is None
+    assert graph.planner.route(212, 78) == ["pray"]
+    assert graph.planner.route(34, 31) is None
     aboard = {(room, name) for room, name, way in graph.all_connections() if way.kind is MoveKind.ABOARD}
     assert aboard == {(33, "launch"), (31, "land")}
 
@@ -65,7 +65,7 @@ def test_what_opened_the_trap_door_and_the_window_is_told(zork1, tmp_path):
     living_room = cellar.before.location.num
     assert opened.after.location.name == "Behind House"
     assert "in" in manager.graph.rooms[opened.after.location.num].exits
-    assert manager.graph.opened_by == {
+    assert manager.graph.tries.opened_by == {
         opened.after.location.num: {"west": ("open window",)},
         living_room: {"down": ("open trap door",)},
     }
@@ -94,6 +94,6 @@ def test_what_no_action_has_named_or_changed_is_untried_where_it_was_seen(bundle
     room = first.before.location_id
     assert {"copper penny", "milestone"} <= {item.name for item in first.after.visible}
     graph = manager.graph
-    assert graph.untried_things(room) == ("sea",)
-    graph.add_thing(room + 1, next(item.num for item in first.after.visible if item.name == "sea"), "sea")
-    assert (graph.untried_things(room), graph.untried_things(room + 1)) == ((), ("sea",))
+    assert graph.tries.things_in(room) == ("sea",)
+    graph.tries.add_thing(room + 1, next(item.num for item in first.after.visible if item.name == "sea"), "sea")
+    assert (graph.tries.things_in(room), graph.tries.things_in(room + 1)) == ((), ("sea",))

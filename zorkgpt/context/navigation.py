@@ -58,8 +58,8 @@ def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Rout
     """Return the route to the destination; None if there is none, or no way to it is known."""
     if here is None or destination is None or here == destination:
         return None
-    ways = graph.route(here, destination)
-    return Route(graph.label(destination), destination, graph.steps(here, ways)) if ways else None
+    ways = graph.planner.route(here, destination)
+    return Route(graph.label(destination), destination, graph.planner.steps(here, ways)) if ways else None
 
 
 def stated_destination(
@@ -79,7 +79,7 @@ def stated_destination(
             name, meant = rooms_called(graph, stated[-1])
             if here is None or (ago and name.casefold() in (place.casefold() for place in places[-ago:])):
                 return None
-            nearest = next((room for room in graph.routes(here) if room in meant), None)
+            nearest = next((room for room in graph.planner.routes(here) if room in meant), None)
             if nearest == here:
                 return None
             return nearest or NoRoute(next(iter(meant.values()), name), bool(meant))
@@ -107,14 +107,12 @@ def untried_elsewhere(graph: MapGraph, here: int | None, carried: Collection[int
     """
     if here is None:
         return ()
-    found = (
-        UntriedWays(
-            graph.untried(room), graph.label(room), room, graph.steps(here, ways), graph.untried_things(room, carried)
-        )
-        for room, ways in graph.routes(here).items()
-        if room != here
-    )
-    return tuple(each for each in found if each.untried or each.things)
+    places: list[UntriedWays] = []
+    for room, ways in graph.planner.routes(here).items():
+        exits, things = graph.untried(room), graph.tries.things_in(room, carried)
+        if room != here and (exits or things):
+            places.append(UntriedWays(exits, graph.label(room), room, graph.planner.steps(here, ways), things))
+    return tuple(places)
 
 
 def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Route | None) -> Iterator[Danger]:
@@ -142,14 +140,14 @@ def known_points(
     Args:
         scored: The actions that have scored in this episode, by location; they are left out.
     """
-    routes = graph.routes(here) if here is not None else {}
+    routes = graph.planner.routes(here) if here is not None else {}
     done = {(room, exit_name(action)) for room, actions in scored.items() for action in actions}
     found: list[KnownPoints] = []
     for room in dict.fromkeys((*routes, *graph.rooms)):
         for memory in recall(room):
             points = memory.score_change or 0
             if memory.action and points > 0 and (room, exit_name(memory.action)) not in done:
-                steps = graph.steps(here, routes[room]) if here is not None and room in routes else None
+                steps = graph.planner.steps(here, routes[room]) if here is not None and room in routes else None
                 found.append(KnownPoints(memory.action, points, graph.label(room), room, memory, steps))
     return tuple(found)
 
@@ -185,14 +183,14 @@ def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit
         deadly,
         failures=known.contradictions,
         tries=known.walks + known.contradictions,
-        opened_by=graph.opened_by.get(here, {}).get(way, ()),
+        opened_by=graph.tries.opened_by.get(here, {}).get(way, ()),
         failed=_last_failure(graph, here, way),
         closed_door=graph.closed_door(here, way),
     )
 
 
 def _last_failure(graph: MapGraph, here: int, way: str) -> str | None:
-    return graph.in_vain.get(here, {}).get(way, "") if graph.has_failed(here, way) else None
+    return graph.tries.without_effect.get(here, {}).get(way, "") if graph.has_failed(here, way) else None
 
 
 def _stated(text: str, names: set[str]) -> tuple[str, int | None]:

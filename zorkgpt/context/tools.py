@@ -242,7 +242,7 @@ class AgentTools:
         # A thing may be called like a place and more: the kitchen table.
         if not meant or _bare(text.partition("(location")[0]) != _bare(name):
             raise InvalidAnswer(f"You know no place called {one_line(text)}.")
-        near = self._graph.routes(here) if here is not None else {}
+        near = self._graph.planner.routes(here) if here is not None else {}
         return next((room for room in near if room in meant), min(meant))
 
     def _things(self, text: str, context: PlayerContext) -> dict[int, str]:
@@ -295,7 +295,7 @@ class AgentTools:
 
     def _frontier(self, asked: _Nothing, context: PlayerContext) -> str:
         here = context.observation.location_id
-        untried = (*self._graph.untried(here), *self._graph.untried_things(here)) if here is not None else ()
+        untried = (*self._graph.untried(here), *self._graph.tries.things_in(here)) if here is not None else ()
         lines = [f"- {', '.join(map(one_line, untried))} here"] if untried else []
         lines.append(untried_elsewhere(context, _BUDGETS).text)
         return "\n".join(filter(None, lines)) or "Nothing that you know of is untried."

@@ -25,6 +25,14 @@ class NamedRoom(Protocol):
     name: str
 
 
+class ReachableRooms(Protocol):
+    """Finds routes on the map."""
+
+    def routes(self, from_id: int) -> Mapping[int, object]:
+        """Return the rooms that can be reached, the nearest first."""
+        ...
+
+
 class RoomMap(Protocol):
     """What the search needs of a map."""
 
@@ -33,8 +41,9 @@ class RoomMap(Protocol):
         """The rooms by number."""
         ...
 
-    def routes(self, from_id: int) -> Mapping[int, object]:
-        """Return the rooms that can be reached, the nearest first."""
+    @property
+    def planner(self) -> ReachableRooms:
+        """The routes on the map."""
         ...
 
     def frontiers(self) -> Mapping[int, tuple[str, ...]]:
@@ -145,7 +154,7 @@ class ObjectiveSearch:
 
     def _untried(self, here: int | None) -> dict[int, tuple[str, ...]]:
         frontiers = self._graph.frontiers()
-        nearest = self._graph.routes(here) if here is not None else {}
+        nearest = self._graph.planner.routes(here) if here is not None else {}
         return {room: frontiers[room] for room in nearest if room in frontiers}
 
     def _memories(self, places: Iterable[int], rooms: dict[int, str]) -> Iterable[str]:

@@ -117,7 +117,7 @@ def _note_changes(turn: TurnView) -> None:
     action = turn.notes.last.action if turn.notes.last else ""
     # An action that is known to have opened no exit need not be tested again.
     clears = action.startswith(_MAY_OPEN_AN_EXIT)
-    ways = [way for way in STEEP if clears and not turn.graph.has_failed_after(turn.here, way, action)]
+    ways = [way for way in STEEP if clears and not turn.graph.tries.has_failed_after(turn.here, way, action)]
     turn.place.reopen(words, ways=ways)
     if clears:
         # What blocks an exit may be far away from it.
@@ -129,7 +129,7 @@ def _note_changes(turn: TurnView) -> None:
 def _find_opener(turn: TurnView, way: str) -> None:
     """Note what has opened an exit before that is closed now, by the map or by what the response names."""
     notes, response = turn.notes, turn.context.response
-    openers = (*turn.graph.opened_by.get(turn.here, {}).get(way, ()), *turn.place.openers(response))
+    openers = (*turn.graph.tries.opened_by.get(turn.here, {}).get(way, ()), *turn.place.openers(response))
     # What to lay down where too much is carried is decided by what is carried now.
     droppable = () if is_laden(response) else notes.held
     possible = (action for action in openers if not action.startswith("drop ") or action[len("drop ") :] in droppable)

@@ -111,7 +111,7 @@ class Episode:
     def recall_attempts(self, room: int, notes: PlaceNotes) -> None:
         """Note what other episodes have tried at a place without success."""
         # Failures because of weight or darkness say nothing about another time.
-        failed = self.graph.in_vain.get(room, {})
+        failed = self.graph.tries.without_effect.get(room, {})
         otherwise = {action for action, response in failed.items() if is_laden(response) or is_dark(response)}
         notes.failed_before = {action: said for action, said in failed.items() if action not in otherwise}
         barren = self.experience.barren_at(room)

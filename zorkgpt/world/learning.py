@@ -66,12 +66,12 @@ class MapLearner:
         for now in (step.before, step.after):
             for item in now.at_hand:
                 if item.num in changed or (words & set(item.name.lower().split()[-1:])):
-                    self._graph.add_tried_thing(item.num)
+                    self._graph.tries.add_tried_thing(item.num)
         if step.after.location is not None:
             carried = {item.num for item in step.after.carried or ()}
             for item in step.after.visible or ():
                 if item.num not in carried:
-                    self._graph.add_thing(step.after.location.num, item.num, item.name)
+                    self._graph.tries.add_thing(step.after.location.num, item.num, item.name)
 
     def _learn_doors(self, step: Transition, move: Move) -> None:
         beyond = {door.num for door in step.after.doors}
@@ -89,23 +89,24 @@ class MapLearner:
     def _learn_attempt(self, step: Transition) -> None:
         if step.before.location is None or not shows_outcome(step):
             return
-        room, action = step.before.location.num, exit_name(step.action)
+        tries, room, action = self._graph.tries, step.before.location.num, exit_name(step.action)
         if worked(step):
-            if self._graph.opened_by.get(room, {}).get(action) or action in self._graph.in_vain.get(room, {}):
+            if tries.opened_by.get(room, {}).get(action) or action in tries.without_effect.get(room, {}):
                 self._learn_opening(room, action)
-            self._graph.add_attempt(room, action, None)
+            tries.add_success(room, action)
             if step.after.location == step.before.location:
                 self._graph.reopen(room)
         elif not moved_or_had_effect(step) and (room, action) not in self._successes:
             # An action that has succeeded before fails now because it is done already.
             response = cut(" ".join(first_paragraph(step.response).split()), _MOST_RESPONSE_CHARACTERS)
             unlocking = self._unlocking(room) if canonical_direction(action) else ()
-            self._graph.add_attempt(room, action, response, unlocking)
+            tries.add_failure(room, action, response, unlocking)
 
     def _learn_opening(self, room: int, way: str) -> None:
         if canonical_direction(way):
-            opened = (done for done in self._unlocking(room) if not self._graph.has_failed_after(room, way, done))
-            self._graph.record_opening(room, way, opened)
+            tries = self._graph.tries
+            openers = (action for action in self._unlocking(room) if not tries.has_failed_after(room, way, action))
+            tries.add_opening(room, way, openers)
 
     def _unlocking(self, room: int) -> list[str]:
         """Return the actions that succeeded in a room and may have opened an exit, which walking can't."""

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
@@ -12,10 +12,18 @@ from typing import Any
 from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
-from zorkgpt.files import AtomicFile, write_file
+from zorkgpt.files import AtomicFile, Stamp, write_file
 from zorkgpt.world.doors import DoorSign
-from zorkgpt.world.graph import Connection, MapChange, MapGraph
+from zorkgpt.world.graph import Connection, MapGraph
 from zorkgpt.world.movement import Move, MoveKind
+from zorkgpt.world.tries import Tries
+
+log = logging.getLogger("zorkgpt.world")
+
+VERSION = 2
+_MAX_EPISODES = 100
+"""The most episodes whose progress the file records: an older one that is resumed is learned again."""
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError)
 
 
 def to_dict(graph: MapGraph) -> dict[str, Any]:
@@ -23,6 +31,7 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
 
     The confidence of connections and the pruned exits follow from the rest. They are for other programs.
     """
+    tries = graph.tries
     ways = [(f"{room}_{name}", way) for room, name, way in graph.all_connections()]
     return {
         "rooms": {
@@ -48,25 +57,28 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
             for room, counts in graph.exit_failure_counts.items()
             if (pruned := sorted(name for name in counts if graph.is_pruned(room, name)))
         },
-        "in_vain": {str(room): tried for room, tried in graph.in_vain.items() if tried},
+        "in_vain": {str(room): failed for room, failed in tries.without_effect.items() if failed},
         "in_vain_after": {
-            str(room): {way: sorted(done) for way, done in ways.items()}
-            for room, ways in graph.in_vain_after.items()
+            str(room): {way: sorted(actions) for way, actions in ways.items()}
+            for room, ways in tries.before_failure.items()
             if ways
         },
         "opened_by": {
-            str(room): {way: list(actions) for way, actions in ways.items()} for room, ways in graph.opened_by.items()
+            str(room): {way: list(actions) for way, actions in ways.items()} for room, ways in tries.opened_by.items()
         },
         "doors": [
             {"room": room, "way": way, "door": number, "name": name, "sign": str(sign)}
             for room, way, number, name, sign in graph.doors.evidence()
         ],
-        "things": [{"thing": number, "room": room, "name": name} for number, (room, name) in graph.things.items()],
-        "tried_things": sorted(graph.tried_things),
+        "things": [
+            {"thing": number, "room": room, "name": name} for number, (room, name) in tries.untried_things.items()
+        ],
+        "tried_things": sorted(tries.tried_things),
         "other_moves": [
             {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
             for move, times in graph.moves.items()
         ],
+        "contains": {str(episode): turn for episode, turn in sorted(graph.contains.items())[-_MAX_EPISODES:]},
     }
 
 
@@ -77,6 +89,12 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> 
         KeyError, TypeError, ValueError, AttributeError: If `state` has another form.
     """
     graph = MapGraph(exit_failure_threshold=exit_failure_threshold)
+    _fill(graph, state)
+    return graph
+
+
+def _fill(graph: MapGraph, state: dict[str, Any]) -> None:
+    tries = graph.tries
     for number, room in state["rooms"].items():
         graph.add_room(int(number), str(room["name"])).exits.update(map(str, room["exits"]))
     for key, count in state["exit_failure_counts"].items():
@@ -86,25 +104,24 @@ def from_dict(state: dict[str, Any], exit_failure_threshold: int | None = 2) -> 
         graph.add_room(int(number), "")
         for name, leads_to in ends.items():
             graph.restore_connection(int(number), str(name), _connection(state, f"{number}_{name}", int(leads_to)))
-    for number, tried in state["in_vain"].items():
-        after = state["in_vain_after"].get(number, {})
-        for action, said in tried.items():
-            graph.add_attempt(int(number), str(action), str(said), map(str, after.get(action, ())))
+    for number, failed in state["in_vain"].items():
+        before = state["in_vain_after"].get(number, {})
+        for action, response in failed.items():
+            tries.add_failure(int(number), str(action), str(response), map(str, before.get(action, ())))
     for number, ways in state["opened_by"].items():
         for way, actions in ways.items():
-            graph.record_opening(int(number), str(way), map(str, actions))
+            tries.add_opening(int(number), str(way), map(str, actions))
     for found in state["doors"]:
         place = int(found["room"]), str(found["way"])
         graph.add_door_sign(*place, int(found["door"]), str(found["name"]), DoorSign(found["sign"]))
     for thing in state["things"]:
-        graph.add_thing(int(thing["room"]), int(thing["thing"]), str(thing["name"]))
-    graph.tried_things.update(map(int, state["tried_things"]))
+        tries.add_thing(int(thing["room"]), int(thing["thing"]), str(thing["name"]))
+    tries.tried_things.update(map(int, state["tried_things"]))
     for move in state["other_moves"]:
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
         graph.moves[kept] = int(move["times"])
-    graph.unsaved.clear()
-    return graph
+    graph.contains.update((int(episode), int(turn)) for episode, turn in state.get("contains", {}).items())
 
 
 def _connection(state: dict[str, Any], key: str, leads_to: int) -> Connection:
@@ -114,67 +131,8 @@ def _connection(state: dict[str, Any], key: str, leads_to: int) -> Connection:
     return Connection(ends, int(state["connection_failures"].get(key, 0)), kind)
 
 
-def map_changes(graph: MapGraph) -> Iterator[MapChange]:
-    """Yield the whole content of a map as changes that another map can apply."""
-    for room in graph.rooms.values():
-        yield "add_room", (room.id, room.name)
-        yield from (("add_exit", (room.id, name)) for name in sorted(room.exits))
-    for room_id, name, way in graph.all_connections():
-        lasting = graph.exit_failure_counts.get(room_id, {}).get(name, 0)
-        yield from [("add_failure", (room_id, name))] * (way.failures - lasting)
-        for end, walks in way.ends.items():
-            yield from [("add_move", (Move(room_id, name, end, way.kind),))] * walks
-    for room_id, counts in graph.exit_failure_counts.items():
-        for name, count in counts.items():
-            yield from [("add_failure", (room_id, name))] * count
-    for room_id, tried in graph.in_vain.items():
-        after = graph.in_vain_after.get(room_id, {})
-        yield from (
-            ("add_attempt", (room_id, action, said, tuple(sorted(after.get(action, ())))))
-            for action, said in tried.items()
-        )
-    for room_id, ways in graph.opened_by.items():
-        yield from (("record_opening", (room_id, way, actions)) for way, actions in ways.items())
-    yield from (("add_door_sign", evidence) for evidence in graph.doors.evidence())
-    yield from (("add_thing", (room, number, name)) for number, (room, name) in graph.things.items())
-    yield from (("add_tried_thing", (number,)) for number in sorted(graph.tried_things))
-    for move, times in graph.moves.items():
-        yield from [("add_move", (move,))] * times
-
-
 def _keyed_by_text(ends: dict[int, int]) -> dict[str, int]:
     return {str(room): count for room, count in ends.items()}
-
-
-log = logging.getLogger("zorkgpt.world")
-
-VERSION = 2
-_MAX_EPISODES = 100
-"""The most episodes whose progress the file records: an older one that is resumed is learned again."""
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError)
-
-
-def save_map(graph: MapGraph, file: AtomicFile) -> None:
-    """Write the map atomically, merged with what other processes have written since it was read.
-
-    Afterwards the graph contains both.
-
-    Raises:
-        FileError: If the file can't be locked, read or written; it is unchanged.
-        MapFileError: If a later version wrote it.
-    """
-    with file.locked():
-        data, stamp = file.read()
-        if data is not None and graph.file_version != (file.path, stamp):
-            theirs = _parsed_or_set_aside(file, data, graph.exit_failure_threshold)
-            if theirs is not None:
-                known_there = graph.file_version is not None and graph.file_version[0] == file.path
-                theirs.apply_changes(list(graph.unsaved if known_there else map_changes(graph)))
-                theirs.learned = graph.learned
-                graph.replace_with(theirs)
-        file.write(_rendered(graph, datetime.now(UTC)))
-        graph.unsaved.clear()
-        graph.file_version = (file.path, file.stamp())
 
 
 def write_map(graph: MapGraph, path: Path, at: datetime) -> None:
@@ -184,24 +142,6 @@ def write_map(graph: MapGraph, path: Path, at: datetime) -> None:
         FileError: If it can't be written.
     """
     write_file(path, _rendered(graph, at))
-
-
-def load_map(path: Path, *, exit_failure_threshold: int | None = 2) -> MapGraph:
-    """Return the map of earlier episodes; an empty one if there is none.
-
-    A damaged file is set aside under another name, so that nothing overwrites it.
-
-    Raises:
-        FileError: If the file can't be read.
-        MapFileError: If a later version wrote it.
-    """
-    file = AtomicFile(path)
-    data, stamp = file.read()
-    graph = None if data is None else _parsed_or_set_aside(file, data, exit_failure_threshold)
-    if graph is None:
-        return MapGraph(exit_failure_threshold=exit_failure_threshold)
-    graph.file_version = (file.path, stamp)
-    return graph
 
 
 def read_map(path: Path) -> MapGraph | None:
@@ -220,18 +160,6 @@ def read_map(path: Path) -> MapGraph | None:
         ) from None
 
 
-def _parsed_or_set_aside(file: AtomicFile, data: bytes, exit_failure_threshold: int | None) -> MapGraph | None:
-    """Return the map in these bytes; None if they are damaged, and then the file is set aside."""
-    try:
-        return _parsed(data, file.path, exit_failure_threshold)
-    except _DAMAGE as error:
-        aside = file.set_aside()
-        file.path.unlink(missing_ok=True)
-        extra = {"path": str(file.path), "set_aside": str(aside or ""), "reason": reason_of(error)}
-        log.warning("the map file is damaged and was set aside", extra=extra)
-        return None
-
-
 def _parsed(data: bytes, path: Path, exit_failure_threshold: int | None) -> MapGraph:
     state = parse_json(data, SAVED_FILE)
     version = state["metadata"]["version"]
@@ -240,10 +168,7 @@ def _parsed(data: bytes, path: Path, exit_failure_threshold: int | None) -> MapG
             f"{path} was written by a later version of this program: its format is {version}, "
             f"and formats up to {VERSION} are known here. Use that version, or another --workdir. The file is kept."
         )
-    graph = from_dict(state, exit_failure_threshold)
-    contains = state.get("contains", {})
-    graph.contains.update((int(episode), int(turn)) for episode, turn in contains.items())
-    return graph
+    return from_dict(state, exit_failure_threshold)
 
 
 def _rendered(graph: MapGraph, at: datetime) -> bytes:
@@ -254,34 +179,136 @@ def _rendered(graph: MapGraph, at: datetime) -> bytes:
         "total_connections": sum(len(ways) for ways in state["connections"].values()),
         "timestamp": at.isoformat(timespec="seconds"),
     }
-    if contains := graph.contains | graph.learned:
-        latest = sorted(contains.items())[-_MAX_EPISODES:]
-        state["contains"] = {str(episode): turn for episode, turn in latest}
     return as_json(state, indented=True)
 
 
-def merge_maps(base: MapGraph, found: Iterable[MapGraph]) -> MapGraph:
-    """Return the map with what each of the others has beyond it, in their order.
+class MapFile:
+    """The map of a working directory, which other processes may change at the same time.
 
-    Walks and failures of all of them count. The map is changed in place.
+    Args:
+        graph: The map as this process knows it; updated in place.
     """
-    known = Counter(map_changes(base))
-    tried = {(room, action) for room, actions in base.in_vain.items() for action in actions}
-    for graph in found:
-        base.apply_changes(_news(graph, known, tried))
-        base.contains.update(graph.contains)
-    base.unsaved.clear()
-    return base
+
+    def __init__(self, path: Path, graph: MapGraph) -> None:
+        self.file = AtomicFile(path)
+        self._graph = graph
+        self._last: bytes | None = None
+        """The content of the file when it was last read or written; None if there was none."""
+        self._stamp: Stamp = ()
+
+    def load(self) -> None:
+        """Replace the map with the file's; with an empty one if there is no file.
+
+        A damaged file is set aside under another name, so that nothing overwrites it.
+
+        Raises:
+            FileError: If the file can't be read.
+            MapFileError: If a later version wrote it.
+        """
+        _replace(self._graph, self._read() or MapGraph())
+
+    def save(self) -> None:
+        """Write the map atomically, merged with what other processes have written since it was last read or written.
+
+        Afterwards the map contains both.
+
+        Raises:
+            FileError: If the file can't be locked, read or written; it is unchanged.
+            MapFileError: If a later version wrote it.
+        """
+        with self.file.locked():
+            if self.is_changed():
+                base = _parsed(self._last, self.file.path, None) if self._last else MapGraph()
+                if (saved := self._read()) is not None:
+                    _add_news(saved, self._graph, base)
+                    _replace(self._graph, saved)
+            data = _rendered(self._graph, datetime.now(UTC))
+            self.file.write(data)
+            self._last, self._stamp = data, self.file.stamp()
+
+    def is_changed(self) -> bool:
+        """Return whether the file has changed since it was last read or written."""
+        return self.file.stamp() != self._stamp
+
+    def _read(self) -> MapGraph | None:
+        """Return the map in the file; None if there is none, or it is damaged and was set aside."""
+        data, stamp = self.file.read()
+        try:
+            graph = None if data is None else _parsed(data, self.file.path, self._graph.exit_failure_threshold)
+        except _DAMAGE as error:
+            aside = self.file.set_aside()
+            self.file.path.unlink(missing_ok=True)
+            extra = {"path": str(self.file.path), "set_aside": str(aside or ""), "reason": reason_of(error)}
+            log.warning("the map file is damaged and was set aside", extra=extra)
+            graph, data, stamp = None, None, ()
+        self._last, self._stamp = data, stamp
+        return graph
 
 
-def _news(graph: MapGraph, known: Counter[MapChange], tried: set[tuple[int, str]]) -> list[MapChange]:
-    """Return what a map has beyond the known changes, in its own order; last the actions that have had an effect."""
-    left = Counter(known)
-    news: list[MapChange] = []
-    for change in map_changes(graph):
-        if left[change]:
-            left[change] -= 1
-        else:
-            news.append(change)
-    worked = [(room, action) for room, action in sorted(tried) if action not in graph.in_vain.get(room, {})]
-    return news + [("add_attempt", (room, action, None, ())) for room, action in worked]
+def merge_maps(base: MapGraph, others: Iterable[MapGraph]) -> MapGraph:
+    """Return a map with everything in the others, which all began as copies of `base`.
+
+    Walks and failures of all of them count.
+    """
+    merged = MapGraph(exit_failure_threshold=base.exit_failure_threshold)
+    _replace(merged, base)
+    for graph in others:
+        _add_news(merged, graph, base)
+    return merged
+
+
+def _replace(graph: MapGraph, other: MapGraph) -> None:
+    """Replace the content of a map with a copy of another's."""
+    graph.clear()
+    _fill(graph, to_dict(other))
+
+
+def _add_news(graph: MapGraph, other: MapGraph, base: MapGraph) -> None:
+    """Add to a map what another has beyond their common base. Walks and failures are added up."""
+    for room in other.rooms.values():
+        known = base.rooms.get(room.id)
+        graph.add_room(room.id, room.name if known is None or known.name != room.name else "").exits.update(room.exits)
+        for name in {**other.ways(room.id), **other.exit_failure_counts.get(room.id, {})}:
+            _add_uses(graph, room.id, name, other, base)
+    for move in (other.moves - base.moves).elements():
+        graph.add_move(move)
+    for evidence in other.doors.evidence():
+        graph.add_door_sign(*evidence)
+    _add_new_tries(graph.tries, other.tries, base.tries)
+    graph.contains.update(other.contains.items() - base.contains.items())
+
+
+def _add_uses(graph: MapGraph, room_id: int, name: str, other: MapGraph, base: MapGraph) -> None:
+    """Add the walks through an exit and its failures that another map has beyond the base."""
+    way, known = (each.ways(room_id).get(name) or Connection() for each in (other, base))
+    lasting, known_lasting = (each.exit_failure_counts.get(room_id, {}).get(name, 0) for each in (other, base))
+    walks = Counter(way.ends) - Counter(known.ends)
+    failures = way.failures - known.failures if way.ends else lasting - known_lasting
+    failures_before_walk = failures - lasting if walks else 0
+    for _ in range(failures_before_walk):
+        graph.add_failure(room_id, name)
+    for end in walks.elements():
+        graph.add_move(Move(room_id, name, end, way.kind))
+    for _ in range(failures - failures_before_walk):
+        graph.add_failure(room_id, name)
+
+
+def _add_new_tries(tries: Tries, other: Tries, base: Tries) -> None:
+    for room_id, failed in base.without_effect.items():
+        for action in failed.keys() - other.without_effect.get(room_id, {}).keys():
+            tries.add_success(room_id, action)
+    for room_id, failed in other.without_effect.items():
+        known = base.without_effect.get(room_id, {})
+        before = other.before_failure.get(room_id, {})
+        for action, response in failed.items():
+            if known.get(action) != response or before.get(action) != base.before_failure.get(room_id, {}).get(action):
+                tries.add_failure(room_id, action, response, before.get(action, ()))
+    for room_id, ways in other.opened_by.items():
+        for way, actions in ways.items():
+            if base.opened_by.get(room_id, {}).get(way) != actions:
+                tries.add_opening(room_id, way, actions)
+    for number, (room_id, name) in other.untried_things.items():
+        if base.untried_things.get(number) != (room_id, name):
+            tries.add_thing(room_id, number, name)
+    for number in other.tried_things:
+        tries.add_tried_thing(number)
