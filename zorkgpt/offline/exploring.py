@@ -158,6 +158,8 @@ def _reason(place: PlaceNotes, action: str) -> str:
         return f"{_AGAIN}."
     remembered = place.remembered.get(action)
     if remembered is None:
+        if action in place.barren:
+            return "It scored nothing here in earlier episodes, but may in another state of the world."
         tier = place.offered.get(action)
         kind = tier.name.lower().replace("_", " ") if tier is not None else "put away"
         return f"Not tried here yet ({kind})."

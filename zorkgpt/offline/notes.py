@@ -252,7 +252,7 @@ class PlaceNotes:
         """Forget what was tried here in vain, so that it is tried in another state of the world."""
         self.before |= self.done
         self.done &= self.remembered.keys()
-        self.failed_before, self.barren = {}, {}
+        self.failed_before = {}
         self.everywhere.clear()
         self._renew()
 
