@@ -1,8 +1,9 @@
 """Find the cause of a loss by playing from saved states what the player did not do.
 
 Two questions are asked. Would waiting have brought the loss on the same turn? Does it also come if the player waits
-elsewhere, from a state before it came to this place, or walks away in time? Because chance may decide, the turn is
-played with other random numbers too. If the branches don't answer the questions, the cause is unknown.
+elsewhere, from a state before it came to this place, or walks away in time? If it does, a creature that is there each
+time has followed, and otherwise it is a clock. Because chance may decide, the turn is played with other random numbers
+too. If the branches don't answer the questions, the cause is unknown.
 
 Nothing here chooses an action: the turn is over.
 """
@@ -155,6 +156,8 @@ class CauseFinder:
     idle: str
     """A command that lets one turn pass."""
     _played: int = 0
+    _came_without_creature: bool = False
+    """The loss came in a branch that had led away from the creature."""
 
     def find(self) -> Loss | None:
         """Return the loss with its cause; None if the action used the things up, which is no loss."""
@@ -197,7 +200,10 @@ class CauseFinder:
         walks = list(self._walks_away())
         if False in walks or (not walks and comes_elsewhere is False):
             return LossCause.CREATURE if self.creature else LossCause.PLACE
-        return LossCause.CLOCK if walks or comes_elsewhere else None
+        if not walks and not comes_elsewhere:
+            return None
+        followed = self.creature is not None and not self._came_without_creature
+        return LossCause.CREATURE if followed else LossCause.CLOCK
 
     def _is_same(self, sentence: str) -> bool:
         """Return whether a loss in a branch is told in the same words."""
@@ -272,7 +278,11 @@ class CauseFinder:
                 in_time = now.moves is None or until is None or now.moves >= until - _SLACK
                 late = turn >= turns - _SLACK if until is None else True
                 same = self.loss.kind is not LossKind.DEATH or self._is_same(now.sentence)
-                return True if in_time and late and same else None
+                if not (in_time and late and same):
+                    return None
+                if self.creature is not None and self.creature.num not in now.at_hand:
+                    self._came_without_creature = True
+                return True
             if now.over:
                 return None
             if (now.moves >= until + _SLACK) if until is not None and now.moves is not None else turn >= turns + _SLACK:

@@ -79,6 +79,13 @@ def test_a_clock_is_the_cause_wherever_the_player_is(perils, commands):
     assert step.loss == Loss(LossKind.DEATH, LossCause.CLOCK, "You collapse from hunger.", clock=step.after.moves)
 
 
+@pytest.mark.parametrize("ways", [(), ("down",), ("down", "south")], ids=["there", "one way on", "two ways on"])
+def test_a_creature_that_follows_is_the_cause_and_not_a_clock(perils, ways):
+    loss = played(perils, "up", "attack hound", *ways, *WAITS).loss
+    assert (loss.kind, loss.cause, loss.creature_name) == (LossKind.DEATH, LossCause.CREATURE, "black hound")
+    assert loss.sentence == "The hound has you by the throat."
+
+
 def test_points_that_an_action_costs(perils):
     step = played(perils, "south", "push idol")
     words = "You feel that this was wrong."
