@@ -31,11 +31,10 @@ def reason(action: str, scene: Scene | None = SCENE, **more) -> str:
         ("take bell", 'There is no "bell" here, and you carry none.'),
         ("take the brass bell", 'There is no "brass bell" here, and you carry none.'),
         ("take lamp", "The lamp is already in your hands."),
-        ("TAKE  STATUE.", "The statue can't be taken."),
-        ("take the statue", "The statue can't be taken."),
+        ("OPEN  STATUE.", "The statue can't be opened."),
+        ("open the statue", "The statue can't be opened."),
         # The parser reads six letters; the player is told what it typed.
-        ("take statuette", "The statuette can't be taken."),
-        ("open statue", "The statue can't be opened."),
+        ("open statuette", "The statuette can't be opened."),
         ("close box", "The box is already closed."),
         ("open box with statue", "The statue is not in your hands."),
         ("give lamp to statue", "The statue is nobody to do that to."),
@@ -51,6 +50,7 @@ def test_what_the_game_would_refuse_is_rejected_with_a_reason(action, why):
 @pytest.mark.parametrize(
     "action",
     [
+        "take statue",
         *("take box", "open box", "give lamp to rat", "hit rat with lamp", "sing", "north", "go north", "take north"),
         *(
             "look at the lamp",
@@ -154,7 +154,7 @@ def test_infocom_s_grammar_and_names_are_read_from_the_story(zork1):
         )
         tried = ("open mailbox", "take mailbox", "take sword", "examine house")
         passed = [action for action in tried if check_action(action, language, scene).valid]
-        assert passed == ["open mailbox", "examine house"]
+        assert passed == ["open mailbox", "take mailbox", "examine house"]
 
 
 def test_inform_s_grammar_and_names_are_read_from_the_story(bundled_story):
@@ -189,7 +189,7 @@ def test_an_unknown_story_of_inform_s_library_is_judged_by_what_it_tells(version
     with JerichoInterface(build(inform, tmp_path, LIBRARY_STORY, version)) as game:
         tried = ("take coin", "open coin", "open crate", "take shelf", "take vase", "take wire", "enter cart", "go up")
         passed = [action for action in tried if check_action(action, game.language, game.scene()).valid]
-        assert passed == ["open crate", "take vase", "take wire", "enter cart", "go up"]
+        assert passed == ["open crate", "take shelf", "take vase", "take wire", "enter cart", "go up"]
         game.act("open crate")
         assert check_action("take gold coin", game.language, game.scene()) == PASSED
 

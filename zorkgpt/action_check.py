@@ -280,9 +280,8 @@ def _is(number: int, attribute: str, scene: Scene) -> bool | None:
 
 
 def _take(number: int, scene: Scene) -> str | None:
-    if number in scene.held:
-        return "is already in your hands"
-    return "can't be taken" if number in scene.here and _is(number, "fixed", scene) else None
+    # What is fixed may still answer, for instance with what lies beneath it.
+    return "is already in your hands" if number in scene.held else None
 
 
 def _is_ordinary(number: int, scene: Scene) -> bool:
