@@ -2,6 +2,7 @@
 
 Each mutant changes one operator, number, condition, loop or handler. It is tested by the tests that run its lines, in a
 copy of the checkout: fast ones of each file first, as many as take half a minute. It is killed if one of them fails.
+As in Cosmic Ray, type annotations are not changed. As in mutmut, arguments of decorators are not changed either.
 
     uv run --group mutation python -m benchmarks.mutation --sample 300 --seed 1
 """
@@ -70,7 +71,7 @@ def mutants(path: str) -> list[list[Mutant]]:
     from cosmic_ray.plugins import get_operator, operator_names
 
     source = (ROOT / path).read_text(encoding="utf-8")
-    skipped = annotations(source)
+    skipped = declarations(source)
     nodes = list(walk(get_ast(source)))
     positions: dict[tuple[int, int, str], list[Mutant]] = defaultdict(list)
     for name in sorted(operator_names()):
@@ -112,15 +113,16 @@ def walk(node):
         yield from walk(child)
 
 
-def annotations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return where the types are, which nothing reads at run time."""
-    notes = []
+def declarations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Return the positions of type annotations, imports for type checkers, and decorators."""
+    nodes = []
     for node in ast.walk(ast.parse(source)):
-        notes += [getattr(node, name, None) for name in ("annotation", "returns")]
+        nodes += [getattr(node, name, None) for name in ("annotation", "returns")]
+        nodes += getattr(node, "decorator_list", ())
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            notes += node.body
-    spans = (note for note in notes if isinstance(note, ast.AST))
-    return [((note.lineno, note.col_offset), (note.end_lineno, note.end_col_offset)) for note in spans]
+            nodes.append(node)
+    spans = (node for node in nodes if isinstance(node, ast.AST))
+    return [((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in spans]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """What says the same, what says more, what contradicts, and what is left to others."""
 
 import json
+from collections import Counter
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zorkgpt.memory.contrast import Contrast, compare
+from zorkgpt.memory.entailment.compare import is_plainly_open, relation_of
 from zorkgpt.memory.entailment.comparison import compared, is_open, is_worth_asking
 from zorkgpt.memory.models import Memory
 
@@ -27,14 +30,21 @@ SAME = [
     ("You need twenty-one keys.", "You need 21 keys."),
     ("The baker closes the shop.", "The baker closed the shop."),
     ("The boat sinks.", "The boat sank."),
+    ("She opens the shop.", "She opened the shop."),
     ("Turn the dial to open the safe.", "Turning the dial opens the safe."),
+    ("Turn the dial to open.", "Turning the dial opens."),
     ("Press the bell, then pull the cord.", "Pressing the bell, then pulling the cord."),
     ("Turn your dial to open it.", "Turning your dial opens it."),
     ("Press 3 bells to open it.", "Pressing 3 bells opens it."),
     ("At dusk the gate closes.", "The gate closes at dusk."),
     ("If you press the bell, the porter comes.", "The porter comes if you press the bell."),
+    (
+        "At dusk, or after a day that was quite very long too, the bell tolls.",
+        "The bell tolls at dusk, or after a day that was quite very long too.",
+    ),
     ("The captain's name opens it.", "The name of the captain opens it."),
-    ("The ferry costs you two coins.", "The ferry costs two coins."),
+    ("Costs you two.", "Costs two."),
+    ("The ferry gives you a ticket.", "The ferry gives a ticket."),
     ("The verb 'unscrew' is unknown.", "the verb unscrew is unknown"),
     ("東の扉", "東の扉。"),
     ("🙂", "🙂"),
@@ -53,6 +63,14 @@ ADDS = [
     ("At dusk the gate closes.", "The gate closes at dusk and opens at dawn."),
     ("The room costs two coins.", "The room costs two coins, breakfast included."),
     ("The sign glows when ships are near.", "The sign glows when ships are near and turns red at night."),
+    ("The gate opens.", "The gate opens after which the cook leaves."),
+    ("The gate opens.", "The gate opens without touching it."),
+    ("The gate opens.", "The gate opens within 5 minutes."),
+    ("The gate opens.", "The gate opens; the porter sleeps and never hears it."),
+    ("The gate opens.", "The gate opens and can be shut."),
+    ("The gate opens.", "The gate opens and light the way."),
+    ("The chest holds a map.", "The chest holds a map showing his coast."),
+    ("The chest holds a map.", "The chest holds a map with long edges."),
 ]
 
 CONFLICTS = [
@@ -104,7 +122,7 @@ UNSURE = [
     ("The code is 7-3-9.", "The code is 739.", ""),
     ("The code is 7, 3.", "The code is 7, 3, 9.", ""),
     ("It costs $5.", "It costs 5.", ""),
-    ("The toll is two coins.", "The toll is two coins and three pearls.", ""),
+    ("The toll is two coins.", "The toll is two coins, and three pearls.", ""),
     ("The bell rings if you knock.", "The bell rings if you knock and ask the cook.", ""),
     ("Never light a match.", "Never light a match with wet hands.", ""),
     ("The key opens the gate.", "The key opens the gate, but not the door.", ""),
@@ -122,6 +140,8 @@ UNSURE = [
     ("The lamp burns.", "The lamp burns brightly in the cave.", ""),
     ("The door opens.", "The door opens without touching it and never in winter.", ""),
     ("The lamp glows.", "The lamp glows and the rings.", ""),
+    ("The lamp glows.", "The lamp glows and bell tolls.", ""),
+    ("Turn the dial to open the safe.", "Turning the dial shuts the safe.", ""),
     ("The lamp glows.", "The lamp glows and his rings.", ""),
     ("Paint covers the wall.", "Painting covers the wall.", ""),
     ("The guard lets you.", "The guard lets you in.", ""),
@@ -141,17 +161,46 @@ UNSURE = [
     ("The potion makes you a frog.", "The potion makes a frog.", ""),
     ("The ogre eats you the moment you enter.", "The ogre eats the moment you enter.", ""),
     ("The password is heron.", "The password is heron, otter and crow.", ""),
+    ("The password is heron.", "The password is heron, otter, crow, dove.", ""),
     ("The lamp burns.", "The lamp burns, so long as the oil lasts.", ""),
     ("The gate opens.", "The gate opens, according to the sailor.", ""),
     ("The gate opens.", "The gate opens; the old sailor lied.", ""),
     ("The egg is here.", "The egg is here, now taken.", ""),
     ("The dog barks if the lamp is on.", "The dog barks if the lamp is off.", ""),
     ("If the door is locked, knock.", "If the door is not locked, knock.", ""),
+    ("If open, knock.", "If closed, knock.", ""),
+    ("Opens the gate", "Opened the gate", ""),
     ("A path leads north.", "A path leads south.", "differs in direction: north, south"),
     ("You can go up.", "You can go down.", "differs in direction: up, down"),
     ("There is an exit to the east.", "There is an exit to the west.", "differs in direction: east, west"),
     ("Guards who are awake attack.", "Guards who are not awake attack.", ""),
     ("The cook says the door is open.", "The cook says the door is not open.", ""),
+    (
+        "At dusk, or after a day that was quite very long for us, the bell tolls.",
+        "The bell tolls at dusk, or after a day that was quite very long for us.",
+        "",
+    ),
+    ("Before the bell rings.", "The bell rings before.", ""),
+    ("Wake, the cook sings.", "Wake the cook, sings.", ""),
+    ("The gate opens and closes.", "The gate opens and closed.", ""),
+    ("The cook closes the shop, then.", "The cook closed, the shop then.", ""),
+    ("The gate opens.", "The gate opens in cold winters.", ""),
+    ("The gate opens.", "The gate opens with noise.", ""),
+    ("The gate opens.", "The gate opens; the porter there never hears it.", ""),
+    ("The gate opens.", "The gate opens. But it is old and never shuts.", ""),
+    ("The gate opens.", "The gate opens as long as it rains.", ""),
+    ("The gate opens.", "The gate opens, later it shuts.", ""),
+    ("When ships are near the sign glows.", "When ships are near the sign glows and turns red.", ""),
+    ("The bell rings if you knock.", "The bell rings if you knock and the cook leaves.", ""),
+    ("The chest holds a map.", "The chest holds a map drawn poorly today.", ""),
+    ("The chest holds a map.", "The chest holds a map showing coasts here.", ""),
+    ("The ferry costs coins.", "The ferry costs you coins.", "differs in words: you"),
+    ("The guards open the gate.", "The guards opened the gate.", ""),
+    ("Light or open the gate.", "Light or opening the gate.", ""),
+    ("Open, the gate closes.", "Opening, the gate closes.", ""),
+    ("The open a gate.", "The opening a gate.", ""),
+    ("The captain's old name opens it.", "The old name of the captain opens it.", ""),
+    ("The captain's name opens it.", "The name of the cook opens it.", ""),
 ]
 
 
@@ -167,9 +216,9 @@ def test_all_of_it_and_more_adds_and_the_mirror_says_so(older, newer):
 
 
 def test_what_is_added_is_named():
-    assert compare("The lamp is on.", "The lamp is on; it flickers a lot.") == Contrast(
-        "adds", ("adds: it flickers a lot",)
-    )
+    assert compare(
+        "The lamp is on.", "The lamp is on; it flickers a lot as long as the wind blows in here."
+    ) == Contrast("adds", ("adds: it flickers a lot as long wind blows",))
     assert compare("The lamp is on.", "The lamp is on, the lamp is on.").reasons == (
         "adds: words that are there already",
     )
@@ -194,18 +243,27 @@ def test_without_words_only_equal_texts_are_the_same(older, newer, relation):
     assert compare(older, newer).relation == relation
 
 
+PAIRS = [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
+
+
 def test_no_labelled_pair_is_joined_wrongly_and_no_agreeing_one_called_a_conflict():
-    pairs = [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
-    found = {(pair["label"], compare(pair["a"], pair["b"]).relation) for pair in pairs}
-    assert found == {
-        ("duplicate", "same"),
-        ("duplicate", "unsure"),
-        ("refinement", "adds"),
-        ("refinement", "unsure"),
-        ("contradiction", "conflict"),
-        ("contradiction", "unsure"),
-        ("distinct", "unsure"),
+    assert Counter((pair["label"], compare(pair["a"], pair["b"]).relation) for pair in PAIRS) == {
+        ("duplicate", "same"): 74,
+        ("duplicate", "unsure"): 118,
+        ("refinement", "adds"): 58,
+        ("refinement", "unsure"): 37,
+        ("contradiction", "conflict"): 46,
+        ("contradiction", "unsure"): 240,
+        ("distinct", "unsure"): 194,
     }
+
+
+def test_the_quick_checks_agree_with_the_comparison():
+    pairs = [pair for one in PAIRS for pair in permutations((one["a"], one["b"]))]
+    assert [relation_of(*pair) for pair in pairs] == [compare(*pair).relation for pair in pairs]
+    plainly_open = [pair for pair in pairs if is_plainly_open(*pair)]
+    assert {relation_of(*pair) for pair in plainly_open} == {"unsure"}
+    assert len(plainly_open) == 603
 
 
 TEXTS = st.text(st.characters(codec=None))

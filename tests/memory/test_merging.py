@@ -1,5 +1,6 @@
 """What several episodes have learned from the same memories, merged as if they had been played one after another."""
 
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from types import SimpleNamespace
@@ -104,6 +105,17 @@ def test_what_a_later_episode_has_seen_again_is_believed_again(tmp_path):
     again = file_of(tmp_path / "3", told("Lamp", LAMP, 3, 8), base=base)
     wrong, lamp = merged(tmp_path, one, again, base=base)
     assert (wrong.status, lamp.status, lamp.observation_count) == ("SUPERSEDED", "ACTIVE", 1)
+
+
+def test_what_an_episode_has_removed_is_gone_unless_another_has_seen_it_again(tmp_path):
+    rope = told("Rope", "A rope hangs from a beam.", 1)
+    base = file_of(tmp_path / "base", told("Lamp", LAMP, 1), rope)
+    seen = file_of(tmp_path / "2", replace(rope, episode=2), base=base)
+    removed = file_of(tmp_path / "3", base=base)
+    with SimpleMemoryManager.open(removed) as memory:
+        for title in ("Lamp", "Rope"):
+            assert memory.forget(title, ATTIC)
+    assert [one.title for one in merged(tmp_path, seen, removed, base=base)] == ["Rope"]
 
 
 def test_failures_in_several_episodes_mark_a_memory_as_wrong_together(tmp_path):

@@ -264,7 +264,7 @@ class Deduplicator:
             level = logging.WARNING if self.counts.judge_failures == 1 else logging.INFO
             self._log.log(level, "the judge failed, both memories are kept", extra={"error": repr(error)})
             return {}
-        return {_words(doubtful[at].known): verdict for at, verdict in verdicts.items() if 0 <= at < len(doubtful)}
+        return {_words(one.known): verdicts[at] for at, one in enumerate(doubtful) if at in verdicts}
 
     def _is_undone(self, known: Memory, new: Memory) -> bool:
         """Return whether a person has told the two apart. The history is read only if the words relate them."""

@@ -128,7 +128,7 @@ def _turned(text: Text, start: str) -> list[Text]:
 def _match(older: Text, newer: Text) -> tuple[int, bool]:
     """Return where the newer text has said what the older one says, 0 if nowhere; and whether it inserts something."""
     theirs, ours = newer.words, older.words
-    is_order = ours[0] != theirs[0] and _may_differ(older, 0, newer, 0)
+    is_order = _may_differ(older, 0, newer, 0)
     may_insert = lexicon.NARROWED.isdisjoint(ours)
     at = there = 0
     inserted = False
@@ -137,10 +137,10 @@ def _match(older: Text, newer: Text) -> tuple[int, bool]:
         if there >= len(theirs):
             return 0, False
         if ours[at] == theirs[there] or _may_differ(older, at, newer, there):
-            if at + 1 < len(ours) and there + 1 < len(theirs):
+            if at + 1 < len(ours):
                 stops.append((older.stops[at], newer.stops[there]))
             at, there = at + 1, there + 1
-        elif is_order and _is_purpose(ours, at, theirs, there):
+        elif is_order and _is_purpose(older, at, newer, there):
             at, there = at + 1 + (ours[at] == "to"), there + 1 + (theirs[there] == "to")
         elif _is_possessive(ours, at, theirs, there):
             at, there = at + (2 if ours[at].endswith("'s") else 3), there + (2 if theirs[there].endswith("'s") else 3)
@@ -170,12 +170,9 @@ def _may_differ(older: Text, at: int, newer: Text, there: int) -> bool:
 
 def _begins_clause(text: Text, place: int) -> bool:
     """Return whether an order or an activity begins here: "Turn the dial", "Turning the dial"."""
-    if place + 1 >= len(text.words) or text.stops[place]:
-        return False
-    has_object = (
-        text.articles[place + 1] or text.words[place + 1] in lexicon.DETERMINERS or text.words[place + 1].isdigit()
-    )
-    if not has_object or text.articles[place]:
+    following, has_article = text.next_word(place)
+    has_object = has_article or following in lexicon.DETERMINERS or following.isdigit()
+    if not has_object or text.articles[place] or text.stops[place]:
         return False
     return place == 0 or bool(text.stops[place - 1]) or text.words[place - 1] in ("and", "then")
 
@@ -187,11 +184,13 @@ def _is_parted_otherwise(words: tuple[str, ...], stops: list[tuple[str, str]]) -
     return any(one and not other for one, other in stops) and any(other and not one for one, other in stops)
 
 
-def _is_purpose(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], there: int) -> bool:
+def _is_purpose(older: Text, at: int, newer: Text, there: int) -> bool:
     """Match "turn it to open the gate" with "turning it opens the gate"."""
-    one = ours[at + 1] if ours[at] == "to" and at + 1 < len(ours) else ours[at]
-    other = theirs[there + 1] if theirs[there] == "to" and there + 1 < len(theirs) else theirs[there]
-    return (ours[at] == "to") != (theirs[there] == "to") and forms_of(one, other) == {"base", "s"}
+    one, other = older.words[at], newer.words[there]
+    if (one == "to") == (other == "to"):
+        return False
+    verbs = (older.next_word(at)[0], other) if one == "to" else (one, newer.next_word(there)[0])
+    return forms_of(*verbs) == {"base", "s"}
 
 
 def _is_possessive(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], there: int) -> bool:
@@ -204,9 +203,10 @@ def _is_possessive(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], ther
 
 def _is_receiver(text: Text, place: int) -> bool:
     """Return whether "you" may be left out here: "it costs you one life"."""
-    if text.words[place] != "you" or place == 0 or place + 1 == len(text.words) or text.stops[place]:
+    if text.words[place] != "you" or place == 0 or text.stops[place]:
         return False
-    return text.words[place - 1] in lexicon.GIVING and (text.articles[place + 1] or text.words[place + 1][0].isdigit())
+    following, has_article = text.next_word(place)
+    return text.words[place - 1] in lexicon.GIVING and (has_article or following[:1].isdigit())
 
 
 def _goes_on(older: Text, newer: Text, end: int) -> bool:
@@ -238,14 +238,14 @@ def _denies_elsewhere(rest: Text, stop: str) -> bool:
 def _goes_on_without_stop(older: Text, rest: Text) -> bool:
     start, following = rest.words[:2]
     if start in lexicon.CLAUSE_STARTS:
-        return following != "long"  # "so long as"
+        return True
     if start == "and":
         unconditional = lexicon.CONDITIONS.isdisjoint(older.words)
         return _is_verb(rest, 1) if unconditional else _is_main_verb(older, following)
     if not lexicon.NARROWED.isdisjoint(older.words):
         return False
     if start in lexicon.PHRASE_STARTS or start == "without":
-        return following != "long"  # "as long as"
+        return True
     if start in ("in", "within"):
         return following.isdigit()
     if start.endswith("ing"):
@@ -262,8 +262,8 @@ def _is_verb(text: Text, place: int) -> bool:
     word = text.words[place]
     if text.articles[place] or word in lexicon.DETERMINERS:
         return False
-    has_object = place + 1 < len(text.words) and text.articles[place + 1]
-    return has_object or word in lexicon.SUBJECTS_AND_AUXILIARIES or word.endswith("s")
+    _, has_article = text.next_word(place)
+    return has_article or word in lexicon.SUBJECTS_AND_AUXILIARIES or word.endswith("s")
 
 
 def _is_main_verb(older: Text, verb: str) -> bool:
@@ -284,7 +284,7 @@ def _is_denied(plain: Text, denying: Text) -> bool:
     places = [place for place, word in enumerate(denying.words) if word in lexicon.NEGATIONS]
     if len(places) != 1 or not lexicon.NEGATIONS.isdisjoint(plain.words):
         return False
-    place, words = places[0], denying.words
+    [place], words = places, denying.words
     negation, before = words[place], words[place - 1] if place else ""
     if negation == "not" and before in ("do", "does", "did"):
         left, verb = words[: place - 1] + words[place + 1 :], place - 1
@@ -295,7 +295,7 @@ def _is_denied(plain: Text, denying: Text) -> bool:
     differing = [at for at, (one, other) in enumerate(zip(plain.words, left, strict=False)) if one != other]
     if len(left) != len(plain.words) or differing not in ([], [verb]) or _is_supposed(denying, place):
         return False
-    return not differing or "base" in forms_of(plain.words[differing[0]], left[differing[0]])
+    return all("base" in forms_of(plain.words[at], left[at]) for at in differing)
 
 
 def _are_opposed(first: Text, second: Text) -> bool:
@@ -304,7 +304,7 @@ def _are_opposed(first: Text, second: Text) -> bool:
     differing = [at for at, (one, other) in enumerate(zip(first.words, second.words, strict=True)) if one != other]
     if len(differing) != 1:
         return False
-    place = differing[0]
+    [place] = differing
     if _is_supposed(first, place):
         return False
     one, other = first.words[place], second.words[place]
@@ -325,18 +325,17 @@ def _is_one_of_several(older: str, first: Text, second: Text) -> bool:
 
 def _is_supposed(text: Text, place: int) -> bool:
     """Return whether this is not stated: "if it is open" and "the cook says it is open" go with "if it is shut"."""
-    for at in range(place - 1, -1, -1):
-        if text.stops[at]:
+    for word, stop in zip(reversed(text.words[:place]), reversed(text.stops[:place]), strict=True):
+        if stop:
             return False
-        if text.words[at] in lexicon.SUPPOSING:
+        if word in lexicon.SUPPOSING:
             return True
     return False
 
 
 def _is_before_noun(text: Text, place: int) -> bool:
-    if text.stops[place] or place + 1 == len(text.words):
-        return False
-    return not text.articles[place + 1] and text.words[place + 1] not in lexicon.FUNCTION_WORDS
+    following, has_article = text.next_word(place)
+    return bool(following) and not (text.stops[place] or has_article or following in lexicon.FUNCTION_WORDS)
 
 
 _KINDS = (

@@ -124,7 +124,7 @@ def share_a_subject(one: Memory, other: Memory) -> bool:
 
 
 def _is_said(word: str, said: set[str]) -> bool:
-    return word in said or f"{word}s" in said or word.removesuffix("s") in said or any(forms_of(word, w) for w in said)
+    return word in said or any(forms_of(word, other) for other in said)
 
 
 def is_worth_asking(older: str, newer: str) -> bool:

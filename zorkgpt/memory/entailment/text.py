@@ -34,6 +34,11 @@ class Text:
         cut = slice(start, end)
         return Text(self.words[cut], self.stops[cut], self.literal[cut], self.articles[cut])
 
+    def next_word(self, place: int) -> tuple[str, bool]:
+        """Return the word after this one, and whether an article stood before it; ("", False) after the last word."""
+        following = self.part(place + 1, place + 2)
+        return (following.words[0], following.articles[0]) if following.words else ("", False)
+
     def rotated(self, start: int) -> "Text":
         """Return the text from one word on to the end, followed by what came before."""
         head, rest = self.part(0, start), self.part(start)
