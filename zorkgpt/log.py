@@ -14,7 +14,7 @@ class LogFile(logging.FileHandler):
     """A log file that ignores write errors, such as a missing folder."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        # Opening the file, at the first record, raises; later errors go to `handleError`.
+        # The first record opens the file, which may raise. Later errors go to `handleError`.
         with suppress(OSError):
             super().emit(record)
 
@@ -30,9 +30,9 @@ class FieldFormatter(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S")
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        # Libraries such as Ray add fields of their own, with an underscore.
-        given = ((key, value) for key, value in vars(record).items() if key not in _BUILT_IN and key[0] != "_")
-        fields = " ".join(f"{key}={value!r}" for key, value in given)
+        # Libraries such as Ray add private fields, whose names begin with an underscore.
+        extra = ((key, value) for key, value in vars(record).items() if key not in _BUILT_IN and key[0] != "_")
+        fields = " ".join(f"{key}={value!r}" for key, value in extra)
         line = super().formatMessage(record)
         return f"{line} {fields}" if fields else line
 
@@ -43,31 +43,30 @@ def get_logger(name: str) -> logging.Logger:
 
 
 class DamagedFiles(logging.Handler):
-    """Collects the reports of damaged, missing or unwritable files, for people who read no logs."""
+    """A log handler that collects reports of damaged, missing or unwritable files, to show them to the user."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.found: list[dict[str, str]] = []
-        self.tell: Callable[[dict[str, str]], None] = lambda found: None
-        """Called with each report as it comes in."""
+        self.reports: list[dict[str, str]] = []
+        self.on_report: Callable[[dict[str, str]], None] = lambda report: None
+        """Called with each new report."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        aside = getattr(record, "set_aside", None)
-        if aside is not None:
-            way_out = getattr(record, "way_out", "")
-            found = {
+        set_aside = getattr(record, "set_aside", None)
+        if set_aside is not None:
+            report = {
                 "what": record.getMessage(),
                 "file": getattr(record, "path", ""),
-                "set_aside": aside,
-                "way_out": way_out,
+                "set_aside": set_aside,
+                "way_out": getattr(record, "way_out", ""),
             }
-            self.found.append(found)
-            self.tell(found)
+            self.reports.append(report)
+            self.on_report(report)
 
 
 @contextmanager
 def logging_to(path: Path) -> Iterator[DamagedFiles]:
-    """Send all logging below `zorkgpt` to a file, and none to the screen."""
+    """Send all log records below `zorkgpt` to a file and none to the screen."""
     handler = LogFile(path, encoding="utf-8", delay=True)
     handler.setFormatter(FieldFormatter())
     root = logging.getLogger("zorkgpt")

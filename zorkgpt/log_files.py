@@ -1,4 +1,4 @@
-"""The files of an episode's logs: as they are written or, for old episodes, compressed. Both read the same."""
+"""The log files of episodes. Those of old episodes are compressed, and both kinds are read the same way."""
 
 import gzip
 import os
@@ -23,7 +23,7 @@ def has_log(log: Path) -> bool:
 
 
 def log_size(log: Path) -> int:
-    """Return the size of a log in bytes, before compression; 0 if there is none."""
+    """Return the uncompressed size of a log in bytes, or 0 if there is none."""
     try:
         return log.stat().st_size
     except FileNotFoundError:
@@ -38,7 +38,7 @@ def open_log(log: Path) -> BinaryIO:
     """Open a log, compressed or not.
 
     Raises:
-        OSError: There is none, or it can't be read. Reading from a damaged one raises one of `UNREADABLE`.
+        OSError: If there is none, or it can't be opened. Reading a damaged log raises one of `UNREADABLE`.
     """
     try:
         return log.open("rb")
@@ -49,27 +49,27 @@ def open_log(log: Path) -> BinaryIO:
 
 
 def unpacked(file: BinaryIO) -> BinaryIO:
-    """Return the content of a compressed log."""
+    """Return a file object that reads the content of a compressed log and closes `file` with itself."""
     content = gzip.GzipFile(fileobj=file)
-    content.myfileobj = cast(Any, file)  # Closed with it.
+    content.myfileobj = cast(Any, file)
     return cast(BinaryIO, content)
 
 
 def unpacked_size(file: BinaryIO) -> int:
-    """Return the size of a compressed log's content, in bytes, as its end says: modulo 4 GiB.
+    """Return the uncompressed size in bytes, modulo 4 GiB, from the gzip trailer.
 
     Raises:
-        OSError: The file is too short to be one.
+        OSError: If the file is too short for a trailer.
     """
     file.seek(-4, os.SEEK_END)
     return int.from_bytes(file.read(4), "little")
 
 
 def pack_log(log: Path) -> None:
-    """Replace a log by a compressed file. Whatever interrupts this, one of them is whole.
+    """Replace a log by a compressed file. If this is interrupted, one of the two is still complete.
 
     Raises:
-        OSError, FileError: That failed; the log is as before.
+        OSError, FileError: If that fails. The log is unchanged.
     """
     write_file(packed(log), gzip.compress(log.read_bytes(), mtime=0))
     log.unlink()

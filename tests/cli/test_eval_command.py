@@ -89,7 +89,7 @@ def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
     os.close(ours)
     assert one.returncode == 0
     told = seen.decode()
-    assert "0 runs ended, of 1" in told
+    assert "0 of 1 run finished" in told
     assert re.search(r"\d+%.*\d+:\d\d:\d\d", told)
 
 
@@ -184,13 +184,13 @@ def test_a_model_plays_in_processes_of_their_own(tmp_path, evaluate):
     ("options", "said"),
     [
         (["learning"], "There is no protocol 'learning'. There are: tales-100"),
-        (["learning-1x2", "--seeds", "0"], "--seeds takes numbers from 1 on, such as 1,2,3 or 1-10, not '0'."),
+        (["learning-1x2", "--seeds", "0"], "--seeds takes positive numbers, such as 1,2,3 or 1-10, not '0'."),
         (["learning-1x2", "--seeds", "3-1"], "not '3-1'."),
         (["learning-1x2", "--seeds", "1-999999999"], "not '1-999999999'."),
-        (["learning-1x2", "--ablate", "everything"], "There is no ablation 'everything'. There are: on, off, plain"),
+        (["learning-1x2", "--ablate", "everything"], "Unknown ablation 'everything'. Choose from: on, off, plain"),
         (["generations-2x2x2", "--ablate", "frozen"], "With generations-2x2x2 there are: on, off, no-audit."),
-        (["learning-1x2", "--player", "human"], "'human' plays no evaluation."),
-        (["learning-1x2", "--player", "walkthrough"], "name one with --walkthrough"),
+        (["learning-1x2", "--player", "human"], "The player 'human' can't be evaluated."),
+        (["learning-1x2", "--player", "walkthrough"], "Name one with --walkthrough"),
         (["learning-1x2", "--games", "no such story"], "No story file at no such story"),
     ],
 )
@@ -203,7 +203,7 @@ def test_bad_input_is_refused_and_nothing_is_played(tmp_path, options, said, eva
 
 def test_a_folder_that_can_not_be_one_is_refused(tmp_path, evaluate):
     (tmp_path / "out").write_text("a file")
-    for out, said in ((tmp_path / "out", "out can't be used as a folder: "), ("", "--out is empty: name a folder")):
+    for out, said in ((tmp_path / "out", "out can't be used as a folder: "), ("", "--out is empty. Name a folder")):
         done = evaluate("learning-1x2", "--seeds", "1", "--out", str(out))
         assert done.returncode == 2
         assert said in done.stderr

@@ -171,7 +171,7 @@ def test_a_file_that_is_neither_is_not_imported(folder, tmp_path, content):
 def test_a_folder_without_a_memory_file_is_bad_input(tmp_path):
     code, _, error = run(tmp_path, "show")
     assert code == 2
-    assert "There is no memory file at" in error
+    assert "No memory file at" in error
     assert list(tmp_path.iterdir()) == []
 
 
@@ -237,7 +237,7 @@ def test_places_of_one_name_are_told_apart_by_number(folder):
     assert run(folder, "show", "att") == (
         2,
         "",
-        "zorkgpt: Several locations fit 'att'. Give the number of one:\n  Attic (6)\n  Attic (7)\n",
+        "zorkgpt: Several locations match 'att'. Give the number of one:\n  Attic (6)\n  Attic (7)\n",
     )
     assert [line for line in run(folder, "show")[1].splitlines() if line[0] != " "] == [
         "Hall [red] (5)",
@@ -266,7 +266,7 @@ def test_a_memory_is_found_by_id_title_or_part_of_it(quoted, command, given):
 @pytest.mark.parametrize("command", ["explain", "history", "pin", "hide"])
 def test_what_fits_several_memories_or_none_names_candidates(quoted, command):
     trunk, chest = (f"{id_of_title(6, title)}  {title}" for title in ("“open trunk” works", "“open chest” fails"))
-    several = f"Several memories fit 'open'. Give the id of one:\n  {trunk}, Attic (6)\n  {chest}, Attic (6)\n"
+    several = f"Several memories match 'open'. Give the id of one:\n  {trunk}, Attic (6)\n  {chest}, Attic (6)\n"
     assert run(quoted, command, "open") == (2, "", f"zorkgpt: {several}")
     code, said, error = run(quoted, command, '"opne trunk" work')
     assert (code, said) == (2, "")

@@ -97,7 +97,7 @@ def test_an_evaluation_compares_with_a_plain_model(tmp_path, monkeypatch, capsys
         assert run(["eval", "learning-1x3", "--seeds", "1", "--ablate", "plain", *given]) == ExitCode.OK
     assert "on − plain" in capsys.readouterr().out
     assert run(["eval", "learning-1x3", "--player", "rules", "--ablate", "plain"]) == ExitCode.BAD_INPUT
-    assert "name a --model" in capsys.readouterr().err
+    assert "Name a --model" in capsys.readouterr().err
 
 
 def test_a_recorded_run_is_repeated_without_a_model(play, tmp_path, capsys):
@@ -128,7 +128,7 @@ def test_a_recorded_run_is_repeated_without_a_model(play, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--workdir", "files"], "has episodes already"),
+        (["--workdir", "files"], "already has episodes"),
         (["--workdir", "other", "--max-turns", "6"], "The recording has no answer to this question"),
         (["--workdir", "other", "--replay", "nowhere"], "there is no run of a model"),
     ],

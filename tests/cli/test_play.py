@@ -170,7 +170,7 @@ def test_a_person_takes_turns_back_and_the_record_keeps_them(tmp_path):
     log = (tmp_path / "runs" / "1" / "episode_log.jsonl").read_text("utf-8").splitlines()
     turns = [event for event in map(json.loads, log) if event["event"] == "turn_played"]
     assert [turn["action"] for turn in turns] == ["take penny", "north", "i", "look"]
-    assert turns[2]["reasoning"] == "Took back turn 2 (north), turn 1 (take penny)."
+    assert turns[2]["reasoning"] == "Undid turn 2 (north), turn 1 (take penny)."
     assert turns[2]["before"]["location"]["name"] == "Causeway End"
     assert any("penny" in item["name"] for item in turns[0]["after"]["inventory"])
     assert not any("penny" in item["name"] for item in turns[2]["after"]["inventory"])
@@ -220,7 +220,7 @@ def test_doctor_says_what_works_and_what_is_missing(tmp_path):
     for line in (r"settings\s+ok", r"story\s+ok\s+Slack Water starts", r"model\s+none", r"files\s+ok"):
         assert re.search(line, done.stdout), done.stdout
     unplaced = command("doctor", "--workdir", str(tmp_path / "other"), "--game", str(own_stories.compiled("keypress")))
-    assert "Not known: location (there" in unplaced.stdout
+    assert "Unknown: location (there" in unplaced.stdout
     assert "no memories of places, no map" in unplaced.stdout
     assert "no memories of places" not in done.stdout
     broken = command("doctor", "--workdir", str(tmp_path), "--game", "nowhere.z5")

@@ -123,7 +123,7 @@ def test_a_run_is_played_with_the_memory_of_many_machines(address, postgres, tmp
         monkeypatch.setenv(name, value)
     assert in_process(["doctor", "--workdir", str(tmp_path / "run0")]) == 0
     doctor = capsys.readouterr().out
-    assert re.search(r"memories +ok +postgresql://postgres@\S+ holds \d+ memories; vectors are stored in the d", doctor)
+    assert re.search(r"memories +ok +postgresql://postgres@\S+ has \d+ memories; vectors are stored in the d", doctor)
     assert in_process(["eval", "tales-100"]) == 2
     assert "Unset memory_address" in capsys.readouterr().err
 

@@ -90,7 +90,7 @@ def test_who_deletes_the_backup_too_begins_anew(tmp_path):
     for name in ("Memories.md", "Memories.md.backup"):
         (tmp_path / name).unlink()
     done = command("memories", "stats", "--workdir", str(tmp_path))
-    assert (done.returncode, done.stderr.startswith("zorkgpt: There is no memory file")) == (ExitCode.BAD_INPUT, True)
+    assert (done.returncode, done.stderr.startswith("zorkgpt: No memory file at")) == (ExitCode.BAD_INPUT, True)
     summary = json.loads(play(tmp_path, "--json").stdout)
     assert summary["damaged_files"] == []
     assert "| **Episodes:** 2\n" in (tmp_path / "Memories.md").read_text()

@@ -179,7 +179,7 @@ def test_commands_look_at_the_story_that_is_named_or_was_played_last(other, caps
         last, errors = output(*command)
         assert last != expected
         assert errors == (
-            "zorkgpt: of the stories in game_files, Other! (game_files/other) was played last. "
+            "zorkgpt: Using Other! (game_files/other), the last story played in game_files. "
             "Choose another with --game.\n"
         )
         assert output(*command, "--game", "Slack Water") == (expected, "")
@@ -197,7 +197,7 @@ def test_the_page_shows_the_story_that_is_named_or_was_played_last(other, said):
     assert play() == play("--game", other) == ExitCode.OK
     said()
     assert run(["view", "--export", "last.html"]) == ExitCode.OK
-    assert "was played last" in said()
+    assert "the last story played in" in said()
     assert run(["view", "--game", "slackwater", "--export", "named.html"]) == ExitCode.OK
     assert run(["view", str(SLACK_WATER / "runs" / "1"), "--export", "given.html"]) == ExitCode.OK
     assert [serial_in(name) for name in ("last", "named", "given")] == ["991231", "261122", "261122"]

@@ -26,14 +26,14 @@ def test_of_a_run_without_a_model_no_model_is_spoken_of():
 
 @pytest.mark.parametrize(("count", "subject"), [(1, "1 new memory contradicts"), (2, "2 new memories contradict")])
 def test_contradictions_between_memories_are_reported(count, subject):
-    assert list(usage_report([an_episode()] * count))[-1] == f"{subject} an existing one; both are in the file."
+    assert list(usage_report([an_episode()] * count))[-1] == f"{subject} an existing one. Both were kept."
 
 
 def test_a_memory_model_that_takes_later_visits_for_first_ones_is_told():
     said = list(usage_report([an_episode(memory=TOOK)]))
     assert said[0] == "Model (memory): 3 calls, 9 tokens in, 6 tokens out, 0.1 s per call"
     assert said[1].startswith("2 of 10 memories were marked core on a later visit")
-    assert said[1].endswith("try another memory_model.")
+    assert said[1].endswith("Try another memory_model.")
 
 
 def test_the_share_of_cached_tokens_is_shown_where_it_is_known():

@@ -9,7 +9,7 @@ require("cli")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; without one, `play`. Exits with an `ExitCode`."""
+    """Run a command (by default `play`), then exit with an `ExitCode`."""
     STOP.install()
     try:
         from zorkgpt.cli.app import run
@@ -21,6 +21,6 @@ def main(arguments: list[str] | None = None) -> None:
             sys.stderr.write("zorkgpt: Interrupted. No file was left half-written.\n")
         code = ExitCode.INTERRUPTED
     finally:
-        # The process ends in a moment.
+        # The process is about to exit.
         STOP.ignore()
     sys.exit(code)

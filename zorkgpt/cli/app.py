@@ -1,4 +1,4 @@
-"""The commands and their options; the code behind a command is imported when it runs."""
+"""The commands and their options. The code of a command is imported when it runs."""
 
 from functools import cache, partial
 from pathlib import Path
@@ -29,7 +29,7 @@ First steps:
 class _CommandGroup(TyperGroup):
     """The commands. `play` is the default, so the help lists its options too."""
 
-    # Typer has its own copy of Click or the real one, by its version: the contexts are of either.
+    # Depending on its version, Typer uses its own copy of Click or the real one. Both have their own context class.
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         self.help = _FIRST_STEPS.format(command="uv run python main.py" if IS_CHECKOUT else "zorkgpt")
@@ -184,21 +184,21 @@ def run(arguments: list[str]) -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else ExitCode.OK
     except LLMUnreachable as error:
-        return _complain(str(error), ExitCode.MODEL_UNREACHABLE)
+        return _report_error(str(error), ExitCode.MODEL_UNREACHABLE)
     except ZorkGPTError as error:
-        return _complain(str(error), ExitCode.BAD_INPUT)
+        return _report_error(str(error), ExitCode.BAD_INPUT)
     except ModuleNotFoundError as error:
         if (missing := extra_of(error)) is None:
             raise
-        return _complain(str(missing), ExitCode.BAD_INPUT)
+        return _report_error(str(missing), ExitCode.BAD_INPUT)
     except OSError as error:
-        # Writing to the output failed: errors of other files are ours and name the file.
-        return _complain(str(error), ExitCode.EPISODE_FAILED)
+        # Writing to standard output failed. Errors with other files are raised as FileError.
+        return _report_error(str(error), ExitCode.EPISODE_FAILED)
     return ExitCode.OK
 
 
 def _with_resume_value(arguments: list[str]) -> list[str]:
-    """Give `--resume` its default value: Typer has no options whose value is optional."""
+    """Return the arguments with `--resume=last` for a bare `--resume`, since Typer has no optional values."""
     following = [*arguments[1:], ""]
     return [
         "--resume=last" if argument == "--resume" and not after.isdecimal() else argument
@@ -208,7 +208,7 @@ def _with_resume_value(arguments: list[str]) -> list[str]:
 
 @cache
 def _mount_groups() -> None:
-    """Add the commands with subcommands, once, when a command is run."""
+    """Add the commands that have subcommands. Done once, when a command is run."""
     from zorkgpt.cli.map import app as map_
     from zorkgpt.cli.memory_changes import app as memories
 
@@ -216,6 +216,6 @@ def _mount_groups() -> None:
     app.add_typer(map_, name="map", help="Show and export the map.")
 
 
-def _complain(message: str, code: int) -> int:
+def _report_error(message: str, code: int) -> int:
     typer.echo(f"zorkgpt: {printable(message)}", err=True)
     return code

@@ -1,4 +1,4 @@
-"""The control episode: the rules play once without memory, so that a run can be compared with it."""
+"""The control episode: one episode without memory, played by the rules for comparison with a run."""
 
 import os
 import subprocess
@@ -16,11 +16,11 @@ from zorkgpt.runlog.events import Event
 log = get_logger(__name__)
 
 _WAIT_S = 30.0
-"""How long a finished run waits for its control episode."""
+"""Maximum wait of a finished run for its control episode."""
 
 
 class ControlEpisode:
-    """Plays one episode without memory in a second process, which ends with the run and leaves no files.
+    """One episode without memory in a second process, which ends with the run and leaves no files.
 
     Args:
         story: The story file.
@@ -39,13 +39,14 @@ class ControlEpisode:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            # Ctrl-C is for the run, and the interpreter's temporary files belong to the folder.
+            # Ctrl-C is only for the run.
             start_new_session=True,
+            # TMPDIR keeps the interpreter's temporary files in the folder.
             env={**os.environ, "PYTHONPATH": paths, "TMPDIR": self._folder.name},
         )
 
     def events(self) -> Sequence[Event]:
-        """Return the events of the episode, once it has ended; none if it failed."""
+        """Wait for the end of the episode and return its events, or none if it failed."""
         try:
             code = self._process.wait(_WAIT_S)
         except subprocess.TimeoutExpired:

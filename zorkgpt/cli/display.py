@@ -1,4 +1,4 @@
-"""The displays of a running game: a live screen on a large enough terminal, otherwise one line per turn."""
+"""The displays of a running game: a live screen if the terminal is large enough, otherwise one line per turn."""
 
 import os
 import re
@@ -35,7 +35,7 @@ _COMPACT_PANEL_HEIGHT = 5
 _NARROWEST = 20
 _FRAMES_PER_S = 10
 LINGER_S = 0.5
-"""How long a turn that scores or ends the game stays on the screen: the rules are too fast to watch."""
+"""How long a turn that scores or ends the game stays on the screen. The rules play too fast to watch otherwise."""
 RESPONSE_LIMIT = 600
 """Characters of the game's response that a display shows."""
 _LEFT_OUT = " […] "
@@ -45,7 +45,7 @@ _CHOOSERS = {
     RULES: "chosen by the rules",
 }
 _NOTHING_NEW = ("seen again", "ignored")
-"""Kinds of memory events that taught the player nothing."""
+"""Kinds of memory events that added nothing new."""
 _SIGN = {
     "added": "+",
     "seen again": "=",
@@ -59,7 +59,7 @@ _SIGN = {
 
 
 def console_for(stream: TextIO) -> Console:
-    """Return a console that prints text as it is, without markup. Honors NO_COLOR; a dumb terminal counts as a pipe."""
+    """Return a console without markup. It honors NO_COLOR and treats a dumb terminal as a pipe."""
     dumb = os.environ.get("TERM") in ("dumb", "unknown")
     console = Console(
         file=stream,
@@ -79,8 +79,8 @@ def display_for(
     """Return the display that fits the terminal.
 
     Args:
-        line: Shows the status where the display doesn't.
-        progress: A watcher that follows every turn before the display does.
+        line: Shows the status while the display doesn't.
+        progress: A watcher that receives each turn before the display.
     """
     console = line.console
     model = choice.agent_model
@@ -92,7 +92,7 @@ def display_for(
 
 
 class LineDisplay:
-    """Prints one line for each turn and one for each episode."""
+    """A display that prints one line per turn and one per episode."""
 
     def __init__(self, console: Console, heading: str, player: str) -> None:
         self._console = console
@@ -121,17 +121,17 @@ class LineDisplay:
         self._print(ending_line(event), "bold")
 
     def close(self) -> None:
-        """Do nothing: nothing stays on the screen."""
+        """Do nothing. Only `ScreenDisplay` has to restore the terminal."""
 
     def _print(self, line: str, style: str) -> None:
         if line:
-            # On a terminal, a longer line would take more than one.
+            # On a terminal, a longer line would wrap.
             text = Text(visible(line), style)
             self._console.print(text, no_wrap=True, overflow="ellipsis" if self._console.is_terminal else "ignore")
 
 
 class BarDisplay:
-    """Draws a progress bar that disappears at the end, for a run that only prints its summary."""
+    """A progress bar that disappears at the end, for runs that only print their summary."""
 
     def __init__(self, line: StatusLine, progress: RunProgress) -> None:
         self._line = line
@@ -181,13 +181,13 @@ class _StatusColumn(ProgressColumn):
 
 
 class ScreenDisplay:
-    """Redraws one screen: the story, the memories that the player was shown, and what it learned.
+    """A live screen with the story, the memories shown to the player, and the memories it learned.
 
-    The side panels are beside the story on a large terminal, and below it on a small one.
+    The memory panels are beside the story on a large terminal and below it on a small one.
 
     Args:
         line: Shows the status before the first episode.
-        player: The run's player; a turn that another one chose is labeled.
+        player: The run's player. Turns chosen by another player are labeled.
         linger_s: How long a turn that scores or ends the game stays on the screen.
     """
 
@@ -203,7 +203,7 @@ class ScreenDisplay:
         self._turns: deque[TurnRecord] = deque(maxlen=12)
         self._learned: deque[MemoryEvent] = deque(maxlen=14)
         self._scores: list[str] = []
-        """The final scores of the episodes that have ended."""
+        """The final scores of finished episodes."""
         self._opening = self._ending = ""
         self._live: Live | None = None
         self._changing = Lock()
@@ -251,13 +251,13 @@ class ScreenDisplay:
             time.sleep(self._linger_s)
 
     def close(self) -> None:
-        """Give the terminal back."""
+        """Restore the terminal."""
         if self._live:
             self._live.stop()
             self._live = None
 
     def frame(self) -> RenderableType:
-        """Return the screen as it is now."""
+        """Return the current content of the screen."""
         with self._changing:
             turns, learned = list(self._turns), list(self._learned)
         width, height = self._console.size
@@ -292,7 +292,7 @@ class ScreenDisplay:
         return Panel(line, title=scores, title_align="right", subtitle=Text(progress.speed()), subtitle_align="right")
 
     def _story(self, turns: Sequence[TurnRecord], width: int, height: int) -> RenderableType:
-        """Return the last lines that fit; a last turn that doesn't fit loses its middle."""
+        """Return the last lines that fit. The middle of the last turn is left out if it is too long."""
         room = height - 2
         blocks = [_turn_block(record, self._player) for record in turns] or [Text(printable(self._opening).strip())]
         if self._ending:
@@ -315,7 +315,7 @@ class ScreenDisplay:
         )
 
     def _shown_panel(self, turns: Sequence[TurnRecord], width: int, height: int) -> RenderableType:
-        """Return the memories that the player was shown before the last action."""
+        """Return the memories shown to the player before the last action."""
         last = turns[-1] if turns else None
         place = last.transition.before.location if last else None
         lines = printable(last.memory_shown).splitlines() if last else []
@@ -328,7 +328,7 @@ class ScreenDisplay:
         return self._side_panel(lines, "Learned in this episode (newest first)", "magenta", width, height)
 
     def _side_panel(self, lines: Sequence[Text], title: str, style: str, width: int, height: int) -> RenderableType:
-        """Return a panel with the first lines, and the number of those that don't fit."""
+        """Return a panel with the first lines and a count of the lines that don't fit."""
         room, compact = height - 2, height <= _COMPACT_PANEL_HEIGHT
         rows: list[Text] = []
         for number, line in enumerate(lines):
@@ -361,7 +361,7 @@ def _turn_block(record: TurnRecord, player: str) -> Text:
 
 
 def ending_line(event: EpisodeEnded) -> str:
-    """Return one line about an episode that has ended."""
+    """Return one line about a finished episode."""
     counts = (
         number_of(event.turns, "turn", "turns"),
         number_of(event.places, "place", "places"),
@@ -373,37 +373,37 @@ def ending_line(event: EpisodeEnded) -> str:
 
 
 def score_line(score: int | None, most: int | None) -> str:
-    """Return a score and the maximum, such as `35/100`; without the maximum if it is unknown."""
+    """Return a score and the maximum, such as `35/100`. The maximum is left out if unknown."""
     if score is None:
         return "score unknown"
     return f"{score}" if most is None else f"{score}/{most}"
 
 
 def score_change(record: TurnRecord) -> str:
-    """Return the score after a turn, with the change if there is one: `4`, `4 → 6 (+2)`."""
+    """Return the score after a turn, and its change if any: `4`, `4 → 6 (+2)`."""
     points, after = record.transition.points, record.after.score
     return f"{record.before.score} → {after} ({points:+d})" if points else score_line(after, None)
 
 
 def score_style(record: TurnRecord) -> str:
-    """Return the style of a turn: gains are green, losses red."""
+    """Return the style of a turn: green for gains, red for losses."""
     points = record.transition.points
     return "bold green" if points > 0 else "bold red" if points < 0 else "dim"
 
 
 def chooser_label(record: TurnRecord, player: str) -> str:
-    """Return a label with the player that chose the turn, or "" if it was the run's player."""
+    """Return a label that says who chose the turn, or "" if it was the run's player."""
     if record.player in (player, ""):
         return ""
     return f"  ({_CHOOSERS.get(record.player, f'chosen by {record.player}')})"
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text without control characters and repeated blank lines; a long one loses its middle."""
+    """Return the text without control characters and repeated blank lines. The middle of a long text is left out."""
     clean = re.sub(r"\n\s*\n", "\n\n", printable(text))
     if len(clean) <= limit:
         return clean
-    # The effect of an action is at the end of the response.
+    # The effect of an action is usually at the end of the response.
     half = limit // 2 - len(_LEFT_OUT)
     head, tail = clean[:half], clean[-half:]
     return f"{head[: head.rfind(' ')] if ' ' in head else head}{_LEFT_OUT}{tail[tail.find(' ') + 1 :]}"

@@ -1,4 +1,4 @@
-"""The command `doctor`: what works, what is missing, and what to do about it."""
+"""The command `doctor`: check the installation and suggest fixes."""
 
 import sys
 from collections.abc import Iterator
@@ -32,11 +32,11 @@ class Finding:
     works: bool
     message: str
     needed: bool = True
-    """Whether playing is impossible without it."""
+    """Whether the game needs it."""
 
 
 def examine(workdir: Path | None, game: str | None) -> int:
-    """Check everything that playing needs, and return the exit code."""
+    """Check everything that a game needs. Return the exit code."""
     console = console_for(sys.stdout)
     findings = list(_findings(workdir, game))
     for finding in findings:
@@ -109,12 +109,12 @@ def _memories(config: GameConfiguration) -> Finding:
     try:
         with SimpleMemoryManager(path=config.memory_address) as manager:
             store, count = manager.store, manager.get_persistent_count()
-            kept = f"{store.name} holds {number_of(count, 'memory', 'memories')}"
+            message = f"{store.name} has {number_of(count, 'memory', 'memories')}"
             if find_spec("numpy") is not None:
-                kept += f"; vectors are stored {store.vectors().kept}"
+                message += f"; vectors are stored {store.vectors().kept}"
     except ZorkGPTError as error:
         return Finding("memories", False, str(error))
-    return Finding("memories", True, kept)
+    return Finding("memories", True, message)
 
 
 def _files(config: GameConfiguration, story: Story | None, *, is_given: bool) -> Finding:
@@ -130,5 +130,5 @@ def _files(config: GameConfiguration, story: Story | None, *, is_given: bool) ->
     except ZorkGPTError as error:
         return Finding("files", False, str(error))
     memories = workdir / config.memory_file
-    there = f"{memories} holds {memories.stat().st_size} bytes" if memories.exists() else "no memories yet"
-    return Finding("files", True, f"{workdir} is writable; {there}")
+    size = f"{memories} has {memories.stat().st_size} bytes" if memories.exists() else "no memories yet"
+    return Finding("files", True, f"{workdir} is writable; {size}")

@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 _FOLDER = "evaluations"
 _SEEDS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
-_MOST_SEEDS = 1000
-_UNFIT = ("human",)
-"""Players that play no evaluation."""
+_MAX_SEEDS = 1000
+_NOT_EVALUATED = ("human",)
+"""Players that can't be evaluated."""
 
 
 def evaluate(options: EvalOptions) -> int:
-    """Play the remaining runs of an evaluation and print the results. Returns the exit code.
+    """Play the remaining runs of an evaluation and print the results. Return the exit code.
 
     Raises:
-        ZorkGPTError: If the input can't be used, or the configured model can't be reached; nothing was played.
+        ZorkGPTError: If the input is invalid or the configured model can't be reached. Nothing was played.
     """
     store = ResultStore(options.out) if options.out and is_url(options.out) else None
     runs = _planned(options)
@@ -118,49 +118,47 @@ def _planned(options: EvalOptions) -> list[EvaluationRun]:
 
 
 def _root(out: str | None, folder: Path, name: str) -> Path:
-    """Return the folder that is played in; for a store one of its own."""
+    """Return the local folder for the runs. Each object store has its own folder."""
     if out is None:
         return folder / name
     if not out.strip():
-        raise ConfigurationError("--out is empty: name a folder, or the URL of a store.")
+        raise ConfigurationError("--out is empty. Name a folder, or the URL of a store.")
     return folder / f"{name}-{sha256(out.encode()).hexdigest()[:8]}" if is_url(out) else Path(out)
 
 
 def _seeds(given: str) -> list[int]:
-    """Return the seeds of `1-5` or `1,2,7`."""
+    """Parse seeds such as `1-5` or `1,2,7`."""
     seeds: dict[int, None] = {}
     for part in given.replace(" ", ",").split(","):
-        found = _SEEDS.fullmatch(part)
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-        if not 1 <= first <= last or last - first >= _MOST_SEEDS:
-            raise ConfigurationError(f"--seeds takes numbers from 1 on, such as 1,2,3 or 1-10, not {given!r}.")
+        match = _SEEDS.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= first <= last or last - first >= _MAX_SEEDS:
+            raise ConfigurationError(f"--seeds takes positive numbers, such as 1,2,3 or 1-10, not {given!r}.")
         seeds |= dict.fromkeys(range(first, last + 1))
     return list(seeds)
 
 
 def _ablations(given: str | None, *, has_model: bool) -> list[Ablation]:
-    """Return the ablations of `off,shuffled`, behind the whole memory, which everything is compared with."""
+    """Parse ablations such as `off,shuffled`. The first one returned is always `Ablation.ON`, the baseline."""
     names = [name for name in (given or "").replace(" ", ",").split(",") if name]
     if names == ["all"]:
         return [ablation for ablation in Ablation if has_model or ablation is not Ablation.PLAIN]
     if Ablation.PLAIN in names and not has_model:
-        raise ConfigurationError("--ablate plain compares with a model that sees the transcript alone: name a --model.")
-    known = [ablation.value for ablation in Ablation]
+        raise ConfigurationError("--ablate plain compares with a model that sees only the transcript. Name a --model.")
+    choices = [*(ablation.value for ablation in Ablation), "all"]
     for name in names:
-        if name not in known:
-            raise ConfigurationError(
-                f"There is no ablation {name!r}. There are: {', '.join(known)}, or all of them: all."
-            )
+        if name not in choices[:-1]:
+            raise ConfigurationError(f"Unknown ablation {name!r}. Choose from: {', '.join(choices)}.")
     return list(dict.fromkeys((Ablation.ON, *map(Ablation, names))))
 
 
 def _choice(options: EvalOptions, config: GameConfiguration) -> PlayerChoice:
     player = options.player or ("walkthrough" if options.walkthrough else "auto")
-    fit = [name for name in PLAYERS if name not in _UNFIT]
-    if player not in ("auto", *fit):
-        raise ConfigurationError(f"{player!r} plays no evaluation. These do: {', '.join(('auto', *fit))}.")
+    players = ["auto", *(name for name in PLAYERS if name not in _NOT_EVALUATED)]
+    if player not in players:
+        raise ConfigurationError(f"The player {player!r} can't be evaluated. Choose one of: {', '.join(players)}.")
     if player == "walkthrough" and options.walkthrough is None:
-        raise ConfigurationError("The walkthrough player needs a file of commands: name one with --walkthrough.")
+        raise ConfigurationError("The walkthrough player needs a file of commands. Name one with --walkthrough.")
     if options.walkthrough is not None:
         WalkthroughPlayer.from_file(options.walkthrough)
     choice = choose_player(player, config)
@@ -172,10 +170,10 @@ def _choice(options: EvalOptions, config: GameConfiguration) -> PlayerChoice:
 
 
 class _Display:
-    """Tells how far the runs are: as a bar on a terminal, elsewhere in a line for each run that ends.
+    """The progress of the runs: a bar on a terminal, otherwise a line for each finished run.
 
     Args:
-        store: Keeps each run when it ends.
+        store: Where each run is uploaded when it ends.
     """
 
     def __init__(self, runs: Sequence[EvaluationRun], bar: Progress | None, store: ResultStore | None) -> None:
@@ -183,7 +181,7 @@ class _Display:
         self._turns = dict.fromkeys((run.folder for run in runs), 0)
         self._ended = 0
         self._reported_failure = False
-        """Whether it was said that nothing can be stored."""
+        """Whether a failed upload was reported."""
         self._bar = bar
         total = sum(run.protocol.most_turns for run in runs)
         self._task = bar.add_task("", total=total) if bar else None
@@ -204,7 +202,7 @@ class _Display:
             try:
                 self._store.keep(run.root, run.folder)
             except FileError as error:
-                # All of it is stored once more at the end.
+                # Everything is uploaded again at the end.
                 if not self._reported_failure:
                     self._print(f"{error}. The runs are kept in {run.root}.")
                 self._reported_failure = True
@@ -215,8 +213,8 @@ class _Display:
 
     def _update_bar(self) -> None:
         if self._bar is not None and self._task is not None:
-            done = f"{number_of(self._ended, 'run', 'runs')} ended, of {len(self._turns)}"
-            self._bar.update(self._task, completed=sum(self._turns.values()), description=done)
+            description = f"{self._ended} of {number_of(len(self._turns), 'run', 'runs')} finished"
+            self._bar.update(self._task, completed=sum(self._turns.values()), description=description)
 
 
 def _to_stderr(line: str) -> None:
@@ -240,8 +238,8 @@ def _write(results: EvaluationResults, root: Path, *, pages: bool) -> None:
     write_file(root / "results.json", as_json_text(results))
     write_file(root / "episodes.csv", as_csv(results))
     write_file(root / "report.md", tables(results).encode("utf-8", "replace"))
-    found = _pages(results) if pages else {}
-    write_file(root / "report.html", report(results, found).encode("utf-8", "replace"))
+    written = _pages(results) if pages else {}
+    write_file(root / "report.html", report(results, written).encode("utf-8", "replace"))
 
 
 def _pages(results: EvaluationResults) -> "Pages":
@@ -250,11 +248,12 @@ def _pages(results: EvaluationResults) -> "Pages":
     from zorkgpt.viewer.run_files import RunFileNames
 
     pages = {}
-    for one in results.runs:
-        names = RunFileNames(one.run.config.episode_log_file, one.run.config.memory_file)
-        for workdir in dict.fromkeys(one.run.workdir(episode.episode) for episode in one.episodes):
+    for result in results.runs:
+        run = result.run
+        names = RunFileNames(run.config.episode_log_file, run.config.memory_file)
+        for workdir in {run.workdir(episode.episode) for episode in result.episodes}:
             page = workdir.with_suffix(".html")
-            # A finished run does not change any more.
+            # A finished run doesn't change, so its page is current.
             if not page.is_file():
                 export_run(workdir, page, names=names)
             pages[workdir] = page

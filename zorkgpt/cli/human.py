@@ -1,4 +1,4 @@
-"""The person at the keyboard: commands, what the game says, and on request what the agent would be shown."""
+"""The human player: reads commands and shows responses and, on request, the agent's view."""
 
 import sys
 from contextlib import suppress
@@ -24,27 +24,27 @@ _SAME_AS = {"undo": "/undo", "quit": "/quit", "q": "/quit"}
 
 
 class HumanPlayer(Player):
-    """Reads commands from standard input, and as a watcher of the run shows what came of them.
+    """A player that reads commands from standard input. It also watches the run and prints the responses.
 
     Args:
-        line: Shows what goes on between the commands; what is printed goes to its console.
+        line: Shows the status between commands. All output goes to its console.
     """
 
     def __init__(self, line: StatusLine) -> None:
         self._line = line
         self._console = line.console
         self._played: list[TurnRecord] = []
-        """The turns that can be taken back."""
+        """The turns that can be undone."""
         self._undone: list[TurnRecord] = []
-        """The turns that were taken back since the last command."""
+        """The turns undone since the last command."""
         self._owes_response = False
-        """Whether the last response is not on the screen."""
+        """Whether the last response still has to be printed."""
         with suppress(ImportError):
-            # `input` then has a history and an editable line.
+            # Gives `input` line editing and a history.
             import readline  # noqa: F401
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        """Read a command, after those that are for this program."""
+        """Read a command for the game. Commands for this program are handled first."""
         self._line.hide()
         if self._owes_response:
             self._owes_response = False
@@ -65,10 +65,10 @@ class HumanPlayer(Player):
             elif name.startswith("/"):
                 self._console.print(printable(f"Unknown command {command}. Type /help for a list."))
             else:
-                reasoning = ", ".join(f"turn {one.turn} ({one.transition.action})" for one in self._undone)
+                undone = ", ".join(f"turn {record.turn} ({record.transition.action})" for record in self._undone)
                 self._undone.clear()
                 self._line.show()
-                return AgentDecision(command, f"Took back {reasoning}." if reasoning else "")
+                return AgentDecision(command, f"Undid {undone}." if undone else "")
 
     def _read(self) -> str:
         self._console.print()
@@ -101,10 +101,10 @@ class HumanPlayer(Player):
         console.print(printable(f"turn {context.turn} of {context.max_turns}: {place}, score {score}"))
         console.print(printable(f"carrying: {carried}"))
         if context.exits:
-            ways = ", ".join(f"{one.way} to {one.leads_to}" if one.leads_to else one.way for one in context.exits)
-            console.print(printable(f"known exits: {ways}"))
-        for known in context.known_points:
-            points = f"+{known.points} {known.action} at {known.place}, {way_to_points(known)}"
+            exits = ", ".join(f"{way.way} to {way.leads_to}" if way.leads_to else way.way for way in context.exits)
+            console.print(printable(f"known exits: {exits}"))
+        for gain in context.known_points:
+            points = f"+{gain.points} {gain.action} at {gain.place}, {way_to_points(gain)}"
             console.print(printable(f"known points: {points}"))
         for danger in context.dangers:
             console.print(printable(f"danger {danger.way}, at {danger.place}: {visible(danger.text)}"))
@@ -120,13 +120,13 @@ class HumanPlayer(Player):
                 console.print(printable("\n  ".join((f"{heading}:", *lines))))
 
     def episode_started(self, event: EpisodeStarted) -> None:
-        """Show the opening."""
+        """Print the opening text."""
         self._begin()
         self._console.print(printable(event.opening.strip()))
         self._line.show()
 
     def episode_resumed(self, event: EpisodeResumed) -> None:
-        """Say where the episode goes on; the last response is shown with the first prompt."""
+        """Print where the episode resumes. The last response is printed with the first prompt."""
         self._begin()
         self._console.print(f"Episode {event.episode} resumed after turn {event.turn}.\n")
         self._owes_response = True
@@ -139,7 +139,7 @@ class HumanPlayer(Player):
         self._console.print(Text(_WELCOME if sys.stdin.isatty() else "", "dim"))
 
     def turn_played(self, record: TurnRecord) -> None:
-        """Show what the game said."""
+        """Print the response and any change of score."""
         self._played.append(record)
         self._line.hide()
         step = record.transition
@@ -149,7 +149,7 @@ class HumanPlayer(Player):
         self._line.show()
 
     def episode_ended(self, event: EpisodeEnded) -> None:
-        """Say how it ended."""
+        """Print the ending and the score."""
         self._line.hide()
         score, turns = score_line(event.score, event.max_score), number_of(event.turns, "turn", "turns")
         self._console.print(Text(f"\n── {event.reason}: score {score} in {turns} ──", "bold"))

@@ -1,4 +1,4 @@
-"""What the episodes of a folder show of learning: the score of each, and the memories that gained the most."""
+"""Learning across the episodes of a folder: scores, repeated failures, and the most useful memories."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -27,53 +27,53 @@ _SHOWN_MEMORIES = 3
 
 @dataclass(frozen=True, slots=True)
 class PlayedEpisode:
-    """An episode that has ended."""
+    """A finished episode."""
 
     end: EpisodeEnded
     failures: FailureCount
     rules_turns: int = 0
-    """The turns that the rules chose, since the model gave no usable answer."""
+    """Turns chosen by the rules because the model gave no usable answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsefulMemory:
-    """A memory that the player followed."""
+    """A memory that the player followed with success."""
 
     title: str
     place: str
     learned_in: int | str
-    """The episode that it was learned in."""
+    """The episode in which it was learned."""
     shown: int
-    """The turns in which the player was shown it."""
+    """Number of turns in which the player saw it."""
     followed: int
     worked: int
     points: int
-    """What was scored in the turns in which it was followed."""
+    """Points scored in the turns in which it worked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """Episodes that have ended, and the memories that they gained from."""
+    """The finished episodes and their most useful memories."""
 
     episodes: tuple[PlayedEpisode, ...]
     memories: tuple[UsefulMemory, ...]
-    """The most useful memories, best first."""
+    """Best first."""
     control: FailureCount | None = None
-    """The failures of the control episode as a second episode without memory of the first; None if none was played."""
+    """Failures of the control episode, counted as a second episode without memory. None if none was played."""
 
 
 def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Sequence[Event] = ()) -> Learning:
-    """Read what the episodes of a folder show of learning.
+    """Measure the learning across the episodes of a folder.
 
     Args:
         memories: The memory file, or the address of a PostgreSQL database.
         control: The events of the control episode, if there was one.
     """
-    document, trials = _remembered(memories)
+    document, trials = _memories_and_trials(memories)
     numbers = episodes_in(workdir)
     shown: Counter[TitleKey] = Counter()
     gains: dict[tuple[int | str, int], int] = {}
-    followed = {(one.location_id, one.title) for one in trials}
+    followed = {(trial.location_id, trial.title) for trial in trials}
     ends: list[tuple[EpisodeEnded, str, list[TurnRecord]]] = []
 
     def logs() -> Iterable[Sequence[Event]]:
@@ -81,7 +81,8 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
             events = read_episode(workdir, number, log_name)
             turns = list(turns_in(events).values())
             for turn in turns:
-                shown.update(key for key in followed if key[0] == turn.before.location_id and _is_shown(key[1], turn))
+                here = turn.before.location_id
+                shown.update(key for key in followed if key[0] == here and f"] {key[1]}:" in turn.memory_shown)
                 gains[turn.episode, turn.turn] = turn.transition.points
             if (end := last_end(events)) is not None:
                 player = next((event.player for event in events if isinstance(event, EpisodeStarted)), "")
@@ -97,31 +98,27 @@ def learning_of(workdir: Path, log_name: str, memories: Path | str, control: Seq
         )
         for end, player, turns in ends
     )
-    compared = _control_failures(read_episode(workdir, numbers[0], log_name), control) if numbers else None
-    return Learning(episodes, _useful_memories(document, trials, gains, shown), compared)
+    control_failures = _control_failures(read_episode(workdir, numbers[0], log_name), control) if numbers else None
+    return Learning(episodes, _useful_memories(document, trials, gains, shown), control_failures)
 
 
 def _control_failures(first: Sequence[Event], control: Sequence[Event]) -> FailureCount | None:
-    """Count the failures of the control episode as if it were the second one, after the first of the folder."""
+    """Count the failures of the control episode as if it were played after the folder's first episode."""
     counts = list(count_failures([first, control]))
     return counts[-1] if control and len(counts) > 1 else None
 
 
-def _remembered(memories: Path | str) -> tuple[LastingMemories, list[Trial]]:
+def _memories_and_trials(memories: Path | str) -> tuple[LastingMemories, list[Trial]]:
     if isinstance(memories, Path):
         document = read_document(memories) if memories.is_file() else Document()
         return document, list(Trials(sidecar(memories)).trials())
     try:
         with AgentMemory(path=memories) as manager:
-            # Of other machines there are no logs here, and their episodes have other numbers.
+            # Trials of other machines have no logs here and use other episode numbers.
             return manager.store.document, list(manager.store.trials.own_trials())
     except MemoryStoreError:
-        # The run has reported it; the scores can be shown anyway.
+        # The run has already reported the error. The scores can still be shown.
         return Document(), []
-
-
-def _is_shown(title: str, turn: TurnRecord) -> bool:
-    return f"] {title}:" in turn.memory_shown
 
 
 def _useful_memories(
@@ -130,24 +127,25 @@ def _useful_memories(
     by_memory: defaultdict[TitleKey, list[Trial]] = defaultdict(list)
     for trial in trials:
         by_memory[trial.location_id, trial.title].append(trial)
-    found = []
-    for (place, title), its in by_memory.items():
-        kept = [one for one in lasting.memories(place) if one.title == title and is_current(one)]
-        if not kept or not any(trial.worked for trial in its):
+    useful = []
+    for (place, title), followed in by_memory.items():
+        worked = [trial for trial in followed if trial.worked]
+        memory = next((each for each in lasting.memories(place) if each.title == title and is_current(each)), None)
+        if memory is None or not worked:
             continue
-        found.append(
+        useful.append(
             UsefulMemory(
                 title=title,
                 place=heading_of(lasting, place).name,
-                learned_in=_first_episode(kept[0]),
-                shown=max(shown[place, title], len(its)),
-                followed=len(its),
-                worked=sum(trial.worked for trial in its),
-                points=sum(gains.get((trial.episode, trial.turn), 0) for trial in its if trial.worked),
+                learned_in=_first_episode(memory),
+                shown=max(shown[place, title], len(followed)),
+                followed=len(followed),
+                worked=len(worked),
+                points=sum(gains.get((trial.episode, trial.turn), 0) for trial in worked),
             )
         )
-    found.sort(key=lambda one: (one.points, one.worked), reverse=True)
-    return tuple(found[:_SHOWN_MEMORIES])
+    useful.sort(key=lambda memory: (memory.points, memory.worked), reverse=True)
+    return tuple(useful[:_SHOWN_MEMORIES])
 
 
 def _first_episode(memory: Memory) -> int | str:

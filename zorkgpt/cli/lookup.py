@@ -1,6 +1,6 @@
-"""Find the place or the memory that a person names on the command line."""
+"""Find the place or memory that a user names on the command line."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from zorkgpt.memory.manager import SimpleMemoryManager
     from zorkgpt.memory.models import Memory, SubjectKey
 
-_MOST_CANDIDATES = 10
+_MAX_CANDIDATES = 10
 _STRAIGHT_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"') | dict.fromkeys("‘’‚", "'"))
 
 
 @dataclass(frozen=True, slots=True)
 class FoundMemory:
-    """A memory that may be meant."""
+    """A memory that matches a name on the command line."""
 
     place: "SubjectKey"
     place_name: str
@@ -33,12 +33,12 @@ class FoundMemory:
 
 
 def find_place(names: Mapping["SubjectKey", str], text: str) -> "SubjectKey":
-    """Return the place, or other subject, with this number, key, name or unique beginning of a name.
+    """Return the place or other subject with this number, key, name or unique prefix of a name.
 
-    A number or a key in quotation marks need not be among the names.
+    A number or a quoted key doesn't have to be in `names`.
 
     Raises:
-        MemoryEditError: If no place fits, or several do. The message lists them.
+        MemoryEditError: If no place matches, or several do. The message lists them.
     """
     subject = None
     with suppress(ValueError):
@@ -58,7 +58,7 @@ def find_place(names: Mapping["SubjectKey", str], text: str) -> "SubjectKey":
         return subject
     if found:
         labels = [place_label(key, names[key]) for key in sorted(found, key=place_order)]
-        raise MemoryEditError(f"Several locations fit {text!r}. Give the number of one:{_listed(labels)}")
+        raise MemoryEditError(f"Several locations match {text!r}. Give the number of one:{_listed(labels)}")
     by_name = {_folded(name): place_label(key, name) for key, name in names.items()}
     near = [by_name[name] for name in get_close_matches(wanted, by_name, n=3)]
     suggestion = f" Did you mean{_listed(near)}" if near else ""
@@ -68,38 +68,39 @@ def find_place(names: Mapping["SubjectKey", str], text: str) -> "SubjectKey":
 def find_memories(
     manager: "SimpleMemoryManager", text: str, place: "SubjectKey | None" = None, *, also_removed: bool = False
 ) -> list[FoundMemory]:
-    """Return the memories with this id or title, else those whose title contains the text.
+    """Return the memories with this id or title, or else those whose title contains the text.
 
-    Of several, those that are believed. Curly and straight quotes count as the same.
+    Superseded memories are returned only if no current one matches. Curly and straight quotes are equal.
 
     Args:
-        place: Look at this place only.
-        also_removed: Include memories that only the history knows.
+        place: Search only this place.
+        also_removed: Include memories that are only in the history.
 
     Raises:
-        MemoryEditError: If no memory fits. The message suggests similar titles.
+        MemoryEditError: If no memory matches. The message suggests similar titles.
     """
-    candidates = [one for one in _candidates(manager, also_removed=also_removed) if place is None or one.place == place]
+    candidates = _candidates(manager, also_removed=also_removed)
+    candidates = [memory for memory in candidates if place is None or memory.place == place]
     wanted = _folded(text)
     found = (
-        [one for one in candidates if one.id == text.strip().casefold()]
-        or [one for one in candidates if _folded(one.title) == wanted]
-        or [one for one in candidates if wanted and wanted in _folded(one.title)]
+        [memory for memory in candidates if memory.id == text.strip().casefold()]
+        or [memory for memory in candidates if _folded(memory.title) == wanted]
+        or [memory for memory in candidates if wanted and wanted in _folded(memory.title)]
     )
     if not found:
         where = "" if place is None else f" at {place_in_words(place)}"
-        titles = {_folded(one.title): str(one) for one in candidates}
+        titles = {_folded(memory.title): str(memory) for memory in candidates}
         near = [titles[title] for title in get_close_matches(wanted, titles, n=3, cutoff=0.5)]
         suggestion = f" Did you mean{_listed(near)}" if near else " List all with: memories show"
         raise MemoryEditError(f"No memory{where} has the id or title {text!r}.{suggestion}")
-    return [one for one in found if one.is_current] or found
+    return [memory for memory in found if memory.is_current] or found
 
 
 def find_memory(manager: "SimpleMemoryManager", text: str, place: "SubjectKey | None" = None) -> FoundMemory:
     """Return the only memory that `find_memories` finds.
 
     Raises:
-        MemoryEditError: If no memory fits, or several do. The message lists them with their ids.
+        MemoryEditError: If no memory matches, or several do. The message lists them with their ids.
     """
     found = find_memories(manager, text, place)
     if len(found) > 1:
@@ -108,30 +109,26 @@ def find_memory(manager: "SimpleMemoryManager", text: str, place: "SubjectKey | 
 
 
 def ambiguous(text: str, found: Sequence[FoundMemory]) -> MemoryEditError:
-    """Return the error that lists the memories that a text may mean."""
-    return MemoryEditError(f"Several memories fit {text!r}. Give the id of one:{_listed(list(map(str, found)))}")
+    """Return the error for a text that matches several memories."""
+    return MemoryEditError(f"Several memories match {text!r}. Give the id of one:{_listed(list(map(str, found)))}")
 
 
 def contains(title: str, text: str) -> bool:
-    """Return whether a title contains a text, whatever the case and the kind of quotes."""
+    """Return whether a title contains a text, ignoring case and the kind of quotes."""
     return _folded(text) in _folded(title)
 
 
-def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> Iterable[FoundMemory]:
-    found = {
-        (one.location_id, memory_id(one.location_id, one.memory)): _candidate(
-            one.location_id, one.location_name, one.memory
-        )
-        for one in manager.all_memories()
-    }
+def _candidates(manager: "SimpleMemoryManager", *, also_removed: bool) -> list[FoundMemory]:
+    found = [_candidate(each.location_id, each.location_name, each.memory) for each in manager.all_memories()]
+    candidates = {(candidate.place, candidate.id): candidate for candidate in found}
     if also_removed:
         for record in manager.store.journal.records():
             change = record.change
             for memory in (change.after, change.before):
                 if memory is not None:
-                    known = _candidate(change.location_id, change.location_name, memory)
-                    found.setdefault((known.place, known.id), known)
-    return found.values()
+                    candidate = _candidate(change.location_id, change.location_name, memory)
+                    candidates.setdefault((candidate.place, candidate.id), candidate)
+    return list(candidates.values())
 
 
 def _candidate(place: "SubjectKey", name: str, memory: "Memory") -> FoundMemory:
@@ -144,6 +141,6 @@ def _folded(text: str) -> str:
 
 
 def _listed(lines: list[str]) -> str:
-    more = len(lines) - _MOST_CANDIDATES
-    shown = lines[:_MOST_CANDIDATES] + ([f"and {more} more"] if more > 0 else [])
+    more = len(lines) - _MAX_CANDIDATES
+    shown = lines[:_MAX_CANDIDATES] + ([f"and {more} more"] if more > 0 else [])
     return "".join(f"\n  {line}" for line in shown)

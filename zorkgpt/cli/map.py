@@ -28,7 +28,7 @@ def overview(context: typer.Context, workdir: WorkdirOption = None, game: SavedG
         return
     paths = run_paths(workdir, game)
     if not (paths.workdir / paths.map).exists():
-        typer.echo(f"No map yet: there is no file {paths.workdir / paths.map}. The map is drawn while playing.")
+        typer.echo(f"No map yet: {paths.workdir / paths.map} does not exist. The map is written while playing.")
         return
     show(workdir, game)
 
@@ -78,8 +78,8 @@ def _graph(paths: RunPaths) -> "MapGraph":
 def _here(paths: RunPaths) -> int | None:
     """Return the location of the player at the end of the last episode, or None if unknown."""
     try:
-        here: int | None = saved_json(paths.workdir / paths.state)["location"]["id"]
-        return here
+        location_id: int | None = saved_json(paths.workdir / paths.state)["location"]["id"]
+        return location_id
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -87,13 +87,13 @@ def _here(paths: RunPaths) -> int | None:
 def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
     lines = [f"{room_id} {graph.rooms[room_id].name}{' (the player is here)' if here else ''}"]
     for name, way in graph.ways(room_id).items():
-        ends = ", ".join(f"{end} {graph.rooms[end].name} {_percent(share)}" for end, share in way.shares.items())
-        only = f"{way.leads_to} {graph.rooms[way.leads_to].name}"
-        pruned = ", pruned" if graph.is_pruned(room_id, name) else ""
+        if len(way.ends) > 1:
+            ends = ", ".join(f"{end} {graph.rooms[end].name} {share:.0%}" for end, share in way.shares.items())
+        else:
+            ends = f"{way.leads_to} {graph.rooms[way.leads_to].name}"
         kind = f", {way.kind}" if way.kind != "walked" else ""
-        lines.append(
-            f"  {name} → {ends if len(way.ends) > 1 else only} ({_percent(way.confidence)} sure{kind}{pruned})"
-        )
+        pruned = ", pruned" if graph.is_pruned(room_id, name) else ""
+        lines.append(f"  {name} → {ends} ({way.confidence:.0%} sure{kind}{pruned})")
     for move, times in graph.moves.items():
         if move.from_id == room_id:
             lines.append(f"  {move.way} ⇢ {move.to_id} {graph.rooms[move.to_id].name} ({move.kind}, {times}x)")
@@ -107,13 +107,9 @@ def _summary(graph: "MapGraph") -> str:
     return f"Rooms: {len(graph.rooms)}. Exits: {ways}. Rooms with untried exits: {frontiers}."
 
 
-def _percent(part: float) -> str:
-    return f"{part:.0%}"
-
-
 def _write(text: str, out: Path | None) -> None:
     if out is None:
-        # Names are data: nothing in them may control the terminal.
+        # Room names come from the story, so replace control characters.
         typer.echo("".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text), nl=False)
         return
     try:

@@ -1,4 +1,4 @@
-"""`memories`: inspect memories. `memory_changes` has the commands that change them."""
+"""The commands of `memories` that only read. `memory_changes` has those that change memories."""
 
 import json
 import logging
@@ -41,13 +41,12 @@ Title = Annotated[str, typer.Argument(metavar="MEMORY", help="Id, title or uniqu
 LocationOption = Annotated[
     str | None, typer.Option("--location", help="Only memories of this location: its name or number.")
 ]
-_CONTINUED = " " * 12
-"""Before all lines but the first of a text."""
-_LONGEST_AS_OF = 100
-"""Characters of an episode and a turn; Python reads no number of thousands of digits."""
-_MOST_SKIPPED = 20
-_MOST_TRIALS, _MOST_CHANGES = 10, 10
-"""How many of each are shown, the last ones; --json has all of them."""
+_CONTINUATION_INDENT = " " * 12
+_MAX_AS_OF_LENGTH = 100
+"""Maximum characters of EPISODE:TURN. Python can't parse numbers with thousands of digits."""
+_MAX_SKIPPED = 20
+_MAX_TRIALS, _MAX_CHANGES = 10, 10
+"""Only the last ones are shown, unless --json is given."""
 
 
 @app.callback()
@@ -60,7 +59,7 @@ def overview(
         return
     path = memory_path(workdir, file, game)
     if isinstance(path, Path) and not path.exists():
-        say(f"No memories yet: there is no memory file at {path}. Memories are made while playing.")
+        say(f"No memories yet: {path} does not exist. Memories are learned while playing.")
         return
     stats(workdir, file, game)
     say("")
@@ -91,16 +90,17 @@ def show(
     with opened(workdir, file, game) as manager:
         memories = manager.all_memories() if as_of is None else _as_of(manager, as_of)
         wanted = None if location is None else place_given(manager, location)
-        located = [one for one in memories if wanted in (None, one.location_id)]
-        if not located:
-            then = "" if as_of is None else f" as of {as_of}"
-            fail(f"No memories{'' if wanted is None else f' of {place_in_words(wanted)}'}{then}.")
+        memories = [located for located in memories if wanted in (None, located.location_id)]
+        if not memories:
+            where = "" if wanted is None else f" of {place_in_words(wanted)}"
+            when = "" if as_of is None else f" as of {as_of}"
+            fail(f"No memories{where}{when}.")
         place = None
-        for one in located:
-            if one.location_id != place:
-                place = one.location_id
-                say(place_label(place, one.location_name))
-            say(f"  {described(one.location_id, one.memory)}")
+        for located in memories:
+            if located.location_id != place:
+                place = located.location_id
+                say(place_label(place, located.location_name))
+            say(f"  {described(located.location_id, located.memory)}")
 
 
 @app.command()
@@ -116,18 +116,16 @@ def explain(
     with opened(workdir, file, game) as manager:
         place = None if location is None else place_given(manager, location)
         found = find_memories(manager, memory, place, also_removed=True)
-        if len({one.title.casefold() for one in found}) > 1:
+        if len({match.title.casefold() for match in found}) > 1:
             raise ambiguous(memory, found)
-        explained = [
-            each
-            for one in dict.fromkeys((one.place, one.title) for one in found)
-            for each in manager.explain(one[1], one[0])
-        ]
+        explained: list[Provenance] = []
+        for place, title in dict.fromkeys((match.place, match.title) for match in found):
+            explained += manager.explain(title, place)
         if json_:
-            typer.echo(json.dumps([one.to_dict() for one in explained], indent=1))
+            typer.echo(json.dumps([provenance.to_dict() for provenance in explained], indent=1))
             return
-        for one in explained:
-            for line in _provenance_lines(one):
+        for provenance in explained:
+            for line in _provenance_lines(provenance):
                 say(line)
 
 
@@ -136,23 +134,25 @@ app.command("why", hidden=True)(explain)
 
 @app.command()
 def history(memory: Title, workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
-    """List every change of a memory, also those that replaced it."""
+    """List every change of a memory, including changes that replaced it."""
     with opened(workdir, file, game) as manager:
         found = find_memories(manager, memory, also_removed=True)
-        titles = {one.title.casefold() for one in found}
+        titles = {match.title.casefold() for match in found}
         if len(titles) > 1:
             raise ambiguous(memory, found)
         for record in manager.store.journal.records():
             change = record.change
-            both = [one for one in (change.before, change.after) if one is not None]
-            names = {one.title.casefold() for one in both} | {(one.superseded_by or "").casefold() for one in both}
+            versions = [version for version in (change.before, change.after) if version is not None]
+            names = {version.title.casefold() for version in versions}
+            names |= {(version.superseded_by or "").casefold() for version in versions}
             if titles & names:
+                latest = versions[-1]
                 place = place_label(change.location_id, change.location_name)
                 say(f"{record.at[:19]} {_kind(change.kind)}, {place} ({_SOURCES.get(record.source, record.source)})")
                 if change.before and change.after and change.before.text != change.after.text:
                     say(f"    before: {described(change.location_id, change.before)}")
-                say(f"    {described(change.location_id, both[-1])}")
-                if change.reason and change.reason != both[-1].invalidation_reason:
+                say(f"    {described(change.location_id, latest)}")
+                if change.reason and change.reason != latest.invalidation_reason:
                     say(f"    reason: {change.reason}")
 
 
@@ -189,9 +189,9 @@ def search(
             episode=episode,
         )
         for result in found:
-            place = result.located
-            label = place_label(place.location_id, place.location_name)
-            say(f"{label}: {described(place.location_id, place.memory)}")
+            located = result.located
+            label = place_label(located.location_id, located.location_name)
+            say(f"{label}: {described(located.location_id, located.memory)}")
         if not found:
             say("No matches.")
 
@@ -200,12 +200,12 @@ def search(
 def stats(workdir: WorkdirOption = None, file: File = None, game: SavedGameOption = None) -> None:
     """Show how many memories there are, by class, status, category and kind."""
     with opened(workdir, file, game) as manager:
-        located = manager.all_memories()
-        places = {one.location_id for one in located if is_place(one.location_id)}
-        say(f"{number_of(len(places), 'location', 'locations')}, ", end="")
-        say(number_of(len(located), "memory", "memories"))
+        memories = manager.all_memories()
+        places = {located.location_id for located in memories if is_place(located.location_id)}
+        locations = number_of(len(places), "location", "locations")
+        say(f"{locations}, {number_of(len(memories), 'memory', 'memories')}")
         for field in ("persistence", "status", "category", "kind"):
-            counts = Counter(getattr(one.memory, field) or "unknown" for one in located)
+            counts = Counter(getattr(located.memory, field) or "unknown" for located in memories)
             say(f"  {field}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
         lasting = manager.store.lasting
         say(f"  visits: {sum(heading.visits for heading in lasting.headings(lasting.places()).values())}")
@@ -218,16 +218,16 @@ def check(workdir: WorkdirOption = None, file: File = None, game: SavedGameOptio
         from zorkgpt.memory.storage.document import parse, render
         from zorkgpt.memory.storage.lasting import EVERY
 
-        # A database has no lines: they are those of the exported file.
+        # A database has no lines, so count those of its export.
         document = parse(render(manager.store.document))
-        found = list(document.problems())
-        for problem in found:
+        problems = list(document.problems())
+        for problem in problems:
             say(f"line {problem.line}: {problem.message}")
         memories = len(document.find(EVERY))
-        unparsed = number_of(len(found), "line", "lines")
+        unparsed = number_of(len(problems), "line", "lines")
         say(f"{number_of(memories, 'memory', 'memories')} read, {unparsed} not parsed and left unchanged.")
-    if found:
-        raise typer.Exit(ExitCode.NOT_UNDERSTOOD)
+    if problems:
+        raise typer.Exit(ExitCode.UNPARSED_LINES)
 
 
 @app.command()
@@ -254,16 +254,16 @@ def export(
         exported_count = number_of(exported.count, "memory", "memories")
         lines = [f"{exported_count} exported, {len(exported.skipped)} skipped.", *skipped_lines(exported.skipped)]
         if target is not None or exported.skipped:
-            # The memories themselves may have been printed.
+            # Keep the count apart from memories printed to standard output.
             typer.echo("\n".join(lines), err=target is None)
 
 
 def skipped_lines(skipped: "Sequence[Skipped]") -> Iterator[str]:
-    """Return a line for each thing that an import or export left out; at most 20."""
-    for each in skipped[:_MOST_SKIPPED]:
-        yield f"  {visible(each.where)}: {each.reason}"
-    if len(skipped) > _MOST_SKIPPED:
-        yield f"  and {len(skipped) - _MOST_SKIPPED} more"
+    """Yield a line for each entry that an import or export left out, at most 20."""
+    for entry in skipped[:_MAX_SKIPPED]:
+        yield f"  {visible(entry.where)}: {entry.reason}"
+    if len(skipped) > _MAX_SKIPPED:
+        yield f"  and {len(skipped) - _MAX_SKIPPED} more"
 
 
 def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
@@ -273,56 +273,58 @@ def _as_of(manager: "SimpleMemoryManager", given: str) -> "list[LocatedMemory]":
     memories = past.all_memories(episode, turn)
     headings = manager.store.lasting.headings(memories)
     names = {place: heading.name for place, heading in headings.items()}
-    return [LocatedMemory(place, names.get(place, ""), memory) for place, kept in memories.items() for memory in kept]
+    return [LocatedMemory(place, names.get(place, ""), memory) for place, some in memories.items() for memory in some]
 
 
 def past_turn(manager: "SimpleMemoryManager", option: str, given: str) -> "tuple[AsOf, int | str, int]":
-    """Return the past of the memories, and the episode and turn that an option names."""
+    """Return the past states of the memories, and the episode and turn given by an option."""
     from zorkgpt.memory.provenance import AsOf
     from zorkgpt.run_folder import RUNS
 
     episode, colon, turn = given.rpartition(":")
-    if not colon or not turn.isdecimal() or not episode or len(given) > _LONGEST_AS_OF:
+    if not colon or not turn.isdecimal() or not episode or len(given) > _MAX_AS_OF_LENGTH:
         fail(f"{option} {given} is not EPISODE:TURN, such as 3:120.")
-    which = int(episode) if episode.isdecimal() else episode
+    episode_id = int(episode) if episode.isdecimal() else episode
     past = AsOf(manager.store.journal, manager.store.path.parent / RUNS)
-    if not past.knows(which):
+    if not past.knows(episode_id):
         fail(f"{option} {given}: there is no episode {episode}.")
-    return past, which, int(turn)
+    return past, episode_id, int(turn)
 
 
-def _provenance_lines(one: "Provenance") -> Iterator[str]:
-    yield place_label(one.location_id, one.location_name)
-    if one.memory:
-        yield f"  {described(one.location_id, one.memory)}"
+def _provenance_lines(provenance: "Provenance") -> Iterator[str]:
+    yield place_label(provenance.location_id, provenance.location_name)
+    if provenance.memory:
+        yield f"  {described(provenance.location_id, provenance.memory)}"
     else:
-        yield f"  {one.title}: no longer remembered"
+        yield f"  {provenance.title}: no longer remembered"
     yield "  Origin"
-    yield from _origin_lines(one)
-    if one.shown:
+    yield from _origin_lines(provenance)
+    if provenance.shown:
         yield "  Shown to the player"
-    for seen in one.shown:
+    for seen in provenance.shown:
         times = number_of(seen.times, "time", "times")
         turns = f"turns {seen.first_turn} to {seen.last_turn}" if seen.times > 1 else f"turn {seen.first_turn}"
         yield f"    {times} in episode {seen.episode}, {turns}"
-    if one.trials:
+    if provenance.trials:
         yield "  Results when followed"
-    yield from _at_most([_trial_line(trial) for trial in one.trials], _MOST_TRIALS, "earlier results")
-    changes = [record for record in one.records if record is not one.made and record.change.kind != "credited"]
+    yield from _last_lines([_trial_line(trial) for trial in provenance.trials], _MAX_TRIALS, "earlier results")
+    changes = [
+        record for record in provenance.records if record is not provenance.made and record.change.kind != "credited"
+    ]
     if changes:
         yield "  Changes"
-    yield from _at_most([_change_line(record) for record in changes], _MOST_CHANGES, "earlier changes")
+    yield from _last_lines([_change_line(record) for record in changes], _MAX_CHANGES, "earlier changes")
 
 
-def _origin_lines(one: "Provenance") -> Iterator[str]:
-    if one.made is None:
-        yield "    unknown: it is older than the history"
+def _origin_lines(provenance: "Provenance") -> Iterator[str]:
+    if provenance.made is None:
+        yield "    unknown, because the memory is older than the history"
         return
-    moment = one.made.turn_stamp
-    action = f" after “{moment.action}”" if moment and moment.action else ""
-    yield f"    learned {_written(one.made)}{action}"
-    if moment and moment.response:
-        yield f"    game response: {moment.response}"
+    turn = provenance.made.turn_stamp
+    action = f" after “{turn.action}”" if turn and turn.action else ""
+    yield f"    learned {_date_and_source(provenance.made)}{action}"
+    if turn and turn.response:
+        yield f"    game response: {turn.response}"
 
 
 def _trial_line(trial: "Trial") -> str:
@@ -333,17 +335,17 @@ def _trial_line(trial: "Trial") -> str:
 def _change_line(record: "HistoryRecord") -> str:
     change = record.change
     reason = change.reason or (change.after.superseded_by if change.after else None)
-    return f"    {_kind(change.kind)} {_written(record)}{f': {reason}' if reason else ''}"
+    return f"    {_kind(change.kind)} {_date_and_source(record)}{f': {reason}' if reason else ''}"
 
 
 def _kind(kind: str) -> str:
     return {"vetoed": "hidden", "unvetoed": "no longer hidden"}.get(kind, kind)
 
 
-def _at_most(lines: list[str], most: int, what: str) -> Iterator[str]:
-    if len(lines) > most:
-        yield f"    ({len(lines) - most} {what}; use --json to see all)"
-    yield from lines[-most:]
+def _last_lines(lines: list[str], limit: int, what: str) -> Iterator[str]:
+    if len(lines) > limit:
+        yield f"    ({len(lines) - limit} {what}; use --json to see all)"
+    yield from lines[-limit:]
 
 
 @contextmanager
@@ -360,7 +362,7 @@ def opened(
     from zorkgpt.memory.storage.postgres import is_postgres
 
     path = memory_path(workdir, file, game, make=not must_exist)
-    # These commands print what they have to say; `check` lists what is not understood.
+    # Keep log messages out of the output. `check` lists the lines that can't be parsed.
     logging.getLogger("zorkgpt").addHandler(logging.NullHandler())
     try:
         with SimpleMemoryManager(path=path, **_comparison(provider, world_of(file))) as manager:
@@ -368,7 +370,7 @@ def opened(
                 typer.echo(f"zorkgpt: {manager.store.recovered.describe()}", err=True)
             if must_exist and not is_postgres(path) and not manager.store.path.exists():
                 fail(
-                    f"There is no memory file at {path}. "
+                    f"No memory file at {path}. "
                     "Choose a story with --game, a folder with --workdir, or a file with --file."
                 )
             yield manager
@@ -382,19 +384,19 @@ def memory_path(workdir: Path | None, file: str | None, game: str | None, *, mak
 
     if file is not None:
         return file if is_address(file) else Path(file)
-    found = run_paths(workdir, game, make=make)
-    return found.address or found.workdir / found.memory
+    paths = run_paths(workdir, game, make=make)
+    return paths.address or paths.workdir / paths.memory
 
 
 def world_of(file: str | None) -> "World":
-    """Return the world in whose words a model is asked: a file that is named by itself may be of any."""
+    """Return the vocabulary for questions to a model. A file given with --file may come from any world."""
     from zorkgpt.memory.world import NEUTRAL, TEXT_ADVENTURE
 
     return TEXT_ADVENTURE if file is None else NEUTRAL
 
 
 def _comparison(provider: str | None, world: "World") -> dict[str, Any]:
-    """Return the manager's arguments for comparing memories; a configured model judges pairs that are unsure."""
+    """Return the manager's arguments for comparing memories. A configured model judges uncertain pairs."""
     if provider is None:
         return {}
     from session.game_configuration import GameConfiguration, model_settings
@@ -426,7 +428,7 @@ def described(place: "SubjectKey", memory: "Memory") -> str:
 
 
 def _seen(memory: "Memory") -> str:
-    """Return the episode and turn when it was learned, and when it was last confirmed if that was later."""
+    """Return when the memory was learned, and when it was last confirmed if later."""
     if memory.first_episode is None:
         return f"episode {memory.episode}, turn {memory.turns}"
     from zorkgpt.memory.storage.versions import seen_first, seen_last
@@ -438,23 +440,23 @@ def _seen(memory: "Memory") -> str:
 _SOURCES = {"agent": "by the player", "person": "by a person", "hand": "edited in the file"}
 
 
-def _written(record: "HistoryRecord") -> str:
-    """Return when a change was made, and by whom if not by the player."""
-    moment = record.turn_stamp
-    turn = f"in episode {moment.episode}, turn {moment.turn}" if moment else ""
+def _date_and_source(record: "HistoryRecord") -> str:
+    """Return when a change was made, and by whom unless by the player."""
+    stamp = record.turn_stamp
+    turn = f"in episode {stamp.episode}, turn {stamp.turn}" if stamp else ""
     source = "" if record.source == "agent" else f"({_SOURCES.get(record.source, record.source)})"
     return " ".join(filter(None, [turn, f"on {record.at[:10]} at {record.at[11:16]}", source]))
 
 
 def place_given(manager: "SimpleMemoryManager", text: str) -> "SubjectKey":
-    """Return the place that a word of the command line names: see `find_place`."""
+    """Return the place named on the command line. See `find_place`."""
     lasting = manager.store.lasting
     headings = lasting.headings(lasting.places())
     return find_place({place: heading.name for place, heading in headings.items()}, text)
 
 
 def place_key(text: str) -> "SubjectKey":
-    """Return the key of a place that need not exist: a number, or a text with or without quotes."""
+    """Parse the key of a place, which doesn't have to exist: a number, or text with or without quotes."""
     from zorkgpt.memory.places import checked_place, parse_place
 
     try:
@@ -467,13 +469,13 @@ def place_key(text: str) -> "SubjectKey":
         fail(str(error))
 
 
-def say(text: str, end: str = "\n") -> None:
-    """Print data: of several lines all but the first are indented, and control characters are replaced."""
+def say(text: str) -> None:
+    """Print text with control characters replaced and all lines but the first indented."""
     lines = ("".join(char if char.isprintable() else "\ufffd" for char in line) for line in text.split("\n"))
-    typer.echo(indented("\n".join(lines), _CONTINUED) + end, nl=False)
+    typer.echo(indented("\n".join(lines), _CONTINUATION_INDENT))
 
 
 def fail(message: str) -> NoReturn:
-    """End the command with a message."""
+    """Print an error and exit."""
     typer.echo(f"zorkgpt: {message}", err=True)
     raise typer.Exit(ExitCode.BAD_INPUT)

@@ -125,7 +125,7 @@ def undo(
     file: File = None,
     game: SavedGameOption = None,
 ) -> None:
-    """Undo the last merge or replacement, and keep the two memories apart from then on; or undo all since a turn."""
+    """Undo the last merge or replacement and never repeat it, or undo all changes since a turn."""
     with opened(workdir, file, game) as manager:
         if since is not None:
             if title is not None:
@@ -134,18 +134,19 @@ def undo(
             return
         from zorkgpt.memory.dedup.consolidation import undo, undoable
 
-        found = undoable(manager.store.journal)
+        operations = undoable(manager.store.journal)
         if title is not None:
-            found = [one for one in found if any(contains(each, title) for each in one.titles())]
-        if not found:
+            operations = [each for each in operations if any(contains(name, title) for name in each.titles())]
+        if not operations:
             fail("There is nothing to undo.")
         if list_:
-            for one in found:
-                say(one.describe())
+            for operation in operations:
+                say(operation.describe())
             return
-        if not undo(manager.store, found[0]):
-            fail(f"Can't be undone, because it was changed since: {found[0].describe()}")
-        say(f"Undone: {found[0].describe()}")
+        latest = operations[0]
+        if not undo(manager.store, latest):
+            fail(f"Can't be undone, because the memory was changed since: {latest.describe()}")
+        say(f"Undone: {latest.describe()}")
 
 
 @app.command()
@@ -230,9 +231,9 @@ def dedupe(
         if not merges or not apply:
             say(f"{repeats}." + (" Merge with --apply." if merges else ""))
             return
-        before = _backup_of(manager.store)
-        made = manager.merge(merges)
-        say(f"{repeats}, {made} merged. Backup: {before}. Undo one with `memories undo`.")
+        backup = _backup(manager.store)
+        merged = manager.merge(merges)
+        say(f"{repeats}, {merged} merged. Backup: {backup}. Undo a merge with `memories undo`.")
 
 
 @app.command()
@@ -290,24 +291,27 @@ def audit(
             if finding.evidence:
                 say(f"    {finding.evidence}")
         counts = tally(findings)
-        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
-        say(told if apply or not counts.get("contradicted") else f"{told} Invalidate them with --apply.")
+        summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "."
+        say(summary if apply or not counts.get("contradicted") else f"{summary} Invalidate them with --apply.")
 
 
 def _undo_since(manager: "SimpleMemoryManager", since: str, *, apply: bool) -> None:
     from zorkgpt.memory.turns_undone import undo_since
 
     _, episode, turn = past_turn(manager, "--since", since)
-    found = undo_since(manager.store, episode, turn, apply=apply)
-    if not found:
+    changes = undo_since(manager.store, episode, turn, apply=apply)
+    if not changes:
         fail(f"There is nothing to undo since turn {turn} of episode {episode}.")
-    for one in found:
-        done = f"kept, {one.kept_because}" if one.kept_because else "restored" if one.before else "removed"
-        memory = (one.now or one.before) if one.kept_because else (one.before or one.now)
+    for change in changes:
+        if change.kept_because:
+            result, memory = f"kept, {change.kept_because}", change.now or change.before
+        else:
+            result, memory = "restored" if change.before else "removed", change.before or change.now
         assert memory is not None
-        say(f"{done}: {place_label(one.location_id, one.location_name)}: {described(one.location_id, memory)}")
-    kept = sum(bool(one.kept_because) for one in found)
-    undone = f"{number_of(len(found) - kept, 'memory', 'memories')} undone since turn {turn} of episode {episode}"
+        label = place_label(change.location_id, change.location_name)
+        say(f"{result}: {label}: {described(change.location_id, memory)}")
+    kept = sum(bool(change.kept_because) for change in changes)
+    undone = f"{number_of(len(changes) - kept, 'memory', 'memories')} undone since turn {turn} of episode {episode}"
     say(f"{undone}, {kept} kept." if apply else f"Only listed. Without --list: {undone}, {kept} kept.")
 
 
@@ -326,7 +330,7 @@ def _apply_edit(
         say(f"{place_label(found.place, found.place_name)}: {described(found.place, memory)}")
 
 
-def _backup_of(store: "Store") -> Path:
+def _backup(store: "Store") -> Path:
     path = store.path
     names = (path.with_name(f"{path.name}.before-dedupe-{number}.backup") for number in range(1, 1000))
     copy = next(name for name in names if not name.exists())
@@ -341,23 +345,23 @@ def _copy(store: "Store", to: Path) -> None:
 
 
 def _story_of(folder: Path | None, game: str | None) -> "Story":
-    """Return the story that the memories in a folder belong to."""
+    """Return the story to which the memories in a folder belong."""
     from game_interface.story import find_story, list_stories
 
     if folder is None:
         if game is None:
             fail("Memories in a database can belong to any story. Choose the story with --game.")
         return find_story(game)
-    theirs = stories_of(folder, configured_paths().log)
-    named = " and of ".join(map(str, theirs.values()))
-    if game is None and theirs:
-        there = [each.story for each in list_stories() if each.story and each.story.sha256 in theirs]
-        if len(there) != 1 or len(theirs) != 1:
-            fail(f"{folder} has the memories of {named}. Choose the story with --game.")
-        return there[0]
+    played = stories_of(folder, configured_paths().log)
+    names = " and of ".join(map(str, played.values()))
+    if game is None and played:
+        available = [each.story for each in list_stories() if each.story and each.story.sha256 in played]
+        if len(available) != 1 or len(played) != 1:
+            fail(f"{folder} has the memories of {names}. Choose the story with --game.")
+        return available[0]
     story = find_story(game)
-    if theirs and story.sha256 not in theirs:
-        fail(f"{folder} has the memories of {named}, not of {StoryMark.of(story.summary())}.")
+    if played and story.sha256 not in played:
+        fail(f"{folder} has the memories of {names}, not of {StoryMark.of(story.summary())}.")
     return story
 
 

@@ -1,4 +1,4 @@
-"""The options of `play` and `eval`, as dataclasses whose fields say how the command line shows them."""
+"""The options of `play` and `eval`, as dataclasses whose fields are annotated for Typer."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
@@ -51,7 +51,7 @@ def takes_options(kind: type[Options]) -> Callable[[Callable[[Options], None]], 
 
 @dataclass(frozen=True)
 class PlayOptions:
-    """The options of `play`; None where the configuration decides."""
+    """The options of `play`. None means that the configuration decides."""
 
     episodes: Annotated[
         int | None,
@@ -80,9 +80,8 @@ class PlayOptions:
         typer.Option(
             "--player",
             callback=_player_kind,
-            help="auto, model, plain (a model with the transcript alone), rules (no model), search (rules that use "
-            "saved states), walkthrough or human. "
-            "[default: auto]",
+            help="auto, model, plain (a model that sees only the transcript), rules (no model), search (rules that use "
+            "saved states), walkthrough or human. [default: auto]",
         ),
     ] = None
     model: _ModelOption = None
@@ -108,30 +107,30 @@ class PlayOptions:
         str | None,
         typer.Option("--resume", metavar="[N]", help="Resume the last interrupted episode, or episode N."),
     ] = None
-    """The number of an episode, or "last"; None begins a new one."""
+    """The number of an episode, or "last". None starts a new episode."""
     replay: Annotated[
         Path | None,
         typer.Option(
             "--replay",
             metavar="FOLDER",
-            help="Repeat the run in this folder from its recorded answers.",
+            help="Replay the run in this folder with its recorded answers.",
         ),
     ] = None
     synchronous: Annotated[
-        bool, typer.Option("--synchronous", help="Wait for every answer of a model before the next turn.")
+        bool, typer.Option("--synchronous", help="Wait for every model answer before the next turn.")
     ] = False
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the summary.")] = False
     json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False
 
     @property
     def display(self) -> Literal["live", "quiet", "json"]:
-        """What is printed: every turn, the summary, or the summary as JSON."""
+        """The output: every turn, the summary, or the summary as JSON."""
         return "json" if self.json else "quiet" if self.quiet else "live"
 
 
 @dataclass(frozen=True)
 class EvalOptions:
-    """The options of `eval`; None where the protocol or the configuration decides."""
+    """The options of `eval`. None means that the protocol or the configuration decides."""
 
     protocol: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""The folder of a story and the names of the files in it, as configured."""
+"""The folder of a story and its file names, as configured."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,19 +24,19 @@ SavedGameOption = Annotated[
 
 @dataclass(frozen=True)
 class RunPaths:
-    """The folder of a story, and the names of the files in it."""
+    """The folder of a story and the names of its files."""
 
     workdir: Path
     memory: str
     address: str | None = field(default=None, repr=False)
-    """The address of a PostgreSQL database with the memories; None if they are in the file."""
+    """Address of the PostgreSQL database with the memories. None if they are in the memory file."""
     map: str = MAP_FILE
     state: str = STATE_FILE
     log: str = EPISODE_LOG
 
     @classmethod
     def of(cls, config: "GameConfiguration") -> "RunPaths":
-        """Return the paths that a configuration names."""
+        """Return the paths from a configuration."""
         return cls(
             workdir=Path(config.zork_game_workdir),
             memory=config.memory_file,
@@ -48,42 +48,43 @@ class RunPaths:
 
 
 def run_paths(workdir: Path | None = None, game: str | None = None, *, make: bool = False) -> RunPaths:
-    """Return the paths of this folder, of this game, or else of the story that was played last.
+    """Return the paths of a folder, of a game, or by default of the story that was played last.
 
-    Reports on the standard error which story that is, if there are several.
+    If several stories were played, the choice is printed to standard error.
 
     Args:
-        make: Make the folder of a story that was not played yet, by default of the one that `play` would choose.
+        make: Create the folder of a story that was not played yet. Without `game`, that is the story that `play`
+            would choose.
 
     Raises:
-        ConfigurationError: If a setting is wrong.
-        WorkdirError: If the folder is another story's, or nothing is kept of the game.
+        ConfigurationError: If a setting is invalid.
+        WorkdirError: If the folder belongs to another story, or the game was not played yet.
         StoryError: If there is no such game, or its file can't be used.
     """
-    found = configured_paths()
-    if workdir is not None and (_holds_a_run(workdir, found) or not story_folders(workdir)):
+    paths = configured_paths()
+    if workdir is not None and (_has_run(workdir, paths) or not story_folders(workdir)):
         if game is not None and (mark := read_mark(workdir)):
-            check_story(workdir, _story_named(game, [StoryFolder(workdir, mark)]), found.log)
-        return replace(found, workdir=workdir)
-    root = found.workdir if workdir is None else workdir
+            check_story(workdir, _story_named(game, [StoryFolder(workdir, mark)]), paths.log)
+        return replace(paths, workdir=workdir)
+    root = paths.workdir if workdir is None else workdir
     folders = story_folders(root)
     if game is not None:
         story = _story_named(game, folders)
         folder = _folder_of(story, folders) or (_new_folder(story) if make else None)
         if folder is None:
             raise WorkdirError(f"{story} was not played yet in {root}. Choose another folder with --workdir.")
-        return replace(found, workdir=folder)
+        return replace(paths, workdir=folder)
     if not folders:
-        nothing_there = not (root / found.memory).exists()
-        return replace(found, workdir=_new_folder()) if make and nothing_there else found
+        is_new = not (root / paths.memory).exists()
+        return replace(paths, workdir=_new_folder()) if make and is_new else paths
     last = folders[0]
     if len({folder.mark.sha256 for folder in folders}) > 1:
-        played = f"{last.mark.name} ({last.path}) was played last"
-        typer.echo(f"zorkgpt: of the stories in {root}, {played}. Choose another with --game.", err=True)
-    return replace(found, workdir=last.path)
+        choice = f"Using {last.mark.name} ({last.path}), the last story played in {root}"
+        typer.echo(f"zorkgpt: {choice}. Choose another with --game.", err=True)
+    return replace(paths, workdir=last.path)
 
 
-def _holds_a_run(folder: Path, paths: RunPaths) -> bool:
+def _has_run(folder: Path, paths: RunPaths) -> bool:
     return any((folder / name).exists() for name in (MARKER, RUNS, paths.memory, paths.map))
 
 
@@ -95,10 +96,10 @@ def configured_paths() -> RunPaths:
 
 
 def story_folder(config: "GameConfiguration", story: StoryMark) -> Path:
-    """Find the story's own folder in the configured working directory, and make it if there is none.
+    """Return the story's folder in the configured working directory. Create it if needed.
 
     Raises:
-        WorkdirError: If the working directory is another story's folder, or can't be written.
+        WorkdirError: If the working directory belongs to another story or can't be written.
     """
     return folder_for(
         Path(config.zork_game_workdir),
@@ -110,7 +111,6 @@ def story_folder(config: "GameConfiguration", story: StoryMark) -> Path:
 
 
 def _new_folder(story: StoryMark | None = None) -> Path:
-    """Make the folder of a story."""
     from game_interface.story import find_story
     from session.game_configuration import GameConfiguration
 
@@ -118,7 +118,7 @@ def _new_folder(story: StoryMark | None = None) -> Path:
 
 
 def _story_named(game: str, folders: list[StoryFolder]) -> StoryMark:
-    """Find a story by its file, or by the name of its folder, its title or its file name."""
+    """Find a story by its file, or by its folder name, title or file name."""
     from game_interface.story import find_story
 
     try:

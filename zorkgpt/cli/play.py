@@ -49,26 +49,25 @@ from zorkgpt.text import printable
 
 log = get_logger(__name__)
 
-_EPISODES = 2
-_USUAL_EPISODES = {"rules": 10, SEARCH: 5, "human": 1}
-"""The players without a model are fast, and show in so many what they learn; a person says when to play again."""
-_TURNS_OF_RULES = 250
-"""Turns per episode of the rules, unless configured: in longer ones they soon try only what promises little."""
-_MOST_DIGITS = 18
-"""Digits of an episode's number."""
-# After an episode that ends for one of these reasons, the next one would too.
+_DEFAULT_EPISODES = 2
+_EPISODES_BY_PLAYER = {"rules": 10, SEARCH: 5, "human": 1}
+_RULES_MAX_TURNS = 250
+"""Default turns per episode for the rules. In longer episodes they run out of promising actions."""
+_MAX_DIGITS = 18
+"""Maximum digits of an episode number."""
+# After an episode with one of these endings, the next one would end the same way.
 _FINAL_REASONS = ("error", "player stopped", "budget")
 _RESUMABLE_REASONS = (*_FINAL_REASONS, "interrupted")
 
 
-_NO_LOCATION = "The player's location is unknown. Until the story shows it, " + CONSEQUENCES["location"] + "."
+_UNKNOWN_LOCATION = "The player's location is unknown. Until the story shows it, " + CONSEQUENCES["location"] + "."
 
 
 def play_episodes(options: PlayOptions) -> int:
-    """Play, show and sum up episodes. Return the exit code.
+    """Play episodes and print a summary. Return the exit code.
 
     Raises:
-        ZorkGPTError: If the input can't be used, or the configured model can't be reached; nothing was played.
+        ZorkGPTError: If the input is invalid or the configured model can't be reached. Nothing was played.
     """
     status = Status(CurrentCall())
     status.begin("loading the story")
@@ -78,28 +77,28 @@ def play_episodes(options: PlayOptions) -> int:
             watcher.console = line.console
             return _play_episodes(options, line, watcher)
     except KeyboardInterrupt:
-        typer.echo(f"zorkgpt: Interrupted. {_how_to_go_on(options, watcher)}", err=True)
+        typer.echo(f"zorkgpt: Interrupted. {_how_to_continue(options, watcher)}", err=True)
         return ExitCode.INTERRUPTED
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What will be played."""
+    """The run to play."""
 
     options: PlayOptions
-    """With the values of the resumed episode filled in."""
+    """Completed with the values of a resumed episode."""
     config: GameConfiguration
     story: Story
     choice: PlayerChoice
     resumed: int | None
-    """The episode to resume; None if a new one begins."""
+    """The episode to resume. None for a new one."""
     recording: Recording | None = None
-    """The run whose answers are used; None if a model is asked."""
+    """The recorded run to replay. None for a normal run."""
 
     @property
     def episodes(self) -> int:
         """The number of episodes."""
-        return self.options.episodes or _USUAL_EPISODES.get(self.choice.kind, _EPISODES)
+        return self.options.episodes or _EPISODES_BY_PLAYER.get(self.choice.kind, _DEFAULT_EPISODES)
 
     @property
     def needs_control(self) -> bool:
@@ -125,7 +124,7 @@ def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
         options = replace(options, no_memory=True)
     limits = config.orchestrator
     if choice.kind == "rules" and "max_turns_per_episode" not in limits.model_fields_set:
-        limits = limits.model_copy(update={"max_turns_per_episode": _TURNS_OF_RULES})
+        limits = limits.model_copy(update={"max_turns_per_episode": _RULES_MAX_TURNS})
         config = config.model_copy(update={"orchestrator": limits})
     if options.workdir is None:
         config = config.with_workdir(story_folder(config, StoryMark.of(story.summary())))
@@ -134,16 +133,16 @@ def _plan(options: PlayOptions, line: StatusLine) -> _Plan:
 
 
 def _replayed(folder: Path, options: PlayOptions) -> tuple[Recording, PlayOptions]:
-    """Return the recorded run, and the options with which it was played."""
+    """Return the recorded run, and the options completed with its values."""
     recording = recording_in(folder)
     started = recording.started
-    played = replace(
+    completed = replace(
         options,
         episodes=options.episodes or recording.episodes,
         max_turns=options.max_turns or started.max_turns,
         seed=options.seed or started.seed,
     )
-    return recording, played
+    return recording, completed
 
 
 def _check_replay(options: PlayOptions, config: GameConfiguration, story: Story, recording: Recording | None) -> None:
@@ -158,7 +157,7 @@ def _check_replay(options: PlayOptions, config: GameConfiguration, story: Story,
     workdir = Path(config.zork_game_workdir)
     if (workdir / RUNS).exists():
         raise ConfigurationError(
-            f"The working directory {workdir} has episodes already, so a replay would differ from the recorded run. "
+            f"{workdir} already has episodes, so a replay would differ from the recorded run. "
             "Name an empty folder with --workdir."
         )
 
@@ -185,7 +184,7 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
     with logging_to(log_file) as damaged, page_during_run(plan.config, enabled=options.view) as keep_serving:
         line.show()
         if options.display == "live":
-            damaged.tell = partial(_print_damage, line.console)
+            damaged.on_report = partial(_print_damage, line.console)
         with _control_episode(plan, run_options) as control:
             try:
                 # The run watcher is last, so that a turn is shown before the run is interrupted after it.
@@ -197,9 +196,9 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
             line.status.begin("finishing the control episode")
             control_events = control.events() if control is not None and not interrupted else ()
         line.hide()
-        _sum_up(plan, watcher.endings, damaged.found, control_events)
+        _sum_up(plan, watcher.endings, damaged.reports, control_events)
         if (interrupted or watcher.is_cut_short) and options.display != "json":
-            typer.echo(_how_to_go_on(options, watcher))
+            typer.echo(_how_to_continue(options, watcher))
         if not interrupted:
             keep_serving()
     if interrupted:
@@ -207,10 +206,10 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
     return ExitCode.EPISODE_FAILED if any(end.reason == "error" for end in watcher.endings) else ExitCode.OK
 
 
-def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
-    """Return what is saved, and the command that goes on from there."""
+def _how_to_continue(options: PlayOptions, watcher: "_RunWatcher") -> str:
+    """Return a message that says what is saved, with the command to resume the episode."""
     if watcher.begun is None:
-        return "No turn was played; nothing has changed."
+        return "No turn was played, and nothing has changed."
     if not watcher.workdir.is_dir():
         return f"{watcher.workdir} no longer exists, so nothing is saved."
     ended = watcher.endings[-1] if watcher.endings else None
@@ -223,20 +222,20 @@ def _how_to_go_on(options: PlayOptions, watcher: "_RunWatcher") -> str:
         "--base-url": options.base_url,
     }
     more = "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value)
-    # The error may be that of a full disk.
+    # After an error such as a full disk, the log may be incomplete.
     saved = "What was learned" if ended is not None and ended.reason == "error" else "Everything"
     if options.replay is not None:
-        return f"{saved} is saved. A replay can't be resumed. To begin it again, name an empty folder with --workdir."
+        return f"{saved} is saved. A replay can't be resumed. To restart it, name an empty folder with --workdir."
     if not (run_directory(watcher.workdir, watcher.begun) / CHECKPOINT).is_file():
         return f"{saved} is saved. This episode can't be resumed. The next run starts a new one."
     return f"{saved} is saved. To resume this episode: {COMMAND} --resume {watcher.begun}{more}"
 
 
 def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
-    """Return the checkpoint of the episode to resume, None for a new episode, and the options with its folder."""
+    """Return the episode to resume, or None for a new one, and the options with its folder."""
     if options.resume is None:
         return None, options
-    if options.resume != "last" and not (options.resume.isdecimal() and len(options.resume) <= _MOST_DIGITS):
+    if options.resume != "last" and not (options.resume.isdecimal() and len(options.resume) <= _MAX_DIGITS):
         raise ConfigurationError(f"--resume takes an episode number, not {options.resume!r}.")
     config = _configuration(options)
     episode = None if options.resume == "last" else int(options.resume)
@@ -246,15 +245,15 @@ def _resumed(options: PlayOptions) -> tuple[SavedEpisode | None, PlayOptions]:
 
 
 def resumed_options(options: PlayOptions, run: Run) -> PlayOptions:
-    """Fill in the options that the episode was begun with."""
-    asked = None if options.player == "auto" else options.player
+    """Complete the options with those of the interrupted episode."""
+    player = None if options.player == "auto" else options.player
     return replace(
         options,
         episodes=options.episodes or 1,
         max_turns=options.max_turns or run.max_turns,
         game=options.game or run.story_path,
         seed=options.seed or run.seed,
-        player=asked or run.player,
+        player=player or run.player,
         no_memory=options.no_memory or not run.remember,
         walkthrough=options.walkthrough or (Path(run.walkthrough) if run.walkthrough else None),
     )
@@ -292,32 +291,32 @@ def _choose(options: PlayOptions, config: GameConfiguration, line: StatusLine) -
 def _check_models(models: LLMSettings, line: StatusLine) -> tuple[ModelStatus, ...]:
     client = LLMClient(models, observer=line.status.calls)
     servers = sorted({client.base_url(role) for role in models.roles})
-    who = f"the server {', '.join(servers)}" if len(servers) == 1 else f"one of the servers {', '.join(servers)}"
+    who = f"the server {servers[0]}" if len(servers) == 1 else f"one of the servers {', '.join(servers)}"
     line.status.begin(f"contacting {who}")
     with report_if_silent(line, who, models.deadline_s):
         return client.check()
 
 
 class _RunWatcher:
-    """Records the episodes and their endings, and interrupts the run after a turn if a signal requested it."""
+    """A watcher that records the endings of episodes, and interrupts the run after a turn if a signal requested it."""
 
     def __init__(self, status: Status) -> None:
         self.begun: int | None = None
-        """The last episode that was begun; None if none was."""
+        """The last episode that was started. None if none was."""
         self.endings: list[EpisodeEnded] = []
         self.workdir = Path()
-        """The folder of the story, once it is known."""
+        """The folder of the story. Set once it is known."""
         self.console: Console | None = None
         self._status = status
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the last episode ended so that it can be resumed."""
+        """Whether the last episode was interrupted and can be resumed."""
         return bool(self.endings) and self.endings[-1].reason in _RESUMABLE_REASONS
 
     def episode_started(self, event: EpisodeStarted) -> None:
         if self.begun is None and event.location_id is None and self.console is not None:
-            self.console.print(Text(_NO_LOCATION, "yellow"), soft_wrap=True)
+            self.console.print(Text(_UNKNOWN_LOCATION, "yellow"), soft_wrap=True)
         self.begun = event.episode
         self._status.begin("")
 
@@ -336,7 +335,7 @@ class _RunWatcher:
 def _display(
     plan: _Plan, line: StatusLine, person: HumanPlayer | None
 ) -> tuple[LineDisplay | ScreenDisplay | None, tuple[Watcher, ...]]:
-    """Return the display of the turns, None if only the summary is printed, and all watchers that show the run."""
+    """Return the display of the turns, or None if there is none, and all watchers that show the run."""
     progress = RunProgress(plan.episodes, plan.config.max_turns_per_episode)
     if person is not None:
         return None, (person,)
@@ -386,7 +385,7 @@ def _play(plan: _Plan, run_options: RunOptions, watchers: tuple[Watcher, ...], l
 
 
 def _missing_embeddings(config: GameConfiguration, memory: SimpleMemoryManager | None) -> str:
-    """Return how to install embeddings; "" if there are some, or none are wanted."""
+    """Return how to install embeddings, or "" if they are installed or disabled."""
     wanted = config.memory_deduplication
     if memory is None or memory.parts.vectors or not wanted.enable or wanted.provider in ("none", "llm"):
         return ""

@@ -16,41 +16,41 @@ class ExitCode(IntEnum):
 
     OK = 0
     EPISODE_FAILED = 1
-    """An episode ended with an error of the model or the interpreter; what was learned is saved."""
-    NOT_UNDERSTOOD = 1
-    """`memories check` found lines that are not understood."""
+    """An episode ended with an error of the model or the interpreter. What was learned is saved."""
+    UNPARSED_LINES = 1
+    """`memories check` found lines that can't be parsed."""
     BAD_INPUT = 2
-    """A file, a setting or an argument is invalid; nothing was changed."""
+    """A file, a setting or an argument is invalid. Nothing was changed."""
     MODEL_UNREACHABLE = 3
     """The configured model can't be reached."""
     INTERRUPTED = 130
-    """Ctrl-C or SIGTERM; everything is saved."""
+    """Ctrl-C or SIGTERM. Everything is saved."""
 
 
 def prepare_streams() -> None:
-    """Replace closed streams with the null device, and characters that an output can't encode with `?`."""
+    """Redirect closed streams to the null device, and replace unencodable characters with `?`."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            # It stays open, so that no other file gets the file descriptor of the closed one.
+            # Never closed, so that no other file gets the descriptor of a standard stream.
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
         else:
             stream.reconfigure(errors="replace")
 
 
 def announce_start() -> None:
-    """Print a line on a terminal that the next output replaces."""
+    """On a terminal, print a line that the next output overwrites."""
     if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         sys.stdout.write("starting …\r")
         sys.stdout.flush()
 
 
 def flush_stdout(code: int) -> int:
-    """Flush the standard output. Return the exit code, or 1 instead of 0 if flushing failed."""
+    """Flush standard output. Return `code`, or 1 instead of 0 if that failed."""
     try:
         sys.stdout.flush()
     except OSError as error:
-        # Python flushes once more when it exits, and would report the error again.
+        # Python flushes again at exit and would report the error a second time.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if code != ExitCode.OK:
             return code
@@ -65,10 +65,10 @@ _UNINTERRUPTIBLE = ("<frozen importlib", f"{os.sep}pydantic{os.sep}")
 
 
 class Stop:
-    """Raises KeyboardInterrupt for the first signal and ignores later ones, which would disturb saving.
+    """A signal handler that raises KeyboardInterrupt once. Later signals are ignored, since they would disturb saving.
 
-    Where Python can't raise the exception, it is raised a moment later. If a library suppresses it, `requested` is
-    still set.
+    Where an exception would be lost, it is raised a moment later. `requested` stays set even if a library suppresses
+    the exception.
     """
 
     def __init__(self) -> None:
@@ -84,9 +84,9 @@ class Stop:
         sys.unraisablehook = self._raise_lost
 
     def raise_if_requested(self) -> None:
-        """Raise KeyboardInterrupt if one was requested and was not raised yet."""
+        """Raise KeyboardInterrupt if a signal has arrived."""
         if self.requested:
-            # A second one would interrupt the saving.
+            # Cancel a delayed interrupt, which would disturb saving.
             signal.setitimer(signal.ITIMER_REAL, 0)
             raise KeyboardInterrupt
 
@@ -106,7 +106,7 @@ class Stop:
         _raise_later()
 
     def _raise_lost(self, lost: "UnraisableHookArgs") -> None:
-        """Raise an interrupt again that was lost in `__del__` or in a callback from C."""
+        """Raise a KeyboardInterrupt again if it was lost in `__del__` or in a callback from C."""
         if issubclass(lost.exc_type, KeyboardInterrupt):
             _raise_later()
         else:
@@ -124,7 +124,7 @@ def _raise_later() -> None:
 def _is_uninterruptible(frame: FrameType | None) -> bool:
     """Return whether a module is being imported or a pydantic model is being built.
 
-    Both replace an interrupt with an error of their own, and neither takes long.
+    Both are short, and both would convert the interrupt to another exception.
     """
     while frame is not None:
         if any(part in frame.f_code.co_filename for part in _UNINTERRUPTIBLE):

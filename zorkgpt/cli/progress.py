@@ -8,17 +8,17 @@ from session.history import TurnRecord, UsageTotals
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 
 _MEASURED_TURNS = 50
-"""The number of the last turns over which the speed is measured."""
-_FEWEST_TURNS = 5
-"""The minimum for a speed."""
+"""Number of recent turns over which the speed is measured."""
+_MIN_TURNS = 5
+"""Minimum number of turns for a speed."""
 
 
 class RunProgress:
     """A watcher that counts turns and episodes for the displays.
 
     Args:
-        episodes: How many will be played.
-        max_turns: The limit of one episode.
+        episodes: Number of episodes to play.
+        max_turns: Maximum turns per episode.
         now: A monotonic clock, in seconds.
     """
 
@@ -28,9 +28,9 @@ class RunProgress:
         self._now = now
         self._ended: list[int] = []
         self._turn: int | None = None
-        """The last turn of the running episode; None if none is running."""
+        """The last turn of the running episode. None between episodes."""
         self._shown_turn = 0
-        """The last turn of the running or last episode."""
+        """The last turn of the running episode or, between episodes, of the previous one."""
         self._times: deque[float] = deque(maxlen=_MEASURED_TURNS + 1)
         self._spent: UsageTotals | None = None
 
@@ -64,7 +64,7 @@ class RunProgress:
 
     @property
     def turns_left(self) -> int:
-        """The remaining turns, estimated by the length of earlier episodes, or else by the limit."""
+        """The remaining turns, estimated from the length of earlier episodes or else from the limit."""
         usual_turns = self._usual_turns
         running = self._turn is not None
         expected = self._max_turns if self.is_limit else usual_turns
@@ -77,14 +77,14 @@ class RunProgress:
 
     @property
     def turns_per_s(self) -> float | None:
-        """The speed; None after too few turns."""
+        """The speed. None if too few turns were played."""
         measured = len(self._times) - 1
-        took = self._times[-1] - self._times[0] if measured >= _FEWEST_TURNS else 0.0
+        took = self._times[-1] - self._times[0] if measured >= _MIN_TURNS else 0.0
         return measured / took if took > 0 else None
 
     @property
     def seconds_left(self) -> float | None:
-        """The remaining time; None if unknown."""
+        """The remaining time. None if unknown."""
         rate = self.turns_per_s
         return self.turns_left / rate if rate else None
 
@@ -94,17 +94,18 @@ class RunProgress:
         return f"episode {max(1, episode)} of {self._episodes}  turn {self._shown_turn}/{self._max_turns}"
 
     def speed(self) -> str:
-        """Return what is known of speed and cost: `3.1 turns/s  12,840 tokens  cost 0.0214  about 18 min left`.
+        """Return speed, cost and remaining time: `3.1 turns/s  12,840 tokens  cost 0.0214  about 18 min left`.
 
-        Before an episode has ended, or while one is longer than usual, the remaining time is an upper limit.
+        Unknown values are left out. "at most" marks an upper limit of the remaining time.
         """
-        said = [] if (rate := self.turns_per_s) is None else [f"{rate:.3g} turns/s"]
+        parts = [] if (rate := self.turns_per_s) is None else [f"{rate:.3g} turns/s"]
         if self._spent:
-            said.append(f"{self._spent.tokens:,} tokens")
-            said += [f"cost {self._spent.cost:.4f}"] if self._spent.cost else []
+            parts.append(f"{self._spent.tokens:,} tokens")
+            if self._spent.cost:
+                parts.append(f"cost {self._spent.cost:.4f}")
         if (left := self.seconds_left) is not None and self.turns_left:
-            said.append(f"{'at most' if self.is_limit else 'about'} {duration(left)} left")
-        return "  ".join(said)
+            parts.append(f"{'at most' if self.is_limit else 'about'} {duration(left)} left")
+        return "  ".join(parts)
 
 
 def duration(seconds: float) -> str:

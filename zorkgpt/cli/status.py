@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from zorkgpt.llm.progress import CallInProgress, CurrentCall
 
 SILENCE_S = 20.0
-"""Seconds without an answer after which a check reports that it is still waiting."""
+"""Seconds after which a check without an answer reports that it is still waiting."""
 _REFRESHES_PER_S = 4
 _SHOWN_AFTER_S = 1.0
 """Shorter waits are shown without seconds."""
@@ -33,10 +33,10 @@ _DOING = {
 
 
 class Status:
-    """The current activity: a call to a model, or else a phase of the run.
+    """The current activity: a model call, or else a phase of the run.
 
     Args:
-        calls: The call in progress.
+        calls: The model call in progress.
         now: The monotonic clock of `calls`, in seconds.
     """
 
@@ -47,11 +47,11 @@ class Status:
         self._began = now()
 
     def begin(self, phase: str) -> None:
-        """Begin a phase; "" shows no status."""
+        """Begin a phase. "" means no phase."""
         self._phase, self._began = phase, self._now()
 
     def line(self) -> str:
-        """Return the current activity, such as `reviewing the action (6 s)`, or ""."""
+        """Return the current activity, such as `reviewing the action (6 s)`, or "" if none."""
         if STOP.requested:
             return "interrupted: saving"
         call = self.calls.in_progress
@@ -65,7 +65,7 @@ def _call_line(call: "CallInProgress", now: float, phase: str) -> str:
         left = "" if call.ends is None else f"{max(0, round(call.ends - now))} s left"
         return _with_details("waiting for the server", f"retry {call.retry} of {call.retries}", left)
     tokens = "" if call.tokens is None else f"{call.tokens:,} {'token' if call.tokens == 1 else 'tokens'}"
-    # The player's model is contacted before anything is played.
+    # Before the game starts, the agent's model is only contacted, not asked for an action.
     doing = phase if phase and call.role == Role.AGENT else _DOING[call.role]
     return _with_details(doing, _seconds(now - call.began), tokens)
 
@@ -75,15 +75,15 @@ def _seconds(seconds: float) -> str:
 
 
 def _with_details(what: str, *details: str) -> str:
-    said = ", ".join(filter(None, details))
-    return f"{what} ({said})" if said else what
+    joined = ", ".join(filter(None, details))
+    return f"{what} ({joined})" if joined else what
 
 
 class StatusLine:
-    """Shows the status below the output on a terminal, and nothing elsewhere.
+    """A status line below the output. It is shown only on a terminal.
 
     Args:
-        console: The console for everything that is printed while the line is shown.
+        console: Everything printed while the line is visible must go through this console.
     """
 
     def __init__(self, console: Console, status: Status) -> None:
@@ -111,18 +111,18 @@ class StatusLine:
             self._live = None
 
     def say(self, message: str) -> None:
-        """Print a message: on a terminal above the line, else to the standard error. May be called from any thread."""
+        """Print a message above the line on a terminal, otherwise to standard error. Thread-safe."""
         if self.console.is_terminal:
             self.console.print(Text(message), soft_wrap=True)
         else:
             typer.echo(message, err=True)
 
     def _text(self) -> Text:
-        said = self.status.line()
-        what, opening, details = said.partition(" (")
+        status = self.status.line()
+        what, opening, details = status.partition(" (")
         room = self.console.width - len(opening + details) - 3
         shown = what if len(what) <= room else f"{what[: max(0, room - 1)]}…"
-        return Text(f"{shown}{opening}{details} …" if said else "", "yellow", no_wrap=True, overflow="ellipsis")
+        return Text(f"{shown}{opening}{details} …" if status else "", "yellow", no_wrap=True, overflow="ellipsis")
 
     def __enter__(self) -> "StatusLine":
         self.show()
@@ -134,15 +134,15 @@ class StatusLine:
 
 @contextmanager
 def report_if_silent(line: StatusLine, who: str, limit_s: float, *, after_s: float = SILENCE_S) -> Iterator[None]:
-    """Report that there is no answer yet if the body takes longer than `after_s`."""
+    """Print a message if the body takes longer than `after_s`."""
 
-    def tell() -> None:
+    def report() -> None:
         line.say(
             f"zorkgpt: {who} has not answered for {after_s:.0f} s and may be loading the model. "
             f"Waiting up to {limit_s:.0f} s; press Ctrl-C to stop."
         )
 
-    timer = threading.Timer(after_s, tell)
+    timer = threading.Timer(after_s, report)
     timer.daemon = True
     timer.start()
     try:

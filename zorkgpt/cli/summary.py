@@ -1,4 +1,4 @@
-"""The summary of a run, for people and for scripts."""
+"""The summary of a run, as text or as JSON."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,9 +25,9 @@ COMMAND = "uv run python main.py" if IS_CHECKOUT else "zorkgpt"
 _WIDE = 76
 _MAX_BAR_WIDTH = 30
 _MAX_EPISODES = 10
-"""Episodes in the bar chart: all of the default run, in a summary of about a screen."""
-_TOO_MANY_DOWNGRADES = 0.05
-"""Share of a model's memories; above it, the summary says that the model misreads its prompt."""
+"""Maximum episodes in the bar chart. The default run fits, and the summary is about a screen long."""
+_MAX_DOWNGRADES = 0.05
+"""Share of a model's memories above which the summary warns that the model misreads its prompt."""
 _LEARNING = ("turns", "turns_asked", "synthesized", "core_validation_downgrade", "persistence_corrected", "audit")
 EpisodeSummary = dict[str, Any]
 """The summary of an episode, as JSON values."""
@@ -46,14 +46,14 @@ def summary_of(
     """Return the summary as JSON values.
 
     Args:
-        damaged: For each damaged, missing or unwritable file: `what` is wrong, the `file`, its new name `set_aside`,
-            and the cause or `way_out`, if known.
+        damaged: A row per damaged, missing or unwritable file: `what` is wrong, the `file`, its new name `set_aside`,
+            and `way_out`, the cause or the fix, if known.
     """
     workdir = Path(config.zork_game_workdir)
     first = learning.episodes[0].end.episode if learning.episodes else None
     numbers = {end.episode for end in ended}
-    later = [one.failures for one in learning.episodes if one.end.episode in numbers and one.end.episode != first]
-    played = {one.end.episode: one for one in learning.episodes}
+    played = {episode.end.episode: episode for episode in learning.episodes}
+    later = [episode.failures for number, episode in played.items() if number in numbers and number != first]
     return {
         "story": story.title or story.path.stem,
         "player": choice.kind,
@@ -72,8 +72,9 @@ def summary_of(
 
 
 def _rate(counts: Sequence[FailureCount]) -> dict[str, Any]:
-    """Return the repeated failures in all actions; the rate is None if there are no actions."""
-    actions, repeated = (sum(getattr(count, name) for count in counts) for name in ("actions", "repeated"))
+    """Return the share of actions that repeat an earlier failure. The rate is None if there are no actions."""
+    actions = sum(count.actions for count in counts)
+    repeated = sum(count.repeated for count in counts)
     return {
         "episodes": len(counts),
         "actions": actions,
@@ -108,7 +109,7 @@ def _files(workdir: Path, config: GameConfiguration) -> dict[str, str]:
 
 
 def write_summary(console: Console, summary: dict[str, Any]) -> None:
-    """Print the results of the run, and what to do next."""
+    """Print the results of the run and the next steps."""
     console.print()
     episodes = summary["episodes"]
     if episodes:
@@ -125,11 +126,12 @@ def write_summary(console: Console, summary: dict[str, Any]) -> None:
     for episode in episodes:
         if episode["message"] and episode["ending"] != "interrupted":
             console.print(printable(f"Episode {episode['episode']} ended early: {episode['message']}"))
-    by_rules, turns = (sum(episode[what] for episode in episodes) for what in ("turns_by_rules", "turns"))
+    by_rules = sum(episode["turns_by_rules"] for episode in episodes)
     if by_rules and summary["language_model"]:
-        whole = number_of(turns, "turn", "turns")
-        console.print(f"The rules chose {by_rules} of {whole}, for which the model gave no usable answer.")
-    for line in (*usage_report(episodes), *(line for one in summary["damaged_files"] for line in damage_lines(one))):
+        turns = number_of(sum(episode["turns"] for episode in episodes), "turn", "turns")
+        console.print(f"The rules chose {by_rules} of {turns}, because the model gave no usable answer.")
+    damage = [line for damaged in summary["damaged_files"] for line in damage_lines(damaged)]
+    for line in (*usage_report(episodes), *damage):
         console.print(printable(line), soft_wrap=True)
     for name, value in _next_steps(summary):
         console.print(printable(f"{name:<14} {value}"), soft_wrap=True)
@@ -159,7 +161,7 @@ def _write_chart(console: Console, episodes: Sequence[EpisodeSummary]) -> None:
 
 
 def _mistakes(summary: dict[str, Any]) -> Iterator[str]:
-    """Yield the repeated mistakes as a rate, and how it compares with no memory."""
+    """Yield lines with the rate of repeated mistakes, and the rate without memory if it was measured."""
     mistakes, control = summary["repeated_mistakes"], summary["control"]
     if mistakes["rate"] is None:
         return
@@ -202,7 +204,7 @@ def damage_lines(damaged: dict[str, str]) -> list[str]:
 
 
 def usage_report(episodes: Iterable[EpisodeSummary]) -> Iterator[str]:
-    """Yield lines on the use of the models and on problems with their answers."""
+    """Yield lines about model usage and problems with model answers."""
     episodes = list(episodes)
     yield from _usage(episodes)
     learned = _sums(episode["learning"] for episode in episodes)
@@ -233,17 +235,17 @@ def _usage(episodes: list[EpisodeSummary]) -> Iterator[str]:
 
 def _downgrades(learned: dict[str, float]) -> Iterator[str]:
     made, downgraded = learned.get("synthesized", 0), learned.get("core_validation_downgrade", 0)
-    if made and downgraded / made > _TOO_MANY_DOWNGRADES:
+    if made and downgraded / made > _MAX_DOWNGRADES:
         yield (
             f"{int(downgraded)} of {int(made)} memories were marked core on a later visit and stored as permanent. "
-            "The memory model misreads its prompt; try another memory_model."
+            "The memory model misreads its prompt. Try another memory_model."
         )
 
 
 def _contradictions(counts: dict[str, float]) -> Iterator[str]:
     if kept := int(counts.get("contradictions_kept", 0)):
         contradicting = number_of(kept, "new memory contradicts", "new memories contradict")
-        yield f"{contradicting} an existing one; both are in the file."
+        yield f"{contradicting} an existing one. Both were kept."
 
 
 def _sums(rows: Iterable[dict[str, Any]]) -> dict[str, float]:

@@ -32,13 +32,13 @@ def view_run(
     """Serve one or more runs until Ctrl-C, or export one to a file.
 
     Raises:
-        ZorkGPTError: If there is no run, or it can't be served or written.
+        ZorkGPTError: If there is no run, or if it can't be served or written.
     """
     if episodes is not None and export is None:
         raise ViewerError(f"--episodes {episodes} needs --export FILE.")
-    given = dict.fromkeys(path.resolve() for path in runs)
-    found = [run_paths(path, game) for path in given] or [run_paths(workdir, game)]
-    folders, names = [paths.workdir for paths in found], _names(found[0])
+    resolved = dict.fromkeys(path.resolve() for path in runs)
+    runs_paths = [run_paths(path, game) for path in resolved] or [run_paths(workdir, game)]
+    folders, names = [paths.workdir for paths in runs_paths], _names(runs_paths[0])
     if export is not None:
         from zorkgpt.viewer.export import export_run
 
@@ -54,7 +54,7 @@ def view_run(
 
 @contextmanager
 def page_during_run(config: "GameConfiguration", *, enabled: bool) -> Iterator[Callable[[], None]]:
-    """Serve the page during a run; yield a function that, on a terminal, keeps serving it until Ctrl-C.
+    """Serve the viewer during a run. Yield a function that keeps serving until Ctrl-C if there is a terminal.
 
     Raises:
         ViewerError: If the page can't be served.

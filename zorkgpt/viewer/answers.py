@@ -1,4 +1,4 @@
-"""Answers to the requests of the page, as plain values for JSON. The exported file contains the same answers."""
+"""Answers to the requests of the page, as JSON values. An exported file contains the same answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -27,7 +27,7 @@ from zorkgpt.viewer.search import Search
 
 
 def turn_row(turn: TurnRecord, calls: list[dict[str, Any]], *, limit: int = SHOWN_CHARACTERS) -> dict[str, Any]:
-    """Return a turn with its model calls; the field `cut` names the texts that are longer than `limit`."""
+    """Return a turn with its model calls. The field `cut` names the texts that were cut to `limit` characters."""
     step = turn.transition
     texts = {
         "action": step.action,
@@ -37,8 +37,8 @@ def turn_row(turn: TurnRecord, calls: list[dict[str, Any]], *, limit: int = SHOW
         "refused": step.refused or "",
         "fault": step.fault or "",
     }
-    texts = {name: words for name, words in texts.items() if words}
-    return {name: cut(words, limit) for name, words in texts.items()} | {
+    texts = {name: text for name, text in texts.items() if text}
+    return {name: cut(text, limit) for name, text in texts.items()} | {
         "turn": turn.turn,
         "player": cut(turn.player, 200),
         "location_id": step.before.location_id,
@@ -59,7 +59,7 @@ def turn_row(turn: TurnRecord, calls: list[dict[str, Any]], *, limit: int = SHOW
         "critic_score": number(turn.critic_score),
         "extraction": json_safe_object(asdict(turn.extraction), 200) if turn.extraction else None,
         "calls": calls,
-        "cut": [name for name, words in texts.items() if len(words) > limit],
+        "cut": [name for name, text in texts.items() if len(text) > limit],
     }
 
 
@@ -70,11 +70,11 @@ _QUIET_S = 60
 
 
 class NotInRun(LookupError):
-    """The requested part is not in the run."""
+    """The run doesn't contain the requested part."""
 
 
 class Answers:
-    """Answers from the files of a run, as they are at the time of the question."""
+    """Answers from the current files of a run."""
 
     def __init__(self, files: RunFiles) -> None:
         self._files = files
@@ -88,7 +88,7 @@ class Answers:
             return {
                 "name": files.workdir.name,
                 "page_turns": PAGE_TURNS,
-                "episodes": [episode_row(one) for _, one in sorted(files.episodes.items())],
+                "episodes": [episode_row(index) for _, index in sorted(files.episodes.items())],
                 "names": place_names(files.room_names()),
                 "map": files.map.changes,
                 "memory": files.threads.changes,
@@ -111,18 +111,18 @@ class Answers:
             return {"memories": memory_list(self._files)}
 
     def search(self, query: str, events: list[str], start: int = 0) -> dict[str, Any]:
-        """Return the turns, prompts and memories with these words that match one of the filters, if any."""
+        """Return the turns, prompts and memories that contain the query and match one of the filters, if any."""
         with self._files.lock:
             return Search(self._files, query, events).answer(start)
 
     def columns(self, episode: int, start: int = 0) -> dict[str, Any]:
-        """Return the columns of all turns, from a position on."""
+        """Return the columns of all turns, beginning at a position."""
         with self._files.lock:
             index = self._episode(episode)
             return {"generation": index.generation, "from": start, "columns": index.slice(start)}
 
     def page(self, episode: int, page: int) -> dict[str, Any]:
-        """Return the turns of a page, `PAGE_TURNS` of them."""
+        """Return the turns of a page. A page has `PAGE_TURNS` turns."""
         with self._files.lock:
             index = self._episode(episode)
             rows = self.rows(index, page * PAGE_TURNS, (page + 1) * PAGE_TURNS)
@@ -137,7 +137,7 @@ class Answers:
         ]
 
     def turn(self, episode: int, turn: int) -> dict[str, Any]:
-        """Return one turn with its whole texts."""
+        """Return one turn with its complete texts."""
         with self._files.lock:
             index = self._episode(episode)
             position = index.position(turn)
@@ -152,10 +152,10 @@ class Answers:
         """Return a model call with its exact prompt and answer."""
         with self._files.lock:
             self._episode(episode)
-            found = self._files.calls_of(episode).whole(call)
-        if found is None:
+            answer = self._files.calls_of(episode).whole(call)
+        if answer is None:
             raise NotInRun(f"Episode {episode} has no model call {call}.")
-        return found
+        return answer
 
     def map(self) -> dict[str, Any]:
         files = self._files
@@ -166,7 +166,7 @@ class Answers:
             return self._map[1]
 
     def heat(self) -> dict[str, Any]:
-        """Return what happened at the places of each episode."""
+        """Return arrivals, deaths and points by place for each episode."""
         with self._files.lock:
             return {"episodes": {number: heat(index) for number, index in self._files.episodes.items()}}
 
@@ -180,13 +180,13 @@ class Answers:
             }
 
     def notes(self, episode: int) -> dict[str, Any]:
-        """Return the objectives and the knowledge of an episode, each time that they changed."""
+        """Return every change of the objectives and the knowledge in an episode."""
         with self._files.lock:
             index = self._episode(episode)
-            return {"notes": [note_row(turn, kind, index.note(where)) for turn, kind, where in index.notes]}
+            return {"notes": [note_row(turn, kind, index.note(span)) for turn, kind, span in index.notes]}
 
     def actions(self, episode: int) -> dict[str, Any]:
-        """Return the action of each turn, in the form in which actions are compared."""
+        """Return the normalized action of each turn, by which episodes are compared."""
         with self._files.lock:
             return {"actions": [normalized_action(action) for action in self._episode(episode).actions]}
 
@@ -198,12 +198,12 @@ class Answers:
 
 
 def place_names(names: Mapping[SubjectKey, str]) -> dict[str, str]:
-    """Return the names of places by their keys as the page writes them."""
+    """Return the names of places by their keys in the page."""
     return {place_address(place): name for place, name in names.items()}
 
 
 def episode_row(index: EpisodeIndex) -> dict[str, Any]:
-    """Return an episode in brief: how it began, how far it is, how it ended."""
+    """Return a summary of an episode: its start, its progress and its ending."""
     started, ended = index.started, index.ended
     story = started.get("story")
     scores = [score for score in index.columns["scores"][-1:] if score is not None]
@@ -231,13 +231,13 @@ def episode_row(index: EpisodeIndex) -> dict[str, Any]:
 
 
 def is_quiet(index: EpisodeIndex) -> bool:
-    """Return whether the episode is not being played; if unknown, whether nothing was written for a while."""
-    played = index.is_played
-    return index.age_s > _QUIET_S if played is None else not played
+    """Return whether the episode is no longer played. If unknown, whether nothing was written for a while."""
+    is_played = index.is_played
+    return index.age_s > _QUIET_S if is_played is None else not is_played
 
 
 def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:
-    """Return an event that is not a turn, by the names of its fields."""
+    """Return the fields of an event that is not a turn."""
     row: dict[str, Any] = {"turn": turn, "kind": kind}
     for name, value in record.items():
         if name in ("v", "event", "turn", "episode", "kind"):
@@ -249,22 +249,21 @@ def note_row(turn: int, kind: str, record: dict[str, Any]) -> dict[str, Any]:
 def several_runs(runs: Sequence[RunFiles]) -> dict[str, Any]:
     """Return each run with the results of its episodes."""
     names = run_names([files.workdir for files in runs])
-    return {
-        "runs": [_run(number, name, files) for number, (name, files) in enumerate(zip(names, runs, strict=True), 1)]
-    }
+    named = zip(names, runs, strict=True)
+    return {"runs": [_run(number, name, files) for number, (name, files) in enumerate(named, 1)]}
 
 
 def _run(number: int, name: str, files: RunFiles) -> dict[str, Any]:
     answers = Answers(files)
     with files.lock:
-        brief, figures = answers.run(), answers.overview()
-    episodes = [row | more for row, more in zip(brief["episodes"], figures["episodes"], strict=True)]
-    shown = name if files.only is None else f"{name}, episode {files.only}"
-    return {"number": number, "name": shown, "names": brief["names"], "episodes": episodes}
+        summary, results = answers.run(), answers.overview()
+    episodes = [row | result for row, result in zip(summary["episodes"], results["episodes"], strict=True)]
+    label = name if files.only is None else f"{name}, episode {files.only}"
+    return {"number": number, "name": label, "names": summary["names"], "episodes": episodes}
 
 
 def run_names(folders: Sequence[Path]) -> list[str]:
-    """Return the shortest ends of the paths that are unique."""
+    """Return the shortest unique suffix of each path."""
     names = []
     for folder in folders:
         parts, others = folder.parts, {other for other in folders if other != folder}

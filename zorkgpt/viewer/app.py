@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class EditRequest(BaseModel):
-    """An edit that the page requests; fields that are not given stay as they are."""
+    """An edit requested by the page. Omitted fields are not changed."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     title: str = Field(min_length=1)
     expected: str
-    """The text that the person saw when editing."""
+    """The text that the user saw when editing."""
     text: str | None = None
     category: str | None = None
     persistence: str | None = None
@@ -45,19 +45,18 @@ class EditRequest(BaseModel):
 
 
 def change(files: RunFiles, place: SubjectKey, body: bytes) -> tuple[int, dict[str, Any]]:
-    """Return the HTTP status and the answer: the memory as it is now, or why nothing was changed."""
+    """Apply an edit. Return the HTTP status and the answer: the changed memory, or why nothing was changed."""
     try:
-        wanted = EditRequest.model_validate_json(body)
+        requested = EditRequest.model_validate_json(body)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the request"
         return 400, {"error": f"Invalid request: {where}: {first['msg']}."}
-    asked = Edit(**wanted.model_dump(exclude={"title", "expected"}))
+    changes = Edit(**requested.model_dump(exclude={"title", "expected"}))
     try:
-        # Opened for each edit, so that nothing of the file is kept in memory otherwise.
-        memory = edit(
-            MarkdownStore(files.workdir / files.names.memory), place, wanted.title, asked, expected=wanted.expected
-        )
+        # Opened for each edit, so that the store doesn't stay in memory.
+        store = MarkdownStore(files.workdir / files.names.memory)
+        memory = edit(store, place, requested.title, changes, expected=requested.expected)
     except MemoryConflict as error:
         return 409, {"error": str(error)}
     except MemoryEditError as error:
@@ -67,14 +66,14 @@ def change(files: RunFiles, place: SubjectKey, body: bytes) -> tuple[int, dict[s
     return 200, {"memory": fields_of(memory)}
 
 
-# Starlette comes with the extra `viewer`; what needs it imports it on use.
+# Starlette is in the optional extra `viewer`, so it is imported on use.
 
 STATIC = Path(__file__).parent / "static"
 _PING_S = 15
 
 
 def make_app(runs: Sequence[RunFiles], rules: AccessRules) -> "Starlette":
-    """Return the application for one run, or for several side by side, with access control."""
+    """Return the application, with access control. Several runs are shown side by side."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.routing import Mount, Route
@@ -87,17 +86,17 @@ def make_app(runs: Sequence[RunFiles], rules: AccessRules) -> "Starlette":
             Route("/", _page("runs.html")),
             Route("/api/runs", _answering(lambda request: several_runs(runs))),
             *(Route(f"/runs/{number}/", _page("index.html")) for number in range(1, len(runs) + 1)),
-            *(Mount(f"/api/runs/{number}", routes=_run_routes(one, rules)) for number, one in enumerate(runs, 1)),
+            *(Mount(f"/api/runs/{number}", routes=_run_routes(files, rules)) for number, files in enumerate(runs, 1)),
         ]
     return Starlette(
         routes=[*pages, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=[Middleware(Guard, rules=rules)],
-        exception_handlers={404: _not_there},
+        exception_handlers={404: _not_found},
     )
 
 
 def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
-    """Return the routes of a run's answers."""
+    """Return the API routes of a run."""
     from sse_starlette import EventSourceResponse
     from starlette.routing import Route
 
@@ -114,8 +113,8 @@ def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
         return answers.columns(request.path_params["episode"], _start(request))
 
     def search(request: "Request") -> dict[str, Any]:
-        asked = request.query_params
-        return answers.search(asked.get("q", ""), asked.get("only", "").split(","), _start(request))
+        query = request.query_params
+        return answers.search(query.get("q", ""), query.get("only", "").split(","), _start(request))
 
     async def events(request: "Request") -> "Response":
         return EventSourceResponse(_as_events(follower.watch()), ping=_PING_S)
@@ -146,7 +145,7 @@ def _run_routes(files: RunFiles, rules: AccessRules) -> "list[Route]":
 
 
 def _exporting(files: RunFiles) -> "Callable[[Request], Response]":
-    """Return an endpoint that gives the run as one file; one at a time, since it takes a while."""
+    """Return an endpoint that exports the run as one file. Only one export runs at a time, because it is slow."""
     from starlette.responses import JSONResponse, Response
 
     from zorkgpt.viewer.export import chosen_episodes, exported
@@ -177,7 +176,7 @@ def _editing(files: RunFiles) -> "Route":
             place = _place_of(request)
         except NotInRun as error:
             return Response(json.dumps({"error": str(error)}), 404, media_type="application/json")
-        # The server has limited its size.
+        # The server limits the size of the body.
         status, answer = await asyncio.to_thread(change, files, place, await request.body())
         return Response(json.dumps(answer), status, media_type="application/json")
 
@@ -193,7 +192,7 @@ def _place_of(request: "Request") -> SubjectKey:
     """Return the place in the request's path, written as JSON.
 
     Raises:
-        NotInRun: If it is no key of a place.
+        NotInRun: If it is not a valid key of a place.
     """
     try:
         return parse_place(request.path_params["place"])
@@ -202,17 +201,17 @@ def _place_of(request: "Request") -> SubjectKey:
 
 
 def _from_path(ask: Callable[..., dict[str, Any]]) -> "Callable[[Request], dict[str, Any]]":
-    """Return a question whose arguments are the parameters of the request's path."""
+    """Return a function that calls `ask` with the parameters of the request's path."""
     return lambda request: ask(**request.path_params)
 
 
 def _answering(ask: "Callable[[Request], dict[str, Any]]") -> "Callable[[Request], Response]":
-    """Return an endpoint that runs in a worker thread, since it reads files."""
+    """Return an endpoint that answers as JSON. It is synchronous, so that Starlette runs it in a worker thread."""
     from starlette.responses import JSONResponse, Response
 
     def answer(request: "Request") -> "Response":
         try:
-            # ASCII, since a text may contain a lone surrogate, which UTF-8 can't encode.
+            # Escaped as ASCII, because UTF-8 can't encode lone surrogates.
             return Response(json.dumps(ask(request)), media_type="application/json")
         except NotInRun as error:
             return JSONResponse({"error": str(error)}, 404)
@@ -231,12 +230,12 @@ def _page(name: str) -> "Callable[[Request], Response]":
     return page
 
 
-def _not_there(request: "Request", error: Exception) -> "Response":
+def _not_found(request: "Request", error: Exception) -> "Response":
     from starlette.responses import JSONResponse
 
     return JSONResponse({"error": "Not found."}, 404)
 
 
-async def _as_events(news: AsyncIterator[str]) -> AsyncIterator[dict[str, str]]:
-    async for frame in news:
-        yield {"data": frame}
+async def _as_events(updates: AsyncIterator[str]) -> AsyncIterator[dict[str, str]]:
+    async for update in updates:
+        yield {"data": update}

@@ -1,4 +1,4 @@
-"""Indexes of an episode's two logs: where each turn and model call is, and what is needed of all turns at once."""
+"""Indexes of an episode's two logs: the position of each turn and model call, and the columns of all turns."""
 
 import re
 import time
@@ -27,7 +27,7 @@ _TITLE_COLONS = 4
 
 
 class TrialIndex:
-    """An index of the trials of memories: which memories a turn followed; `refresh` reads new records."""
+    """An index of trials: the memories that each turn followed. `refresh` reads new records."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -53,12 +53,16 @@ class TrialIndex:
 
 def _trial(trial: dict[str, Any]) -> dict[str, Any]:
     place = place_key(trial.get("location_id"))
-    told = {name: cut(trial.get(name), 500) for name in ("title", "result")}
-    return {"place": None if place is None else place_to_json(place), "worked": trial.get("worked") is True} | told
+    return {
+        "place": None if place is None else place_to_json(place),
+        "worked": trial.get("worked") is True,
+        "title": cut(trial.get("title"), 500),
+        "result": cut(trial.get("result"), 500),
+    }
 
 
 class CallIndex:
-    """An index of `model_calls.jsonl`; `refresh` reads new lines."""
+    """An index of `model_calls.jsonl`. `refresh` reads new lines."""
 
     def __init__(self, path: Path) -> None:
         self._reset(path)
@@ -66,10 +70,11 @@ class CallIndex:
     def _reset(self, path: Path) -> None:
         self.lines = JsonLines(path)
         self.calls: list[dict[str, Any]] = []
-        """All fields but the texts."""
+        """All fields except the texts."""
         self._searched: list[bytes] = []
-        """The texts of the first calls in lower case, read by the first search: they take much memory."""
-        self._where: list[tuple[int, int]] = []
+        """The lowercase texts of the calls read so far. Filled by searches only, since the texts are large."""
+        self._spans: list[tuple[int, int]] = []
+        """(first byte, length) of each call."""
         self._of_turn: dict[int, list[int]] = {}
 
     def refresh(self) -> None:
@@ -82,26 +87,26 @@ class CallIndex:
                 turn = whole_number(record.get("turn")) or 0
                 self._of_turn.setdefault(turn, []).append(len(self.calls))
                 self.calls.append(_brief(record, len(self.calls), turn))
-                self._where.append((start, length))
+                self._spans.append((start, length))
 
     def containing(self, query: str) -> list[int]:
-        """Return the calls whose prompt or answer contains the words, which are in lower case."""
-        for record in self.lines.several(self._where[len(self._searched) :]):
+        """Return the indexes of the calls whose prompt or answer contains a lowercase query."""
+        for record in self.lines.several(self._spans[len(self._searched) :]):
             self._searched.append("\n".join(_texts(record)).lower().encode(errors="replace"))
         needle = query.encode(errors="replace")
-        return [at for at, said in enumerate(self._searched) if needle in said]
+        return [index for index, texts in enumerate(self._searched) if needle in texts]
 
     def of_turn(self, turn: int) -> list[dict[str, Any]]:
         return [self.calls[index] for index in self._of_turn.get(turn, ())]
 
     def whole(self, index: int) -> dict[str, Any] | None:
-        """Return a call with its exact prompt and answer; None if there is no such call."""
+        """Return a call with its exact prompt and answer. None if there is no such call."""
         if not 0 <= index < len(self.calls):
             return None
-        record = self.lines.at(*self._where[index])
+        record = self.lines.at(*self._spans[index])
         messages = [
-            {"speaker": cut(one.get("speaker"), 50), "content": cut(one.get("content"), _CHARACTERS)}
-            for one in objects(record.get("messages"))
+            {"speaker": cut(message.get("speaker"), 50), "content": cut(message.get("content"), _CHARACTERS)}
+            for message in objects(record.get("messages"))
         ]
         return self.calls[index] | {
             "messages": messages,
@@ -112,14 +117,14 @@ class CallIndex:
 
 
 def _is_later(record: dict[str, Any]) -> bool:
-    """Return whether a later version of this program wrote a line."""
+    """Return whether a record was written by a newer version of this program."""
     version = whole_number(record.get("v"))
     return version is not None and version > SCHEMA_VERSION
 
 
 def _texts(record: dict[str, Any]) -> list[str]:
-    said = [text(one.get("content")) for one in objects(record.get("messages"))]
-    return said + [text(record.get(name)) for name in ("answer", "reasoning", "error")]
+    prompt = [text(message.get("content")) for message in objects(record.get("messages"))]
+    return prompt + [text(record.get(name)) for name in ("answer", "reasoning", "error")]
 
 
 def _brief(record: dict[str, Any], index: int, turn: int) -> dict[str, Any]:
@@ -142,7 +147,7 @@ SCORED = 1 << 8
 _REPEATS = ("seen again", "merged")
 COLUMNS = ("turns", "places", "places_after", "scores", "marks", "seconds")
 NOTED = ("objectives_updated", "knowledge_updated", "returned", "episode_resumed")
-"""Kinds of events, other than turns, that the page shows the latest of."""
+"""Kinds of events other than turns. The page shows the latest of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,18 +159,18 @@ class MapStep:
     action: str
     died: bool
     void: bool
-    """Refused or failed in the interpreter: nothing happened in the world."""
+    """Whether the action was refused or failed in the interpreter, so that nothing happened."""
     exits: tuple[tuple[int, str], ...]
-    """Rooms with the exits that texts name there, as they were read by then."""
+    """(room, exit) of the exits that the texts of this turn mention."""
 
 
 class EpisodeIndex:
-    """An index of an episode's log; `refresh` reads new lines."""
+    """An index of an episode's log. `refresh` reads new lines."""
 
     def __init__(self, episode: int, path: Path) -> None:
         self.episode = episode
         self.generation = 0
-        """Changes when turns that were shown are no longer valid."""
+        """Incremented when turns already sent to the page become invalid."""
         self._reset(path)
 
     def _reset(self, path: Path) -> None:
@@ -173,28 +178,29 @@ class EpisodeIndex:
         self.started: dict[str, Any] = {}
         self.ended: dict[str, Any] = {}
         self.later_version: int | None = None
-        """The schema version of a line that a later version of this program wrote."""
+        """The schema version of lines written by a newer version of this program. None if there are none."""
         self.columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
         self.actions: list[str] = []
         self.gains: list[int] = []
-        """By how much each turn changed the score."""
+        """The change of the score in each turn."""
         self.searched: list[str] = []
-        """The texts of each turn in lower case, for the search."""
+        """The lowercase texts of each turn, for searches."""
         self.shown: dict[tuple[SubjectKey | None, str], list[int]] = {}
-        """(place, title) → the turns on which such a memory was shown to the player there."""
+        """(place, title) → the turns in which this memory was shown to the player."""
         self.steps: list[MapStep] = []
         self.names: dict[SubjectKey, str] = {}
         self.notes: list[tuple[int, str, tuple[int, int]]] = []
-        """(turn, kind, position in the file) of the events in `NOTED`, in order."""
-        self._where: list[tuple[int, int]] = []
-        self._beside = (self.searched, self.actions, self.gains, self.steps, self._where)
-        """What, beside the columns, has a value for each turn."""
+        """(turn, kind, (first byte, length)) of the events in `NOTED`, in order."""
+        self._spans: list[tuple[int, int]] = []
+        """(first byte, length) of each turn."""
+        self._other_columns = (self.searched, self.actions, self.gains, self.steps, self._spans)
+        """Lists beside `columns` with one value per turn."""
 
     def __len__(self) -> int:
-        return len(self._where)
+        return len(self._spans)
 
     def refresh(self) -> bool:
-        """Read new lines; return whether there were any."""
+        """Read new lines. Return whether there were any."""
         if self.lines.was_replaced():
             self.generation += 1
             self._reset(self.lines.path)
@@ -219,12 +225,12 @@ class EpisodeIndex:
 
     @property
     def written(self) -> str:
-        """When the file was last written, in ISO 8601."""
+        """The time when the file was last written, in ISO 8601."""
         return datetime.fromtimestamp(time.time() - self.age_s, UTC).isoformat()
 
     @property
     def is_played(self) -> bool | None:
-        """Whether a process plays the episode now; None if unknown."""
+        """Whether a process is playing the episode. None if unknown."""
         return False if self.ended else is_played(self.lines.path.parent)
 
     @property
@@ -233,16 +239,16 @@ class EpisodeIndex:
         return turns[-1] if turns else 0
 
     def turn(self, index: int) -> TurnRecord | None:
-        """Return a turn, by its index; None if its line is gone."""
-        return _turn(self.lines.at(*self._where[index]))
+        """Return the turn with this index. None if its line no longer exists."""
+        return _turn(self.lines.at(*self._spans[index]))
 
-    def note(self, where: tuple[int, int]) -> dict[str, Any]:
-        return self.lines.at(*where)
+    def note(self, span: tuple[int, int]) -> dict[str, Any]:
+        return self.lines.at(*span)
 
     def position(self, turn: int) -> int | None:
-        """Return the index of a turn, by its number; None if there is no such turn."""
+        """Return the index of the turn with this number. None if there is no such turn."""
         turns = self.columns["turns"]
-        # Numbered from 1 without a gap, unless lines were lost.
+        # Turns are numbered from 1 without gaps, unless lines were lost.
         if 0 < turn <= len(turns) and turns[turn - 1] == turn:
             return turn - 1
         return turns.index(turn) if turn in turns else None
@@ -250,14 +256,14 @@ class EpisodeIndex:
     def slice(self, start: int, stop: int | None = None) -> dict[str, list[Any]]:
         return {name: column[start:stop] for name, column in self.columns.items()}
 
-    def _add_record(self, record: dict[str, Any], where: tuple[int, int]) -> None:
+    def _add_record(self, record: dict[str, Any], span: tuple[int, int]) -> None:
         if _is_later(record):
             self.later_version = whole_number(record["v"])
             return
         kind = record.get("event")
         if kind == TurnRecord.kind:
             if played := _turn(record):
-                self._add_turn(played, where)
+                self._add_turn(played, span)
             else:
                 self.lines.unreadable += 1
         elif kind == "episode_started":
@@ -270,13 +276,13 @@ class EpisodeIndex:
             if kind == "episode_resumed":
                 self._discard_from(turn + 1)
                 self.ended = {}
-            self.notes.append((turn, kind, where))
+            self.notes.append((turn, kind, span))
 
-    def _add_turn(self, turn: TurnRecord, where: tuple[int, int]) -> None:
+    def _add_turn(self, turn: TurnRecord, span: tuple[int, int]) -> None:
         self._discard_from(turn.turn)
-        for seen in (turn.before, turn.after):
-            if seen.location and seen.location.name:
-                self.names[seen.location.num] = seen.location.name[:200]
+        for observation in (turn.before, turn.after):
+            if observation.location and observation.location.name:
+                self.names[observation.location.num] = observation.location.name[:200]
         before, after = turn.before.location_id, turn.after.location_id
         values = (turn.turn, before, after, turn.after.score, _marks(turn), number(turn.duration_s))
         for column, value in zip(self.columns.values(), values, strict=True):
@@ -285,22 +291,22 @@ class EpisodeIndex:
         self.searched.append("\n".join(searched_texts(turn)).lower())
         self.gains.append(turn.transition.points)
         self.steps.append(_map_step(turn))
-        self._where.append(where)
+        self._spans.append(span)
         for title in _shown_titles(turn.memory_shown):
             self.shown.setdefault((before, title), []).append(turn.turn)
         self.ended = {}
 
     def _discard_from(self, turn: int) -> None:
-        """Discard the turns from this one on: a resumed episode plays them again from its checkpoint."""
+        """Discard this turn and all later ones, which a resumed episode plays again from its checkpoint."""
         if not self.columns["turns"] or self.last_turn < turn:
             return
         self.generation += 1
         while self.columns["turns"] and self.last_turn >= turn:
-            for column in (*self.columns.values(), *self._beside):
+            for column in (*self.columns.values(), *self._other_columns):
                 column.pop()
         self.notes = [note for note in self.notes if note[0] < turn]
         for memory, turns in self.shown.items():
-            self.shown[memory] = [one for one in turns if one < turn]
+            self.shown[memory] = [earlier for earlier in turns if earlier < turn]
 
 
 def _turn(record: dict[str, Any]) -> TurnRecord | None:
@@ -321,18 +327,21 @@ def _map_step(turn: TurnRecord) -> MapStep:
     return MapStep(step.before.location_id, step.after.location_id, step.action[:200], step.died, void, exits)
 
 
-def _shown_titles(told: str) -> set[str]:
-    """Return what can be a title in the lines "[category] title: text"; of colons in a title nobody knows."""
+def _shown_titles(memory_shown: str) -> set[str]:
+    """Return the possible titles in lines like "[category] title: text".
+
+    A title may contain colons, so a line with several colons has several possible titles.
+    """
     titles = set()
-    for line in told[:_SEARCHED_CHARACTERS].splitlines():
-        found = _SHOWN_LINE.match(line)
-        parts = found[1].split(":", _TITLE_COLONS) if found else []
+    for line in memory_shown[:_SEARCHED_CHARACTERS].splitlines():
+        match = _SHOWN_LINE.match(line)
+        parts = match[1].split(":", _TITLE_COLONS) if match else []
         titles |= {":".join(parts[:end]) for end in range(1, len(parts))}
     return titles
 
 
 def searched_texts(turn: TurnRecord) -> list[str]:
-    """Return the texts of a turn that the search looks at."""
+    """Return the texts of a turn that searches include."""
     step = turn.transition
     texts = [step.action, step.before.location_name, step.after.location_name, turn.reasoning]
     texts += [step.refused or "", step.fault or "", step.response]
@@ -354,7 +363,7 @@ def _marks(turn: TurnRecord) -> int:
         (CONTESTED, "contested" in kinds),
         (SCORED, step.points),
     )
-    return sum(mark for mark, holds in marks if holds)
+    return sum(mark for mark, is_set in marks if is_set)
 
 
 _HEADING = re.compile(r"#{1,2} \S")
@@ -364,11 +373,11 @@ _FENCE = re.compile(r"`{3,}")
 def prompt_sections(messages: list[dict[str, str]]) -> list[dict[str, Any]]:
     """Return the sections of all messages, in order.
 
-    The instructions of a system message are one section; other messages begin a new one with each heading.
+    A system message is one section. In other messages, each heading begins a new section.
 
     Returns:
-        `message`: its index; `heading`: "" where none stands above the text; `tokens`; `length`: in UTF-16 units, as
-        JavaScript counts.
+        A row per section: the index of its `message`, its `heading` ("" if none), its estimated `tokens`, and its
+        `length` in UTF-16 code units, as in JavaScript.
     """
     return [
         {
@@ -384,7 +393,7 @@ def prompt_sections(messages: list[dict[str, str]]) -> list[dict[str, Any]]:
 
 def _parts(content: str, *, whole: bool) -> Iterator[tuple[str, str]]:
     heading, lines, fence = "", list[str](), ""
-    # Only line feeds end a line here: what else Python takes for an end may stand in a text of the game.
+    # Not `splitlines`, which also splits at other characters that may occur in the game's texts.
     for line in content.split("\n"):
         if not (whole or fence) and _HEADING.match(line):
             if lines:

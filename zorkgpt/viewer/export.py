@@ -1,6 +1,6 @@
 """Export a run as one HTML file: the page, its style, its script and every answer that it can request.
 
-The answers are compressed in chunks, which the page opens as it needs them.
+The answers are compressed in chunks, which the page decompresses when it needs them.
 """
 
 import base64
@@ -24,20 +24,20 @@ from zorkgpt.viewer.run_files import RunFileNames, RunFiles, open_run
 
 STATIC = Path(__file__).parent / "static"
 _MAX_BYTES_OF_CALLS = 60_000_000
-"""Prompts are long; further calls are left out, and the page says so."""
+"""Further calls are left out, and the page says so."""
 _CALLS_IN_CHUNK = 100
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.js";\n', re.MULTILINE)
 _UNQUOTED = "!~*'()"
-"""What `encodeURIComponent` of the page leaves as it is, beside letters, digits and `_.-`."""
+"""Characters that JavaScript's `encodeURIComponent` doesn't quote, beside letters, digits and `_.-`."""
 _EXPORT = re.compile(r"^export (?:(?:async )?function|class|const) (\w+)", re.MULTILINE)
 
 
 def export_run(given: Path, out: Path, *, episodes: str | None = None, names: RunFileNames | None = None) -> int:
-    """Write the run into one HTML file, and return its size in bytes.
+    """Write the run to one HTML file. Return its size in bytes.
 
     Args:
-        episodes: Those to write, such as "3-7" or "1,4-6"; None for all.
+        episodes: The episodes to write, such as "3-7" or "1,4-6". None for all.
 
     Raises:
         ZorkGPTError: If there is no run, or the file can't be written.
@@ -54,23 +54,23 @@ def export_run(given: Path, out: Path, *, episodes: str | None = None, names: Ru
 
 
 def chosen_episodes(files: RunFiles, wanted: str | None) -> list[int]:
-    """Return the numbers of the episodes that are wanted, in order; None for all.
+    """Parse a list of episodes, such as "1,4-6". Return the existing ones in order, or all if None.
 
     Raises:
-        ViewerError: If that is no list of episodes, or there are none of them.
+        ViewerError: If `wanted` is not a list of episodes, or none of them exists.
     """
     if not wanted:
         return sorted(files.episodes)
     ranges = []
     for part in wanted.split(","):
-        found = _RANGE.fullmatch(part.strip())
-        if found is None:
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
             raise ViewerError(f"{part.strip()!r} is not a list of episodes. Examples: 3, 3-7 or 1,4-6.")
-        ranges.append((int(found[1]), int(found[2] or found[1])))
+        ranges.append((int(match[1]), int(match[2] or match[1])))
     chosen = [number for number in sorted(files.episodes) if any(first <= number <= last for first, last in ranges)]
     if not chosen:
-        there = ", ".join(map(str, sorted(files.episodes)[:20]))
-        raise ViewerError(f"This run has no episodes {wanted}. Episodes: {there}.")
+        available = ", ".join(map(str, sorted(files.episodes)[:20]))
+        raise ViewerError(f"This run has no episodes {wanted}. Episodes: {available}.")
     return chosen
 
 
@@ -93,17 +93,18 @@ def exported(files: RunFiles, episodes: list[int]) -> str:
 
 
 def _chunks(files: RunFiles, episodes: list[int]) -> Iterator[str]:
-    """Yield the elements with the data, last the one that says which answer is in which."""
-    where: dict[str, int] = {}
-    for number, (_, answers) in enumerate(groupby(_answers(files, episodes), lambda one: _chunk_of(one[0]))):
+    """Yield the elements with the data, and at the end an index: the number of the chunk with each answer."""
+    index: dict[str, int] = {}
+    grouped = groupby(_answers(files, episodes), lambda answer: _chunk_key(answer[0]))
+    for number, (_, answers) in enumerate(grouped):
         chunk = dict(answers)
-        where |= dict.fromkeys(chunk, number)
+        index |= dict.fromkeys(chunk, number)
         yield _element(f"run-data-{number}", chunk)
-    yield _element("run-index", where)
+    yield _element("run-index", index)
 
 
-def _chunk_of(address: str) -> tuple[str, ...]:
-    """Return what an answer is opened with."""
+def _chunk_key(address: str) -> tuple[str, ...]:
+    """Return a key that is equal for all answers in the same chunk."""
     parts = address.split("/")
     if parts[0] != "episodes":
         return (parts[0],) if parts[0] == "places" else ()
@@ -111,31 +112,32 @@ def _chunk_of(address: str) -> tuple[str, ...]:
 
 
 def _element(name: str, value: Any) -> str:
-    # Of these letters, none can end the element.
+    # Base64 can't contain the end tag.
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
     return f'<script type="text/plain" id="{name}">{base64.b64encode(zlib.compress(text)).decode()}</script>'
 
 
 def bundled() -> str:
-    """Return all modules as one script, each after those that it imports."""
+    """Return all modules as one script, each after its imports."""
     order: list[str] = []
     _collect("main", order)
     return '"use strict";\n' + "\n".join(_module(name) for name in order)
 
 
 def _collect(name: str, order: list[str]) -> None:
-    for _, needed in _IMPORT.findall(_source(name)):
-        if needed not in order:
-            _collect(needed, order)
+    for _, imported in _IMPORT.findall(_source(name)):
+        if imported not in order:
+            _collect(imported, order)
     order.append(name)
 
 
 def _module(name: str) -> str:
     """Return a module as an immediately called function that returns its exports."""
     source = _source(name)
-    given = ", ".join(_EXPORT.findall(source))
-    body = _EXPORT.sub(lambda found: found[0].removeprefix("export "), _IMPORT.sub(r"const {\1} = $\2;\n", source))
-    return f"const ${name} = (() => {{\n{body}\nreturn {{ {given} }};\n}})();"
+    exports = ", ".join(_EXPORT.findall(source))
+    body = _IMPORT.sub(r"const {\1} = $\2;\n", source)
+    body = _EXPORT.sub(lambda match: match[0].removeprefix("export "), body)
+    return f"const ${name} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
 
 
 def _source(name: str) -> str:
@@ -147,7 +149,7 @@ def _digest(text: str) -> str:
 
 
 def _answers(files: RunFiles, numbers: list[int]) -> Iterator[tuple[str, Any]]:
-    """Yield every address that the page requests, with its answer."""
+    """Yield every address that the page can request, with its answer."""
     answers = Answers(files)
     yield "run", _only(answers.run(), numbers) | {"edit": False}
     yield "map", answers.map()
@@ -166,7 +168,7 @@ def _answers(files: RunFiles, numbers: list[int]) -> Iterator[tuple[str, Any]]:
 
 
 def _only(answer: dict[str, Any], numbers: list[int]) -> dict[str, Any]:
-    """Return an answer with the rows of these episodes."""
+    """Return an answer with only the rows of these episodes."""
     return answer | {"episodes": [row for row in answer["episodes"] if row["episode"] in numbers]}
 
 

@@ -1,4 +1,4 @@
-"""Send updates to every watcher: one reader for all, at most ten updates a second."""
+"""Send updates of a run to all watchers, at most ten per second. The files are read once for all watchers."""
 
 import asyncio
 import json
@@ -11,9 +11,9 @@ from zorkgpt.viewer.run_files import RunFiles
 
 TICK_S = 0.1
 MAX_ROWS = 60
-"""The most turns sent whole in one update; of more the page requests what it shows."""
-_BEHIND = 20
-"""The most updates that wait for a slow watcher; then it gets only the latest."""
+"""Maximum number of complete turns in an update. If there are more, the page requests the turns it shows."""
+_MAX_QUEUED = 20
+"""Maximum number of updates queued for a slow watcher. Then all but the latest are dropped."""
 
 
 class Follower:
@@ -29,9 +29,9 @@ class Follower:
 
     async def watch(self) -> AsyncIterator[str]:
         """Yield the current state, then updates, each as JSON."""
-        queue: asyncio.Queue[str] = asyncio.Queue(_BEHIND)
+        queue: asyncio.Queue[str] = asyncio.Queue(_MAX_QUEUED)
         first = not self._watchers
-        # Registered before the current state is read, so that no update is missed.
+        # Register before reading the current state, so that no update is missed.
         self._watchers.add(queue)
         try:
             _offer(queue, await asyncio.to_thread(self._current_state, first))
@@ -46,11 +46,11 @@ class Follower:
         loop = asyncio.get_running_loop()
         while self._watchers:
             began = loop.time()
-            news = await asyncio.to_thread(self._update)
-            if news is not None:
+            update = await asyncio.to_thread(self._update)
+            if update is not None:
                 for queue in self._watchers:
-                    _offer(queue, news)
-            # Slow updates are made less often: the game has priority.
+                    _offer(queue, update)
+            # Make slow updates less often, to leave the processor to the game.
             await asyncio.sleep(max(TICK_S, 4 * (loop.time() - began)))
 
     def _current_state(self, first: bool) -> str:
@@ -60,18 +60,18 @@ class Follower:
             return json.dumps(self._frame(grown={}))
 
     def _update(self) -> str | None:
-        """Return an update; None if there is nothing new."""
+        """Return an update. None if there is nothing new."""
         try:
             with self._files.lock:
                 return self._updated_frame()
         except OSError:
-            # A file was removed, or can't be read for now; the next update will show it.
+            # A file was removed or is temporarily unreadable. A later update will show it.
             return None
 
     def _updated_frame(self) -> str | None:
         files = self._files
         files.refresh()
-        fingerprints = {number: _fingerprint(one) for number, one in files.episodes.items()}
+        fingerprints = {number: _fingerprint(index) for number, index in files.episodes.items()}
         state = (fingerprints, files.map.changes, files.threads.changes)
         if state == self._state:
             return None
@@ -99,7 +99,10 @@ class Follower:
     def _frame(self, grown: dict[int, Any]) -> dict[str, Any]:
         files = self._files
         return {
-            "episodes": {number: [*_fingerprint(one)[:2], _is_over(one)] for number, one in files.episodes.items()},
+            "episodes": {
+                number: [index.generation, len(index), episode_row(index)["reason"] is not None]
+                for number, index in files.episodes.items()
+            },
             "grown": grown,
             "names": place_names(files.room_names()) if grown else {},
             "map": files.map.changes,
@@ -110,19 +113,15 @@ class Follower:
 
 
 _Fingerprint = tuple[int, int, bool, bool, int, bool]
-"""What of an episode's state is compared to detect news: generation and number of turns first."""
+"""The state of an episode, compared to detect changes. Begins with the generation and the number of turns."""
 
 
 def _fingerprint(index: EpisodeIndex) -> _Fingerprint:
     return index.generation, len(index), bool(index.started), bool(index.ended), len(index.notes), is_quiet(index)
 
 
-def _is_over(index: EpisodeIndex) -> bool:
-    return episode_row(index)["reason"] is not None
-
-
-def _offer(queue: asyncio.Queue[str], news: str) -> None:
+def _offer(queue: asyncio.Queue[str], update: str) -> None:
     if queue.full():
         while not queue.empty():
             queue.get_nowait()
-    queue.put_nowait(news)
+    queue.put_nowait(update)

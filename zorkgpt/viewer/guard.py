@@ -1,4 +1,4 @@
-"""Access control: the Host header, the origin of a request, and the token where one is needed."""
+"""Access control: checks of the Host header, the origin of a request, and the token."""
 
 import ipaddress
 import re
@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-# Starlette comes with the extra `viewer`; what needs it imports it on use.
+# Starlette is in the optional extra `viewer`, so it is imported on use.
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,28 +25,28 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-_ANSWERS = "/api/"
+_API = "/api/"
 _PAGE = re.compile(r"/(?:runs/\d{1,6}/)?", re.ASCII)
 _MAX_PATH_CHARS = 4000
-"""The key of a place can be a long text; longer whole numbers than this Python does not read."""
+"""Long enough for the key of a place, and below the number of digits that Python refuses to parse."""
 _HOST = re.compile(r"(?:\[(?P<address>[\da-fA-F:.]+)\]|(?P<name>[\w.-]+))(?::\d{0,5})?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class AccessRules:
-    """What a request must satisfy."""
+    """The conditions that a request must satisfy."""
 
     hosts: frozenset[str] = LOOPBACK
     any_address: bool = False
-    """Whether any numeric address is accepted as Host, because unlike a name it can't be redirected."""
+    """Whether any IP address is accepted as Host. Unlike a name, an address is safe from DNS rebinding."""
     token: str | None = None
-    """Needed for every answer; None if reading needs none."""
+    """Required for reading. None if reading is open."""
     edit_token: str | None = None
-    """Needed for changes; None if nothing can be changed."""
+    """Required for changes. None if changes are not allowed."""
 
     @classmethod
     def of(cls, host: str | None, *, edit: bool) -> "AccessRules":
-        """Return the rules for an address to listen on, None for this machine only. Other machines need a token."""
+        """Return the rules for listening on `host`. None means this machine only; other machines need a token."""
         token = secrets.token_urlsafe(24)
         if host is None:
             return cls(edit_token=token if edit else None)
@@ -87,11 +87,11 @@ class Guard:
             return 403, "Requests from other sites are not allowed."
         if len(scope["path"]) > _MAX_PATH_CHARS:
             return 404, "Not found."
-        changes = scope["method"] not in ("GET", "HEAD")
-        wanted = rules.edit_token if changes else rules.token
-        if changes and wanted is None:
+        is_change = scope["method"] not in ("GET", "HEAD")
+        token = rules.edit_token if is_change else rules.token
+        if is_change and token is None:
             return 405, "Read-only. Start the viewer with --edit to make changes."
-        if wanted is not None and scope["path"].startswith(_ANSWERS) and not _has_token(headers, wanted):
+        if token is not None and scope["path"].startswith(_API) and not _has_token(headers, token):
             return 401, "Missing or wrong token. Open the complete address that the viewer printed."
         return None
 
@@ -104,7 +104,7 @@ def _same_origin(headers: "Headers", host: str, path: str) -> bool:
     origins = headers.getlist("origin")
     if not {*origins} <= {f"http://{host}", f"https://{host}"}:
         return False
-    # A link to the page may be followed from anywhere; only the page itself gets answers.
+    # Other sites may link to the page, but only the page itself may use the API.
     return _PAGE.fullmatch(path) is not None or headers.get("sec-fetch-site", "none") in ("same-origin", "none")
 
 
@@ -113,13 +113,13 @@ def _has_token(headers: "Headers", token: str) -> bool:
 
 
 def may_edit(headers: "Headers", rules: AccessRules) -> bool:
-    """Return whether a request with these headers may change something."""
+    """Return whether a request with these headers may make changes."""
     return rules.edit_token is not None and _has_token(headers, rules.edit_token)
 
 
 def _host_name(host: str) -> str:
-    found = _HOST.fullmatch(host)
-    return (found["address"] or found["name"]).lower() if found else ""
+    match = _HOST.fullmatch(host)
+    return (match["address"] or match["name"]).lower() if match else ""
 
 
 def _is_address(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The map with the turn at which each part of it became known, and where its rooms stand on the page."""
+"""The map: the turn in which each part became known, and the positions of the rooms on the page."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,24 +10,24 @@ from zorkgpt.viewer.json_lines import turn_key
 from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.layout import COMPASS, Connections, Square, lay_out, nearest_fit, paired_exit
 
-_Field = TypeVar("_Field")
+_Part = TypeVar("_Part")
 ExitKey = tuple[int, str]
 """A room and the name of one of its exits."""
 
 
 @dataclass
 class MapTimeline:
-    """What is known of the map, with the turn key (see `turn_key`) since when: the values of all mappings."""
+    """The parts of the map, each with the turn in which it became known: see `turn_key`."""
 
     rooms: dict[int, int] = field(default_factory=dict)
     ways: dict[ExitKey, dict[int, int]] = field(default_factory=dict)
-    """Exit → destination → since when it is known."""
-    said: dict[ExitKey, int] = field(default_factory=dict)
-    """Exits that a text named."""
+    """Exit → destination → turn."""
+    mentioned: dict[ExitKey, int] = field(default_factory=dict)
+    """Exits that a text mentions."""
     tried: dict[ExitKey, int] = field(default_factory=dict)
     deadly: dict[ExitKey, int] = field(default_factory=dict)
     reached: dict[int, ExitKey] = field(default_factory=dict)
-    """Room → the exit, or the action, by which it was first reached; not of rooms where the player just was."""
+    """Room → the exit or action by which it was first reached. Missing for starting rooms."""
     changes: int = 0
     """The number of changes."""
 
@@ -36,7 +36,7 @@ class MapTimeline:
             self._add_turn(step, turn_key(episode, turn))
 
     def arrive(self, room: int, at: int) -> None:
-        """Note that the player was here."""
+        """Record that the player was in a room."""
         self._learn(self.rooms, room, at)
 
     def _add_turn(self, step: MapStep, at: int) -> None:
@@ -44,8 +44,8 @@ class MapTimeline:
         for room in (step.before, step.after):
             if room is not None:
                 self._learn(self.rooms, room, at)
-        for said in step.exits:
-            self._learn(self.said, said, at)
+        for exit_key in step.exits:
+            self._learn(self.mentioned, exit_key, at)
         if step.before is None or step.void:
             return
         way = (step.before, exit_name(step.action))
@@ -58,23 +58,23 @@ class MapTimeline:
             self._learn(self.tried, way, at)
 
     def _reach(self, step: MapStep, at: int) -> None:
-        """Record the way to a new room."""
+        """Record how a new room was reached."""
         if step.void or step.before is None or step.after is None or step.after == step.before:
             return
         if at < self.rooms.get(step.after, at + 1):
             self.reached[step.after] = (step.before, exit_name(step.action))
 
-    def _learn(self, known: dict[_Field, int], what: _Field, at: int) -> None:
-        earlier = known.get(what)
+    def _learn(self, known: dict[_Part, int], part: _Part, at: int) -> None:
+        earlier = known.get(part)
         if earlier is None or at < earlier:
-            known[what] = at
+            known[part] = at
             self.changes += earlier is None
 
 
 def map_picture(timeline: MapTimeline, names: Mapping[SubjectKey, str]) -> dict[str, Any]:
-    """Return everything that was ever known, with since when; the page draws what was known by a turn.
+    """Return the final map with the turn in which each part became known. The page draws the map at any turn.
 
-    `column` and `row` order the rooms of a level: the page leaves out those that hold nothing known yet.
+    `column` and `row` order the rooms of a level. The page skips columns and rows without known rooms.
     """
     return _MapPicture(timeline, names).picture()
 
@@ -95,7 +95,7 @@ class _MapPicture:
         return {
             "rooms": [self._room(room, since) for room, since in self._timeline.rooms.items()],
             "lines": self._lines(),
-            "open": [end for way, since in self._timeline.said.items() if (end := self._open_end(way, since))],
+            "open": [end for way, since in self._timeline.mentioned.items() if (end := self._open_end(way, since))],
             "changes": self._timeline.changes,
         }
 
@@ -131,7 +131,7 @@ class _MapPicture:
         return {"from": room, "to": to, "way": name, "back": back, "since": since, "back_since": back_since}
 
     def _open_end(self, way: ExitKey, since: int) -> dict[str, Any] | None:
-        """Return the open end of an exit that a text named, until it was tried; None if it was never open."""
+        """Return the open end of a mentioned exit, until it was tried. None if it was never open."""
         room, name = way
         until = self._timeline.tried.get(way)
         if name not in COMPASS or room not in self._timeline.rooms or (until is not None and until <= since):
@@ -144,12 +144,12 @@ _UP_AND_DOWN = frozenset(_CLIMBS)
 
 
 class MapLevels:
-    """Levels, regions and squares.
+    """The level, region and square of each room.
 
-    Rooms that other exits than up and down join are on one level; a level has squares of its own.
+    Rooms connected by exits other than up and down are on the same level. Each level has its own squares.
 
     Args:
-        known: Room → since when it is known; a number that sorts by time.
+        known: Room → the turn in which it became known.
     """
 
     def __init__(self, known: Mapping[int, int], connections: Connections) -> None:
@@ -164,7 +164,7 @@ class MapLevels:
         self.regions = regions_of(known, _ways_within(self.levels, connections))
 
     def _stairs(self) -> Iterator[tuple[int, int, int]]:
-        """Yield (room with a level, room without, its level) of the exits up and down between the two."""
+        """Yield (placed room, unplaced room, its level) for exits up and down between the two."""
         for room, ways in self._connections.items():
             for way in _CLIMBS.keys() & ways.keys():
                 to = ways[way]
@@ -174,7 +174,7 @@ class MapLevels:
                     yield to, room, self.levels[to] - _CLIMBS[way]
 
     def _place(self, storey: tuple[int, ...], level: int, entry: int, anchor: int | None) -> None:
-        """Place the rooms so that their entry is above or below the room that leads there, if there is space."""
+        """Place the rooms of a storey. If possible, its entry is directly above or below the anchor."""
         shape = lay_out(storey, _restricted(storey, self._connections))
         taken = {self.squares[room] for room, at in self.levels.items() if at == level}
         column = shape[entry][0] if anchor is None else self.squares[anchor][0]
@@ -184,21 +184,21 @@ class MapLevels:
 
 
 def _joined(rooms: Iterable[int], connections: Connections) -> list[tuple[int, ...]]:
-    """Return the groups of rooms that exits other than up and down join, in the order of their first rooms."""
-    beside: dict[int, list[int]] = {room: [] for room in rooms}
+    """Return the groups of rooms connected by exits other than up and down, in the order of their first rooms."""
+    neighbors: dict[int, list[int]] = {room: [] for room in rooms}
     for room, ways in connections.items():
         for way, to in ways.items():
             if way not in _UP_AND_DOWN:
-                beside[room].append(to)
-                beside[to].append(room)
+                neighbors[room].append(to)
+                neighbors[to].append(room)
     groups: list[tuple[int, ...]] = []
     seen: set[int] = set()
-    for first in beside:
+    for first in neighbors:
         if first not in seen:
             group = dict.fromkeys([first])
             waiting = [first]
             while waiting:
-                new = [room for room in beside[waiting.pop()] if room not in group]
+                new = [room for room in neighbors[waiting.pop()] if room not in group]
                 group |= dict.fromkeys(new)
                 waiting += new
             seen |= group.keys()
@@ -215,41 +215,41 @@ def _restricted(storey: Iterable[int], connections: Connections) -> dict[int, di
 
 
 def _ways_within(levels: Mapping[int, int], connections: Connections) -> set[tuple[int, int]]:
-    """Return the pairs of rooms of one level that an exit joins, each once."""
+    """Return the pairs of connected rooms on the same level, each once."""
     pairs = {(min(room, to), max(room, to)) for room, ways in connections.items() for to in ways.values()}
-    return {(one, other) for one, other in pairs if one != other and levels[one] == levels[other]}
+    return {(low, high) for low, high in pairs if low != high and levels[low] == levels[high]}
 
 
 def regions_of(rooms: Iterable[int], pairs: set[tuple[int, int]]) -> dict[int, int]:
-    """Return room → region: rooms with more ways among each other than chance would give them.
+    """Return room → region. A region is a group of rooms with more connections than expected by chance.
 
-    Groups are merged, the two that gain the most first, while that raises the modularity: Clauset, Newman and Moore,
-    Finding community structure in very large networks, 2004.
+    Greedily merges the two groups with the largest gain in modularity while there is a gain: Clauset, Newman and
+    Moore, Finding community structure in very large networks, 2004.
     """
     region = {room: room for room in rooms}
     degree = dict.fromkeys(region, 0)
     between: dict[int, dict[int, int]] = {room: {} for room in region}
-    for one, other in sorted(pairs):
-        for room, to in ((one, other), (other, one)):
+    for low, high in sorted(pairs):
+        for room, to in ((low, high), (high, low)):
             degree[room] += 1
             between[room][to] = 1
     while best := max(_gains(between, degree, len(pairs)), default=None):
-        _, kept, gone = best
-        region = {room: kept if at == gone else at for room, at in region.items()}
-        degree[kept] += degree.pop(gone)
-        for neighbour, ways in between.pop(gone).items():
-            del between[neighbour][gone]
-            if neighbour != kept:
-                between[kept][neighbour] = between[neighbour][kept] = between[kept].get(neighbour, 0) + ways
+        _, target, merged = best
+        region = {room: target if at == merged else at for room, at in region.items()}
+        degree[target] += degree.pop(merged)
+        for neighbor, ways in between.pop(merged).items():
+            del between[neighbor][merged]
+            if neighbor != target:
+                between[target][neighbor] = between[neighbor][target] = between[target].get(neighbor, 0) + ways
     return region
 
 
 def _gains(
     between: Mapping[int, Mapping[int, int]], degree: Mapping[int, int], ways: int
 ) -> Iterator[tuple[float, int, int]]:
-    """Yield (gain in modularity, region, other region) for the pairs whose merging raises it."""
-    for one, others in between.items():
-        for other, shared in others.items():
-            gain = shared / ways - degree[one] * degree[other] / (2 * ways * ways)
-            if one < other and gain > 1e-9:
-                yield gain, one, other
+    """Yield (gain in modularity, region, larger region) for the pairs with a gain."""
+    for region, neighbors in between.items():
+        for neighbor, shared in neighbors.items():
+            gain = shared / ways - degree[region] * degree[neighbor] / (2 * ways * ways)
+            if region < neighbor and gain > 1e-9:
+                yield gain, region, neighbor

@@ -1,4 +1,4 @@
-"""The content of `Memories.md`, used where its history is missing, damaged or older than a manual edit."""
+"""The content of `Memories.md`, used if its journal is missing, damaged or older than a manual edit."""
 
 import os
 import stat
@@ -11,25 +11,25 @@ from zorkgpt.memory.storage.markdown import digest_of
 
 
 class MemoryFile:
-    """Reads the memory file; `refresh` reads it again if it has changed."""
+    """A reader of the memory file. `refresh` reads the file again if it has changed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.document: Document | None = None
-        """None if there is no such file, or it can't be read."""
+        """None if there is no file or it can't be read."""
         self.unreadable = 0
-        """The number of memories and headings that are not understood."""
+        """The number of memories and headings that can't be parsed."""
         self.digest = ""
-        """The digest of the file as it was read; "" for no file."""
+        """The digest of the content that was read, or "" if there is no file."""
         self.trouble = ""
-        """Why it is not read, though it is there."""
+        """Why an existing file can't be read, or ""."""
         self._seen: Stamp = ()
         self._read: Stamp | None = None
 
     def refresh(self) -> bool:
-        """Read the file if it is new, or changed and left alone since the last call; return whether it was read.
+        """Read the file if it has changed, but not since the last call. Return whether it was read.
 
-        While it is being changed, its history tells the changes, a moment later.
+        A file that is still changing is skipped, because the journal has the same changes.
         """
         stamp = self._stamp()
         settled, self._seen = self._read is None or stamp == self._seen, stamp
@@ -45,13 +45,13 @@ class MemoryFile:
 
     @property
     def is_current(self) -> bool:
-        """Whether the file is as it was read."""
+        """Whether the file has not changed since it was read."""
         return self._stamp() == self._read
 
     def _load(self) -> None:
         if not self._read:
             return
-        # Links may lead out of the run, devices never end.
+        # Links may leave the run, and devices never end.
         if not _is_regular(self.path):
             self.trouble = "not a regular file"
             return
@@ -64,7 +64,7 @@ class MemoryFile:
             self.unreadable = sum(problem.is_broken for problem in self.document.problems())
 
     def _stamp(self) -> Stamp:
-        """Return what changes with the file, () for no file."""
+        """Return a value that changes with the file, or () if there is no file."""
         state = _state(self.path)
         return () if state is None else (state.st_mtime_ns, state.st_size, state.st_ino)
 

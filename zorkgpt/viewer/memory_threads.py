@@ -1,4 +1,4 @@
-"""The versions of each memory with the turn each came from, read from the journal."""
+"""The versions of each memory and the turns in which they were written, read from the journal."""
 
 import time
 from collections import Counter
@@ -22,21 +22,21 @@ from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, t
 from zorkgpt.viewer.memory_file import MemoryFile
 
 _PATIENCE_S = 5.0
-"""How long a change in the journal may take to reach the file."""
+"""Maximum delay between a change in the journal and in the file."""
 _END = 999_999
-"""A turn after all others, on which the ephemeral memories end."""
+"""A turn after all others. Ephemeral memories end in it."""
 _WHOLE_CHARACTERS = 5_000_000
-"""The most of a memory's text that is sent: whoever edits it needs all of it."""
+"""Maximum length of a memory's text. Texts are not shortened, because users edit them."""
 Thread = list[dict[str, Any]]
-"""The versions of one memory; each after the first has only its changes."""
+"""The versions of one memory. All but the first have only the changed fields."""
 Moment = tuple[str, int, int]
-"""When, in ISO 8601; the episode, and its turn, at that time."""
+"""A time in ISO 8601 with the episode and turn at that time."""
 FROM_FILE = "file"
-"""The source of a change that is known from the memory file alone."""
+"""The source of a change that is only in the memory file."""
 
 
 def disproved_at(thread: Thread) -> int | None:
-    """Return when a memory was marked as wrong; None if it was not, or if that was reverted."""
+    """Return the turn key at which a memory was invalidated. None if it was not, or if that was reverted."""
     at = None
     for version in thread:
         if "superseded_by" in version["set"]:
@@ -48,16 +48,16 @@ _OWN_TURN = ("added", "seen again", "merged", "contested")
 
 
 class MemoryThreads:
-    """The journal of the memory file, by place; `refresh` reads new records.
+    """The journal of the memory file, by place. `refresh` reads new records.
 
-    Where the file differs from its journal, the file counts: such memories get one more version, with the source
-    `FROM_FILE`, which is computed anew whenever either changes.
+    If the file differs from its journal, the file has priority: such memories get one more version with the source
+    `FROM_FILE`. These versions are recomputed when either changes.
     """
 
     def __init__(self, database: SqliteDatabase, file: Path) -> None:
         self.file = MemoryFile(file)
         self.changes = 0
-        """A number that grows with every change."""
+        """Incremented with every change."""
         self._database = database
         self._reset()
 
@@ -65,24 +65,25 @@ class MemoryThreads:
         self.rows = JournalRows(Journal(self._database), self._database)
         self._in_journal: dict[SubjectKey, _PlaceMemories] = {}
         self._in_file: dict[SubjectKey, _PlaceMemories] = {}
-        """The places where the file differs."""
+        """The places whose memories differ in the file."""
         self._ephemeral: dict[SubjectKey, dict[int, _PlaceMemories]] = {}
         """The ephemeral memories of each place, by episode."""
         self._is_compared = True
         self._awaited_since: float | None = None
-        """When the file was seen first to be older than the journal, as `time.monotonic`; None if it is not."""
+        """When the file was first seen to be older than the journal (`time.monotonic`). None if it is not."""
         self.differing = 0
         """The number of memories that differ between the file and its journal."""
         self._now = (0, 0)
+        """(episode, turn) of the last record."""
         self._latest: dict[int, int] = {}
         """Episode → the latest turn so far."""
 
     def refresh(self, moments: list[Moment], latest: tuple[int, int] = (0, 0)) -> None:
-        """Read new records, and the file, where it has changed.
+        """Read new records, and the file if it has changed.
 
         Args:
-            moments: of every episode's beginning and end, in order.
-            latest: (episode, turn) of the latest turn of all.
+            moments: The beginning and end of every episode, in order.
+            latest: (episode, turn) of the latest turn of the run.
         """
         was_read = self.file.refresh()
         if self.rows.was_replaced():
@@ -107,17 +108,17 @@ class MemoryThreads:
     @property
     def names(self) -> dict[SubjectKey, str]:
         """The name of each place that has memories."""
-        found = {key: place.name for key, episodes in self._ephemeral.items() for place in episodes.values()}
-        return found | {key: place.name for key, place in self._places().items()}
+        names = {key: place.name for key, episodes in self._ephemeral.items() for place in episodes.values()}
+        return names | {key: place.name for key, place in self._places().items()}
 
     def of_place(self, place: SubjectKey) -> list[Thread]:
-        """Return every memory of a place as the list of its versions; each after the first has only its changes."""
+        """Return the versions of every memory of a place."""
         lasting = self._in_file.get(place) or self._in_journal.get(place)
         ended = {"kind": "the episode ended", "set": {}, "gone": True}
         ephemeral = (
             [*thread, {"at": turn_key(episode, _END)} | ended]
-            for episode, found in self._ephemeral.get(place, {}).items()
-            for thread in found.threads
+            for episode, memories in self._ephemeral.get(place, {}).items()
+            for thread in memories.threads
         )
         return [*(lasting.threads if lasting else ()), *ephemeral]
 
@@ -126,7 +127,7 @@ class MemoryThreads:
         return sorted({*self._places(), *self._ephemeral}, key=place_order)
 
     def counts(self) -> tuple[Counter[int], Counter[int]] | None:
-        """Return the number of memories learned and disproved in each episode; None if there are no memory files."""
+        """Return the number of memories learned and disproved in each episode. None if there are no memory files."""
         if self.rows.end == 0 and self.file.document is None:
             return None
         threads = list(chain.from_iterable(place.threads for place in self._places().values()))
@@ -137,17 +138,17 @@ class MemoryThreads:
         return self._in_journal | self._in_file
 
     def _is_being_written(self) -> bool:
-        """Return whether file and journal are of different moments: a record is written before its file."""
+        """Return whether the journal has a change that is not in the file yet. The journal is written first."""
         try:
             is_older = not self.file.is_current or is_awaited(self._database, self.file.digest)
         except MemoryStoreError:
             is_older = False
         self._awaited_since = (self._awaited_since or time.monotonic()) if is_older else None
-        # Whoever wrote the record may have been killed.
+        # The process that wrote the record may have been killed before it wrote the file.
         return self._awaited_since is not None and time.monotonic() - self._awaited_since < _PATIENCE_S
 
     def _compare(self, document: Document | None, latest: tuple[int, int]) -> None:
-        """Add the changes that the file has and the journal has not."""
+        """Add the changes that are in the file but not in the journal."""
         self._in_file, self.differing, self._is_compared = {}, 0, True
         if document is None:
             return
@@ -164,7 +165,7 @@ class MemoryThreads:
     def _add_change(self, row: dict[str, Any], change: Change, stamp: tuple[int, int]) -> None:
         self._now = stamp
         episode, turn = stamp
-        # A turn that is played again after a crash counts as the latest so far, so that the order stays.
+        # A turn replayed after a crash counts as the latest turn so far, to keep the order.
         self._latest[episode] = turn = max(turn, self._latest.get(episode, 0))
         if change.is_lasting:
             memories = self._in_journal.setdefault(change.location_id, _PlaceMemories())
@@ -179,47 +180,49 @@ class _PlaceMemories:
     def __init__(self) -> None:
         self.name = ""
         self.memories: tuple[Memory, ...] = ()
-        """The memories as they are now."""
+        """The current memories."""
         self.threads: list[Thread] = []
         self._current: dict[str, _Current] = {}
-        """The thread of each memory by its id."""
+        """The current state of each memory by its id."""
 
     def copy(self) -> "_PlaceMemories":
-        """Return a copy, to which other changes can be added."""
+        """Return an independent copy."""
         new = _PlaceMemories()
         new.name, new.memories = self.name, self.memories
         copies = {id(thread): list(thread) for thread in self.threads}
         new.threads = list(copies.values())
-        new._current = {key: one._replace(thread=copies[id(one.thread)]) for key, one in self._current.items()}
+        new._current = {
+            key: current._replace(thread=copies[id(current.thread)]) for key, current in self._current.items()
+        }
         return new
 
     def add(self, row: dict[str, Any], change: Change, stamp: tuple[int, int]) -> None:
-        """Add a change to the memory that it changes, or a new memory."""
+        """Add a version to the changed memory, or add a new memory."""
         place, before, after = change.location_id, change.before, change.after
         self.memories = after_change(self.memories, change)
         self.name = cut(change.location_name, 200) or self.name
-        known = self._current.pop(memory_id(place, before), None) if before is not None else None
-        if known is None:
+        current = self._current.pop(memory_id(place, before), None) if before is not None else None
+        if current is None:
             if after is None:
                 return
-            known = _Current([], {})
-            self.threads.append(known.thread)
-        version = _version(row, after, turn_key(*stamp), known.fields)
-        known.thread.append(version)
+            current = _Current([], {})
+            self.threads.append(current.thread)
+        version = _version(row, after, turn_key(*stamp), current.fields)
+        current.thread.append(version)
         if after is not None:
-            self._current[memory_id(place, after)] = _Current(known.thread, known.fields | version["set"])
+            self._current[memory_id(place, after)] = _Current(current.thread, current.fields | version["set"])
 
 
 class _Current(NamedTuple):
-    """A memory as it stands now."""
+    """The current state of a memory."""
 
     thread: Thread
     fields: dict[str, Any]
-    """As they are shown."""
+    """The fields after all versions of the thread."""
 
 
 def _first_seen(memory: Memory | None) -> tuple[int, int] | None:
-    """Return (episode, turn) in which a memory was first seen; None if it does not say that in numbers."""
+    """Return (episode, turn) in which a memory was first seen. None if unknown or not numeric."""
     if memory is None:
         return None
     episode = memory.episode if memory.first_episode is None else memory.first_episode
@@ -227,7 +230,7 @@ def _first_seen(memory: Memory | None) -> tuple[int, int] | None:
     return (key, turn) if isinstance(key, int) and 0 <= key < _END and turn is not None and turn < _END else None
 
 
-def _version(row: dict[str, Any], memory: Memory | None, at: int, known: dict[str, Any]) -> dict[str, Any]:
+def _version(row: dict[str, Any], memory: Memory | None, at: int, before: dict[str, Any]) -> dict[str, Any]:
     after, other = row.get("after"), row.get("other")
     now = json_safe(after, _WHOLE_CHARACTERS) if isinstance(after, dict) else {}
     if memory is not None and (results := results_in_words(memory)):
@@ -242,22 +245,22 @@ def _version(row: dict[str, Any], memory: Memory | None, at: int, known: dict[st
             version[name] = cut(row[name])
     if isinstance(other, dict):
         version["other"] = {"title": cut(other.get("title")), "text": cut(other.get("text"))}
-    version["set"] = {name: value for name, value in now.items() if name not in known or known[name] != value}
+    version["set"] = {name: value for name, value in now.items() if name not in before or before[name] != value}
     if isinstance(after, dict):
-        # The history omits fields that are back at their default.
-        version["set"] |= {name: None for name in known if name not in now}
+        # The journal omits fields with their default value.
+        version["set"] |= {name: None for name in before if name not in now}
     else:
         version["gone"] = True
     return version
 
 
 def _stamp(row: dict[str, Any], now: tuple[int, int], moments: list[Moment]) -> tuple[int, int]:
-    """Return (episode, turn) of a change: as recorded, or else that of the change before it in the same episode."""
-    said = whole_number(row.get("episode")), whole_number(row.get("turn"))
-    if said[0] is not None and said[1] is not None:
-        return said[0], said[1]
+    """Return (episode, turn) of a change. If it is not recorded, estimate it from the times and the memory."""
+    episode, turn = whole_number(row.get("episode")), whole_number(row.get("turn"))
+    if episode is not None and turn is not None:
+        return episode, turn
     when = text(row.get("at"))[:19]
-    now = max([now, *((episode, turn) for at, episode, turn in moments if when and at[:19] <= when)])
+    now = max([now, *((number, last) for at, number, last in moments if when and at[:19] <= when)])
     after = row.get("after")
     if not isinstance(after, dict) or row.get("source") not in (None, "agent"):
         return now

@@ -20,8 +20,8 @@ def overview(
     """Return a row for each episode.
 
     Args:
-        episodes: In order, from the first one on.
-        memories: The number of lasting memories learned and disproved in each episode; None if unknown.
+        episodes: All episodes of the run, in order.
+        memories: The number of lasting memories learned and disproved in each episode. None if unknown.
     """
     failed_before: set[tuple[int | None, str]] = set()
     seen_before: set[SubjectKey] = set()
@@ -78,7 +78,7 @@ def _scored(index: EpisodeIndex, at: int) -> dict[str, Any]:
 
 
 def _used(calls: CallIndex) -> dict[str, Any]:
-    """Return what the models took; None where no call tells it."""
+    """Return the tokens and cost of the model calls. None if not reported by any call."""
     reported = {name: [call[name] for call in calls.calls if call[name] is not None] for name in _USED}
     row: dict[str, Any] = {name: sum(values) if values else None for name, values in reported.items()}
     errors = sum(call["error"] is not None for call in calls.calls)
@@ -90,13 +90,13 @@ _USED = ("prompt_tokens", "completion_tokens", "cost")
 
 
 def heat(index: EpisodeIndex) -> dict[str, list[int]]:
-    """Return place → [arrivals, deaths, points] of an episode; a death and points count where the action was taken."""
-    found: dict[str, list[int]] = {}
+    """Return place → [arrivals, deaths, points] of an episode. Deaths and points count where the player acted."""
+    counts: dict[str, list[int]] = {}
     columns = index.columns
 
     def count(place: int | None, measure: int, amount: int) -> None:
         if place is not None and amount:
-            found.setdefault(place_address(place), [0, 0, 0])[measure] += amount
+            counts.setdefault(place_address(place), [0, 0, 0])[measure] += amount
 
     start = whole_number(index.started.get("location_id"))
     count(columns["places"][0] if start is None and len(index) else start, 0, 1)
@@ -106,11 +106,11 @@ def heat(index: EpisodeIndex) -> dict[str, list[int]]:
         count(after, 0, after != place)
         count(place, 1, bool(marks & DIED))
         count(place, 2, gain)
-    return found
+    return counts
 
 
 _SHOWN_TURNS = 40
-"""The most turns that are named on which a memory was shown."""
+"""Maximum number of turns listed in which a memory was shown."""
 _FIELDS = (
     *("title", "category", "kind", "persistence", "status", "observation_count"),
     *("tried", "worked", "results", "pinned", "vetoed"),
@@ -146,15 +146,15 @@ def _memory_row(files: RunFiles, place: SubjectKey, number: int, thread: Thread)
 
 
 def _shown_turns(files: RunFiles, place: SubjectKey, thread: Thread) -> list[tuple[int, int]]:
-    """Return (episode, turn) of each turn whose prompt named the memory, from the one on that it is from."""
-    titles = {version["set"]["title"] for version in thread if "title" in version["set"]}
-    found = {
-        (number, turn)
-        for number, episode in files.episodes.items()
-        for title in titles
-        if isinstance(title, str)
-        for turn in episode.shown.get((place, title), ())
-        if thread[0]["at"] <= turn_key(number, turn)
-        and (not thread[-1].get("gone") or turn_key(number, turn) <= thread[-1]["at"])
-    }
-    return sorted(found)
+    """Return (episode, turn) of each turn whose prompt contained the memory, while the memory existed."""
+    titles = {version["set"]["title"] for version in thread if isinstance(version["set"].get("title"), str)}
+    first, last = thread[0]["at"], thread[-1]["at"]
+    is_gone = bool(thread[-1].get("gone"))
+    shown: set[tuple[int, int]] = set()
+    for number, episode in files.episodes.items():
+        for title in titles:
+            for turn in episode.shown.get((place, title), ()):
+                at = turn_key(number, turn)
+                if first <= at and (at <= last or not is_gone):
+                    shown.add((number, turn))
+    return sorted(shown)

@@ -1,4 +1,4 @@
-"""The files of a run, read incrementally on request: one reader for any number of watchers."""
+"""The files of a run, read incrementally. One reader serves any number of watchers."""
 
 import threading
 from collections import Counter
@@ -32,7 +32,7 @@ class RunFiles:
 
     Args:
         workdir: Contains `runs/<episode>/` and the memory.
-        only: Show only this episode; None for all.
+        only: The only episode to show. None for all.
     """
 
     def __init__(self, workdir: Path, *, only: int | None = None, names: RunFileNames | None = None) -> None:
@@ -40,7 +40,7 @@ class RunFiles:
         self.only = only
         self.names = names or RunFileNames()
         self.lock = threading.RLock()
-        """Held while reading; requests come from several threads."""
+        """Held while reading, because requests come from several threads."""
         self.episodes: dict[int, EpisodeIndex] = {}
         self.calls: dict[int, CallIndex] = {}
         self.map = MapTimeline()
@@ -59,17 +59,18 @@ class RunFiles:
             for episode in self.episodes.values():
                 if episode.refresh():
                     self._update_map(episode)
-            latest = max(((number, one.last_turn) for number, one in self.episodes.items()), default=(0, 0))
+            latest = max(((number, index.last_turn) for number, index in self.episodes.items()), default=(0, 0))
             self.threads.refresh(self._moments(), latest)
             self.trials.refresh()
 
     def damage(self) -> list[dict[str, Any]]:
-        """Return each file of which something can't be shown; of model calls as far as they were read."""
-        found: list[dict[str, Any]] = []
+        """Return the files that can't be shown completely. Model calls are included as far as they were read."""
+        rows_of_damage: list[dict[str, Any]] = []
 
         def add(path: Path, damage: dict[str, Any] | None, episode: int | None = None) -> None:
             if damage:
-                found.append({"file": path.relative_to(self.workdir).as_posix(), "episode": episode} | damage)
+                file = path.relative_to(self.workdir).as_posix()
+                rows_of_damage.append({"file": file, "episode": episode} | damage)
 
         for number in sorted(self.episodes):
             for lines in (self.episodes[number].lines, self.calls[number].lines):
@@ -78,18 +79,17 @@ class RunFiles:
             add(rows.database.path, rows.damage())
         memory = self.threads.file
         if memory.unreadable or memory.trouble:
-            name = memory.path.relative_to(self.workdir).as_posix()
-            found.append({"file": name, "episode": None, "unreadable": memory.unreadable, "trouble": memory.trouble})
-        return found
+            add(memory.path, {"unreadable": memory.unreadable, "trouble": memory.trouble})
+        return rows_of_damage
 
     def calls_of(self, episode: int) -> CallIndex:
-        """Return an episode's model calls, read only now: they are needed only with its turns."""
+        """Return an episode's model calls, which are read on demand."""
         with self.lock:
             self.calls[episode].refresh()
             return self.calls[episode]
 
     def room_names(self) -> dict[SubjectKey, str]:
-        """Return the name of each place; places that share a name have their key after it."""
+        """Return the name of each place. If several places have the same name, their keys are appended."""
         names = dict(self.threads.names)
         for episode in self.episodes.values():
             names |= episode.names
@@ -98,7 +98,7 @@ class RunFiles:
 
     def _open(self, number: int) -> None:
         directory = run_directory(self.workdir, number)
-        # A link may lead anywhere; only files of this run are shown.
+        # Links may leave the run.
         if directory.resolve() != self.workdir.resolve() / RUNS / str(number):
             return
         log, calls = directory / self.names.log, directory / MODEL_CALLS
@@ -107,7 +107,7 @@ class RunFiles:
             self.calls[number] = CallIndex(calls)
 
     def _update_map(self, episode: EpisodeIndex) -> None:
-        generation, done = self._mapped.get(episode.episode, (episode.generation, 0))
+        generation, mapped = self._mapped.get(episode.episode, (episode.generation, 0))
         if generation != episode.generation:
             self._rebuild_map()
             return
@@ -116,40 +116,40 @@ class RunFiles:
             self.map.arrive(first, turn_key(episode.episode, 0))
             episode.names.setdefault(first, text(episode.started.get("location"))[:200])
         turns = episode.columns["turns"]
-        self.map.add_turns(episode.episode, zip(turns[done:], episode.steps[done:], strict=True))
+        self.map.add_turns(episode.episode, zip(turns[mapped:], episode.steps[mapped:], strict=True))
         self._mapped[episode.episode] = (episode.generation, len(turns))
 
     def _rebuild_map(self) -> None:
-        """Rebuild the map from all episodes, since turns that it contained are no longer valid."""
+        """Rebuild the map from all episodes, because turns in it are no longer valid."""
         self.map = MapTimeline(changes=self.map.changes + 1)
         self._mapped.clear()
         for episode in self.episodes.values():
             self._update_map(episode)
 
     def _moments(self) -> list[Moment]:
-        """Return when each episode began, and when it ended or its latest turn was written."""
-        found = []
-        for number, one in self.episodes.items():
-            if one.started:
-                found.append((text(one.started.get("time")), number, 0))
-            found.append((text(one.ended.get("time")) or one.written, number, one.last_turn))
-        return sorted(found)
+        """Return the time when each episode began, and when it ended or was last written."""
+        moments = []
+        for number, index in self.episodes.items():
+            if index.started:
+                moments.append((text(index.started.get("time")), number, 0))
+            moments.append((text(index.ended.get("time")) or index.written, number, index.last_turn))
+        return sorted(moments)
 
 
-_HOW_TO_NAME_A_RUN = (
+_RUN_HINT = (
     "Give the folder of a played story, such as game_files/slack-water, or of one of its episodes, such as "
     "game_files/slack-water/runs/1. `zorkgpt play` starts a new run."
 )
 
 
 def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bool = False) -> RunFiles:
-    """Open the run of a working directory, or a single episode of a folder below `runs/`.
+    """Open the run in a working directory, or a single episode in a folder below `runs/`.
 
     Raises:
-        RunLogError: If there is nothing to show; the message says why.
+        RunLogError: If there is nothing to show. The message says why.
     """
     if not given.is_dir():
-        raise RunLogError(f"{given} is not a folder. {_HOW_TO_NAME_A_RUN}")
+        raise RunLogError(f"{given} is not a folder. {_RUN_HINT}")
     given = given.resolve()
     single = given.name.isdecimal() and given.parent.name == RUNS
     only = int(given.name) if single else None
@@ -165,7 +165,7 @@ def open_run(given: Path, *, names: RunFileNames | None = None, may_be_empty: bo
 
 def _check(files: RunFiles, given: Path) -> None:
     if not files.episodes:
-        raise RunLogError(f"There is no run in {given}. {_HOW_TO_NAME_A_RUN}")
+        raise RunLogError(f"There is no run in {given}. {_RUN_HINT}")
     episodes = files.episodes.values()
     if any(episode.started or len(episode) for episode in episodes):
         return
@@ -175,6 +175,6 @@ def _check(files: RunFiles, given: Path) -> None:
         )
     if any(episode.unreadable or episode.half_written for episode in episodes):
         raise RunLogError(f"The log of the run in {given} is damaged: it has no readable line.")
-    if trouble := [f"{one['file']}: {one['trouble']}" for one in files.damage() if one["trouble"]]:
-        raise RunLogError(f"Can't read the run in {given}. {trouble[0]}.")
+    if problems := [f"{damage['file']}: {damage['trouble']}" for damage in files.damage() if damage["trouble"]]:
+        raise RunLogError(f"Can't read the run in {given}. {problems[0]}.")
     raise RunLogError(f"The run in {given} has no turns: the logs of its episodes are empty.")

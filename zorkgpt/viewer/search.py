@@ -1,4 +1,4 @@
-"""Search the transcripts, memories and prompts of all episodes, and filter them by what happened in a turn."""
+"""Search the transcripts, memories and prompts of all episodes, with filters for the events of a turn."""
 
 import re
 from collections.abc import Iterator
@@ -21,9 +21,10 @@ from zorkgpt.viewer.memory_threads import Thread, disproved_at
 from zorkgpt.viewer.run_files import RunFiles
 
 SHOWN = 100
-"""The most hits in one answer that come with their text."""
+"""Maximum number of hits with text in one answer."""
 MAX_QUERY_CHARS = 200
-_AROUND = 60
+_CONTEXT_CHARS = 60
+"""Characters shown before and after a match."""
 _OPENING = -1
 _MODEL_ERROR = 1 << 30
 EVENTS = {
@@ -44,7 +45,7 @@ class _Hit(NamedTuple):
     kind: str
     """ "turn", "memory" or "prompt"."""
     number: int
-    """Of the turn: its index; of the prompt: that of the model call; of the memory: that of its version."""
+    """The index of the turn, of the model call, or of the version of a memory in `Search._memories`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class _MemoryText:
 
 
 class Search:
-    """One question to all episodes of a run."""
+    """A search in all episodes of a run."""
 
     def __init__(self, files: RunFiles, query: str, events: list[str]) -> None:
         self._files = files
@@ -67,7 +68,7 @@ class Search:
         self._memories: list[_MemoryText] = []
 
     def answer(self, start: int) -> dict[str, Any]:
-        """Return every hit by its turn, in order, and `SHOWN` of them, from `start` on, with their text."""
+        """Return the turns of all hits, in order, and the text of `SHOWN` hits beginning at `start`."""
         hits = sorted(self._hits())
         return {
             "from": start,
@@ -85,7 +86,7 @@ class Search:
             yield from self._memory_hits(marks)
 
     def _turn_hits(self, marks_of: dict[int, dict[int, int]]) -> Iterator[_Hit]:
-        """Yield the turns and prompts that contain the words, of turns with one of the wanted events."""
+        """Yield the turns and prompts that contain the query, from turns with one of the wanted events."""
         for number, index in self._files.episodes.items():
             marks, turns = marks_of[number], index.columns["turns"]
             if self._query and not self._wanted and self._query in text(index.started.get("opening")).lower():
@@ -101,7 +102,7 @@ class Search:
                         yield _Hit(number, turn, "prompt", call)
 
     def _marks(self, number: int, index: EpisodeIndex) -> dict[int, int]:
-        """Return turn → its marks; nothing where no event is asked for."""
+        """Return turn → marks, or nothing if there are no filters for turns."""
         if not self._wanted:
             return {}
         marks = dict(zip(index.columns["turns"], index.columns["marks"], strict=True))
@@ -115,7 +116,7 @@ class Search:
         return not self._wanted or bool(marks & self._wanted)
 
     def _memory_hits(self, marks: dict[int, dict[int, int]]) -> Iterator[_Hit]:
-        """Yield the versions of memories whose title, text or reason contains the words."""
+        """Yield the versions of memories whose title, text or reason contains the query."""
         for place in self._files.threads.places():
             for thread in self._files.threads.of_place(place):
                 memory: dict[str, Any] = {}
@@ -124,17 +125,17 @@ class Search:
                     has_fate = self._has_fate(thread, version, memory)
                     if not has_fate and (not self._query or (self._fates and not self._wanted)):
                         continue
-                    # A memory that was learned or disproved is searched as a whole, another version by its changes.
+                    # For a learned or disproved memory, search all fields. Otherwise, search only the changed ones.
                     fields = memory if has_fate else version["set"]
-                    said = [text(version.get("reason")), *(text(fields.get(name)) for name in ("text", "title"))]
+                    texts = [text(version.get("reason")), text(fields.get("text")), text(fields.get("title"))]
                     episode, turn = divmod(version["at"], turn_key(1, 0))
-                    found = any(self._query in words.lower() for words in said)
-                    if found and (has_fate or self._has_wanted_event(marks.get(episode, {}).get(turn, 0))):
-                        self._memories.append(_MemoryText(place, text(memory.get("title")), said))
+                    contains = any(self._query in words.lower() for words in texts)
+                    if contains and (has_fate or self._has_wanted_event(marks.get(episode, {}).get(turn, 0))):
+                        self._memories.append(_MemoryText(place, text(memory.get("title")), texts))
                         yield _Hit(episode, turn, "memory", len(self._memories) - 1)
 
     def _has_fate(self, thread: Thread, version: dict[str, Any], memory: dict[str, Any]) -> bool:
-        """Return whether a lasting memory was learned or disproved with this version, if that is asked for."""
+        """Return whether this version made or disproved a lasting memory and matches a filter for that."""
         if not self._fates or memory.get("persistence") == Persistence.EPHEMERAL:
             return False
         disproved = memory.get("superseded_by") == INVALIDATION_MARKER and version["at"] == disproved_at(thread)
@@ -145,16 +146,16 @@ class Search:
     def _row(self, hit: _Hit) -> dict[str, Any]:
         row: dict[str, Any] = {"episode": hit.episode, "turn": hit.turn, "kind": hit.kind}
         if hit.kind == "memory":
-            found = self._memories[hit.number]
-            reason_or_text = found.texts[0] or found.texts[1]
-            texts = found.texts if self._query else [reason_or_text]
-            return row | {"place": place_to_json(found.place), "title": cut(found.title, 200)} | self._snippet(texts)
+            memory = self._memories[hit.number]
+            reason_or_text = memory.texts[0] or memory.texts[1]
+            texts = memory.texts if self._query else [reason_or_text]
+            return row | {"place": place_to_json(memory.place), "title": cut(memory.title, 200)} | self._snippet(texts)
         index = self._files.episodes[hit.episode]
         if hit.kind == "prompt":
             call = self._files.calls_of(hit.episode).whole(hit.number) or {"messages": []}
-            said = [one["content"] for one in call["messages"]]
-            said += [text(call.get("answer")), text(call.get("reasoning")), text(call.get("error"))]
-            return row | {"title": text(call.get("role"))} | self._snippet(said)
+            texts = [message["content"] for message in call["messages"]]
+            texts += [text(call.get("answer")), text(call.get("reasoning")), text(call.get("error"))]
+            return row | {"title": text(call.get("role"))} | self._snippet(texts)
         if hit.number == _OPENING:
             place = whole_number(index.started.get("location_id"))
             return row | {"place": place, "title": ""} | self._snippet([text(index.started.get("opening"))])
@@ -163,11 +164,15 @@ class Search:
         return row | self._snippet(searched_texts(turn) if turn else [])
 
     def _snippet(self, texts: list[str]) -> dict[str, str]:
-        """Return the first place where the words stand, with what is around them."""
+        """Return the first match of the query with its context. Without a query, return the start of the last text."""
         pattern = re.compile(re.escape(self._query), re.IGNORECASE)
         for words in texts if self._query else ():
-            if found := pattern.search(words):
-                start, end = found.span()
-                before, after = words[max(0, start - _AROUND) : start], words[end : end + _AROUND]
-                return {"before": before, "match": found[0], "after": after}
-        return {"before": "", "match": "", "after": "" if self._query else cut(texts[-1] if texts else "", 2 * _AROUND)}
+            if match := pattern.search(words):
+                start, end = match.span()
+                before, after = words[max(0, start - _CONTEXT_CHARS) : start], words[end : end + _CONTEXT_CHARS]
+                return {"before": before, "match": match[0], "after": after}
+        return {
+            "before": "",
+            "match": "",
+            "after": "" if self._query else cut(texts[-1] if texts else "", 2 * _CONTEXT_CHARS),
+        }

@@ -1,4 +1,4 @@
-"""Serve the page until it is stopped, in this process or in the background of a run."""
+"""Serve the page, in this process or in a background process during a run."""
 
 import errno
 import os
@@ -27,11 +27,12 @@ def serve(
     names: RunFileNames | None = None,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve one run, or several side by side; `ready` is called with the address once the page can be opened.
+    """Serve one run, or several side by side, until interrupted.
 
     Args:
-        host: The address to listen on; None for this machine only. Other machines need a token.
+        host: The address to listen on. None for this machine only. Other machines need a token.
         port: None for the default port, or a free one if that is taken.
+        ready: Called with the address once the page can be opened.
 
     Raises:
         ZorkGPTError: If there is no run to show, the port is taken, or a package is missing.
@@ -53,7 +54,7 @@ def serve(
 def _listen(host: str, port: int | None, backlog: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for number in (PORT, 0) if port is None else (port,):
-        # Only where the protocol is named, asyncio sends without delay; otherwise each answer takes 40 ms longer.
+        # asyncio sets TCP_NODELAY only if the protocol is given. Without it, each answer takes 40 ms longer.
         listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -75,17 +76,17 @@ def _address(listening: socket.socket, token: str | None) -> str:
     # A browser can't open a wildcard address.
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
     shown = f"[{name}]" if ":" in name else name
-    # In the fragment, so that the token reaches no log and no other page.
+    # Browsers don't send the fragment, so the token gets into no log.
     return f"http://{shown}:{port}/" + (f"#token={token}" if token else "")
 
 
 _STOP_S = 5
-# The game has priority if both need the same processor.
+# Gives the game priority on the processor.
 _NICENESS = 10
 
 
 class BackgroundPage:
-    """Serves a run while it is played, in a process that ends with this one.
+    """A viewer in a background process, which ends with this process.
 
     Raises:
         ViewerError: If the page can't be served.
@@ -95,7 +96,7 @@ class BackgroundPage:
         require("viewer")
         names = names or RunFileNames()
         command = [sys.executable, "-m", __name__, str(workdir.resolve()), names.log, names.memory]
-        # A session of its own: only the game receives Ctrl-C, and then ends the page.
+        # In a new session, so that only the game receives Ctrl-C.
         self._process = subprocess.Popen(
             command,
             cwd=Path(__file__).resolve().parents[2],
@@ -134,19 +135,19 @@ class BackgroundPage:
 def _main(workdir: str, log: str, memory: str) -> None:
     with suppress(OSError):
         os.nice(_NICENESS)
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     try:
-        serve([Path(workdir)], may_be_empty=True, names=RunFileNames(log, memory), ready=_report_address)
+        serve([Path(workdir)], may_be_empty=True, names=RunFileNames(log, memory), ready=_report_to_parent)
     except ViewerError as error:
-        _report_address(str(error))
+        _report_to_parent(str(error))
 
 
-def _report_address(line: str) -> None:
-    print(line, flush=True)
+def _report_to_parent(address_or_error: str) -> None:
+    print(address_or_error, flush=True)
 
 
-def _end_with_the_parent() -> None:
-    """Exit when the pipe to the parent is closed, by the parent or by its end."""
+def _exit_with_parent() -> None:
+    """Exit when the pipe to the parent is closed. It also closes if the parent is killed."""
     sys.stdin.read()
     os._exit(0)
 

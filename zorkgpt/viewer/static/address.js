@@ -1,9 +1,9 @@
-// What is looked at, as the part of the page's address behind the #: `#3:120&tab=knowledge&place=30`, or `#live`.
+// The view as the fragment of the page's address: `#3:120&tab=knowledge&place=30`, or `#live`.
 import { exported } from "./api.js";
 import { shorten } from "./dom.js";
 import { announce, attempt, isOver, openTurn, placeKey, placeOfKey, positionOf, run, show, turnNumber, view } from "./run.js";
 
-// Browsers stop a page that writes its address too often.
+// Browsers block pages that change their address too often.
 const WAIT_MS = 200;
 const STEP = 10;
 const LONGEST_FIND = 200;
@@ -15,9 +15,9 @@ let timer = null;
 let written = "";
 let lostAt = "";
 
-class NoSuchSight extends Error {}
+class InvalidAddress extends Error {}
 
-// `known` lists the names that an address may hold.
+// `names` lists the names that an address may contain.
 export function startAddress(names) {
   known = names;
   addEventListener("hashchange", () => {
@@ -25,7 +25,7 @@ export function startAddress(names) {
     timer = null;
     if (location.hash.slice(1) !== written) attempt(openAddress);
   });
-  // A link to a turn leaves open what is open beside it.
+  // A link to a turn doesn't change the other panels.
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a.turn-link") : null;
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -35,16 +35,16 @@ export function startAddress(names) {
   });
 }
 
-// Shows what the address names; what is not there is said, and the page opens as it does without one.
+// Opens the view in the address. If that fails, shows the reason and opens the default view.
 export async function openAddress() {
   run.lost = "";
   const asked = location.hash.slice(1);
   try {
-    if (asked) await open(sightOf(asked));
-    else await openUsual();
+    if (asked) await open(parsed(asked));
+    else await openDefault();
   } catch (error) {
-    if (!(error instanceof NoSuchSight)) throw error;
-    await openUsual();
+    if (!(error instanceof InvalidAddress)) throw error;
+    await openDefault();
     run.lost = `Can’t open “#${shorten(asked, 80)}”: ${error.message}`;
   }
   lostAt = run.lost && address();
@@ -59,36 +59,36 @@ async function openFirst() {
   if (last !== undefined) await show(last, exported ? 0 : Infinity, !exported);
 }
 
-// Of a run that is over one wants to know first what it came to.
-async function openUsual() {
+// A finished run opens with its results.
+async function openDefault() {
   await openFirst();
   if (isOver() && run.episodes.size) view.screen = "overview";
 }
 
-function sightOf(asked) {
+function parsed(asked) {
   const [head, ...rest] = asked.split("&");
   return Object.fromEntries([["head", head], ...rest.map((part) => {
     const [name, ...value] = part.split("=");
     try {
       return [name, decodeURIComponent(value.join("="))];
     } catch {
-      throw new NoSuchSight(`“${shorten(part, 60)}” can't be read.`);
+      throw new InvalidAddress(`“${shorten(part, 60)}” can't be read.`);
     }
   })]);
 }
 
 async function open({ head, tab = known.tabs[0], panel = "transcript", place, beside, by = BY[0], heat = known.heats[0], large = "", find = null, only = "", sort = known.sorts[0], from, ...others }) {
   const [stranger] = Object.keys(others);
-  if (stranger !== undefined) throw new NoSuchSight(`“${shorten(stranger, 40)}” is not a known option.`);
-  if (!known.tabs.includes(tab)) throw new NoSuchSight(`unknown tab “${shorten(tab, 40)}”.`);
-  if (!known.panels.includes(panel)) throw new NoSuchSight(`unknown panel “${shorten(panel, 40)}”.`);
-  if (!known.sorts.includes(sort.replace(/^-/, ""))) throw new NoSuchSight(`can’t sort by “${shorten(sort, 40)}”. Columns: ${known.sorts.join(", ")}.`);
+  if (stranger !== undefined) throw new InvalidAddress(`“${shorten(stranger, 40)}” is not a known option.`);
+  if (!known.tabs.includes(tab)) throw new InvalidAddress(`unknown tab “${shorten(tab, 40)}”.`);
+  if (!known.panels.includes(panel)) throw new InvalidAddress(`unknown panel “${shorten(panel, 40)}”.`);
+  if (!known.sorts.includes(sort.replace(/^-/, ""))) throw new InvalidAddress(`can’t sort by “${shorten(sort, 40)}”. Columns: ${known.sorts.join(", ")}.`);
   const events = only.split(",").filter(Boolean);
   const strange = events.find((name) => !known.events.includes(name));
-  if (strange !== undefined) throw new NoSuchSight(`unknown filter “${shorten(strange, 40)}”. Filters: ${known.events.join(", ")}.`);
-  if (!BY.includes(by)) throw new NoSuchSight(`can’t compare by “${shorten(by, 40)}”. Use ${BY.join(" or ")}.`);
-  if (!known.heats.includes(heat)) throw new NoSuchSight(`unknown map colors “${shorten(heat, 40)}”. Use ${known.heats.join(", ")}.`);
-  if (!["", "1"].includes(large)) throw new NoSuchSight("use large=1 for the large map.");
+  if (strange !== undefined) throw new InvalidAddress(`unknown filter “${shorten(strange, 40)}”. Filters: ${known.events.join(", ")}.`);
+  if (!BY.includes(by)) throw new InvalidAddress(`can’t compare by “${shorten(by, 40)}”. Use ${BY.join(" or ")}.`);
+  if (!known.heats.includes(heat)) throw new InvalidAddress(`unknown map colors “${shorten(heat, 40)}”. Use ${known.heats.join(", ")}.`);
+  if (!["", "1"].includes(large)) throw new InvalidAddress("use large=1 for the large map.");
   const compared = beside === undefined ? null : beside.split(",").map(episodeOf);
   const learnedIn = from === undefined ? null : episodeOf(from);
   const room = place === undefined ? null : placeOf(place);
@@ -98,10 +98,10 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
   }
   else {
     const found = /^(\d{1,9}):(\d{1,9})$/.exec(head);
-    if (!found) throw new NoSuchSight(`use an episode and a turn, such as #1:20, or ${known.screens.map((name) => `#${name}`).join(", ")}.`);
+    if (!found) throw new InvalidAddress(`use an episode and a turn, such as #1:20, or ${known.screens.map((name) => `#${name}`).join(", ")}.`);
     const [episode, turn] = [episodeOf(found[1]), Number(found[2])];
     const at = await positionOf(episode, turn);
-    if (at === null) throw new NoSuchSight(`episode ${episode} has no turn ${turn}; its last one is ${run.episodes.get(episode).last_turn}.`);
+    if (at === null) throw new InvalidAddress(`episode ${episode} has no turn ${turn}; its last one is ${run.episodes.get(episode).last_turn}.`);
     await show(episode, at);
   }
   Object.assign(view, { tab, panel, place: room, beside: compared, by, heat, large: large === "1", find: events.length ? find ?? "" : find, only: events, sort, from: learnedIn });
@@ -109,7 +109,7 @@ async function open({ head, tab = known.tabs[0], panel = "transcript", place, be
 
 function episodeOf(words) {
   const number = /^\d{1,9}$/.test(words) ? Number(words) : NaN;
-  if (!run.episodes.has(number)) throw new NoSuchSight(`there is no episode ${shorten(words, 20)}.`);
+  if (!run.episodes.has(number)) throw new InvalidAddress(`there is no episode ${shorten(words, 20)}.`);
   return number;
 }
 
@@ -118,9 +118,9 @@ function placeOf(words) {
     const id = placeOfKey(words);
     if (run.names[placeKey(id)] !== undefined) return id;
   } catch {
-    // No key of a place is written like this.
+    // Not a valid key of a place.
   }
-  throw new NoSuchSight(`there is no place ${shorten(words, 60)}.`);
+  throw new InvalidAddress(`there is no place ${shorten(words, 60)}.`);
 }
 
 function address() {
@@ -141,7 +141,7 @@ function address() {
   return parts.join("&");
 }
 
-// The address of what is looked at, for somebody else or for later.
+// The address of the selected turn, for copying.
 export function linkTo() {
   return location.href.split("#")[0] + (run.episodes.size ? `#${view.episode}:${turnNumber()}` : "");
 }
@@ -159,13 +159,13 @@ export function writeAddress() {
 function write() {
   timer = null;
   const now = address();
-  // Where somebody else has changed the address, the page follows it.
+  // If the user has changed the address, the page follows it instead.
   if (now === written || location.hash.slice(1) !== written) return;
   history[isStep(written, now) ? "replaceState" : "pushState"](null, "", `#${now}`);
   written = now;
 }
 
-// Steps from turn to turn stay one entry of the browser's history; whatever else changes becomes a new one.
+// Steps from turn to turn replace the browser's history entry. Other changes add one.
 function isStep(before, now) {
   const [[one, ...rest], [other, ...others]] = [before.split("&"), now.split("&")];
   const [[episode, turn], [episodeNow, turnNow]] = [one.split(":"), other.split(":")];

@@ -1,4 +1,4 @@
-// Where the page's answers come from: the viewer that served it, or the data in the page itself, where it was exported.
+// The source of the page's answers: the server, or in an exported file the data in the page.
 import { shown } from "./dom.js";
 
 const KEPT = 400;
@@ -9,7 +9,7 @@ const LONGEST_WAIT_MS = 8000;
 const index = document.getElementById("run-index");
 const chunks = new Map();
 const kept = new Map();
-// Of several runs each has a page of its own, and answers of its own.
+// If there are several runs, each has its own page and API.
 const base = /^\/runs\/\d+\//.exec(location.pathname)?.[0] ?? "/";
 let token = tokenOr("");
 
@@ -17,13 +17,13 @@ export const exported = index !== null;
 
 export const isOneOfSeveral = !exported && base !== "/";
 
-// Everything that an exported file holds, by the path that asks for it.
+// All answers of an exported file, by path.
 export async function allAnswers() {
   const numbers = new Set(Object.values(await chunk("run-index")));
   return Object.assign({}, ...await Promise.all([...numbers].map((number) => chunk(`run-data-${number}`))));
 }
 
-// A part of what an exported file holds, opened when it is first asked for.
+// A part of an exported file, decompressed on first use.
 function chunk(name) {
   if (!chunks.has(name)) chunks.set(name, unpacked(document.getElementById(name).textContent));
   return chunks.get(name);
@@ -35,8 +35,8 @@ async function unpacked(words) {
 }
 
 function tokenOr(otherwise) {
-  // The token stands behind the # of the address that was printed: there it reaches no log. From then on it is kept here,
-  // for every tab, so that a copied address needs none. It holds as long as the viewer that made it.
+  // The printed address has the token in its fragment, which servers don't log. It is then stored for all tabs, so that
+  // copied addresses don't contain it. It is valid until the viewer stops.
   const given = /(?:^#|&)token=([\w-]+)/.exec(location.hash);
   try {
     if (given) {
@@ -58,7 +58,7 @@ function headers() {
   return token ? { Authorization: `Bearer ${token}` } : {};
 }
 
-// What was asked for is not to be had just now; its words are for the person who looks.
+// A request failed. The message is shown to the user.
 export class Unanswered extends Error {}
 
 export async function ask(path) {
@@ -70,7 +70,7 @@ export async function ask(path) {
   return answered(path, { headers: headers(), cache: "no-store" });
 }
 
-// A file that is made on request.
+// Downloads a file that the server makes on request.
 export async function download(path) {
   const response = await fetch(`/api${base}${path}`, { headers: headers(), cache: "no-store" }).catch(() => null);
   if (response === null) throw new Unanswered(GONE);
@@ -93,14 +93,14 @@ export function send(path, body) {
 async function answered(path, options) {
   const response = await fetch(`/api${base}${path}`, options).catch(() => null);
   if (response === null) throw new Unanswered(GONE);
-  // A body can break off, and what stands between can answer with a page of its own.
+  // The body may be incomplete, or a proxy may answer with its own page.
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw Object.assign(new Unanswered(shown(answer?.error ?? `The viewer answered ${response.status}.`)), { status: response.status });
   if (answer === null) throw new Unanswered("The response was incomplete.");
   return answer;
 }
 
-// The same question is asked once for as long as its answer holds, which `version` says.
+// Caches the answer to a request until `version` changes.
 export function askOnce(path, version = "") {
   const known = kept.get(path);
   if (known && known.version === version) {
@@ -119,7 +119,7 @@ export function offer(path, version, answer) {
   kept.set(path, { version, answer: Promise.resolve(answer) });
 }
 
-// Server-sent events, by fetch: it can show the token, which EventSource can't.
+// Server-sent events by fetch, because EventSource can't send the token.
 export async function follow(onNews, onStanding) {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     try {
@@ -129,7 +129,7 @@ export async function follow(onNews, onStanding) {
       onStanding(true);
       await readEvents(response.body.getReader(), onNews);
     } catch {
-      // The viewer is gone or not there yet: it is asked again.
+      // The viewer has stopped or not started yet. Try again.
     }
     onStanding(false);
     await new Promise((done) => setTimeout(done, wait));

@@ -6,7 +6,7 @@ const NAMES = { system: "Instructions", user: "User message", assistant: "Earlie
 const TINTS = 6;
 const WIDTH = 1000;
 
-// `call` is a question to a model with its messages and their sections.
+// `call` is a model call with its messages and their sections.
 export function promptBudget(call) {
   const sections = withTexts(call);
   const total = sections.reduce((sum, section) => sum + section.tokens, 0);
@@ -34,7 +34,7 @@ function withTexts({ messages, sections }) {
   });
 }
 
-// The table beside it says the same in words.
+// Hidden from screen readers, because the table has the same figures.
 function picture(parts, whole) {
   let x = 0;
   const bars = parts.map(([section, index]) => {

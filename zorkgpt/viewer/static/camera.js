@@ -1,15 +1,15 @@
-// What part of a drawing is seen: around the player, the whole of it, or a part chosen by hand.
+// The visible part of the map: around the player, the whole map, or a part chosen by the user.
 const STEP = 60;
 const LEAST_SPAN = 260;
-// Units of the drawing for each pixel: up to the one the whole of what is known is shown, else a part of it, so large.
+// Map units per pixel. All known rooms are shown up to the first scale, otherwise a part of them at the second.
 const SMALLEST = 1.6;
 const READABLE = 1.25;
-// From here on names in rooms are too small to read.
+// The scale above which room names are too small to read.
 const UNREADABLE = 1.75;
 const AROUND_FOCUS = 24;
 
 export class Camera {
-  // `onScale` is told the scale whenever something is seen from elsewhere.
+  // `onScale` is called with the scale whenever the visible part changes.
   constructor(canvas, onScale) {
     this.canvas = canvas;
     this.onScale = onScale;
@@ -32,7 +32,7 @@ export class Camera {
     this.height = height;
   }
 
-  // Units of the drawing for each pixel.
+  // Map units per pixel.
   get scale() {
     return this.span / Math.max(1, this.canvas.clientWidth);
   }
@@ -45,14 +45,14 @@ export class Camera {
     this.onScale(this.scale);
   }
 
-  // Where a sign of so many pixels, which stands on this point, is seen as a whole.
+  // The position nearest to this point where a label of this size in pixels is completely visible.
   within(x, y, wide, high) {
     const half = Math.max(0, (this.span - wide * this.scale) / 2);
     const top = this.y - (this.scale * this.canvas.clientHeight) / 2 + high * this.scale;
     return [Math.min(Math.max(x, this.x - half), this.x + half), Math.max(y, top)];
   }
 
-  // What is seen stays where it was, though rooms have made room for a new one: by the room nearest to the middle.
+  // Keeps the room nearest to the middle in place when the layout changes.
   hold(before, after) {
     const far = (spot) => Math.hypot(spot.x - this.x, spot.y - this.y);
     const kept = [...before].filter(([id]) => after.has(id)).sort(([, one], [, other]) => far(one) - far(other))[0];
@@ -62,7 +62,7 @@ export class Camera {
     this.y += after.get(id).y - spot.y;
   }
 
-  // Around the player: all that is known, or, where that would be too small to read, what is near.
+  // Shows all known rooms or, if they would be too small to read, the part around the player.
   follow(spot, known, box) {
     this.followed = [spot, known, box];
     if (this.shows === "whole") return this.fit();
@@ -78,7 +78,7 @@ export class Camera {
     this.apply();
   }
 
-  // A room that is out of sight comes into it.
+  // Moves the visible part so that it contains a room.
   bringIn(spot, [wide, high]) {
     const half = (this.scale * Math.max(1, this.canvas.clientHeight)) / 2;
     const [besideX, besideY] = [this.span / 2 - wide / 2 - AROUND_FOCUS, half - high / 2 - AROUND_FOCUS].map((room) => Math.max(0, room));
@@ -102,7 +102,7 @@ export class Camera {
     this.apply();
   }
 
-  // What is under the point of the window stays there; without one, the middle does.
+  // Keeps the given point of the window in place, or else the middle.
   zoom(factor, point = null) {
     const edges = this.canvas.getBoundingClientRect();
     const [dx, dy] = point ? [point[0] - edges.left - edges.width / 2, point[1] - edges.top - edges.height / 2] : [0, 0];
@@ -131,10 +131,10 @@ export class Camera {
     const [dx, dy] = [event.clientX - before[0], event.clientY - before[1]];
     this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
     this.moved += Math.abs(dx) + Math.abs(dy);
-    // A click that trembles stays a click.
+    // A small movement is still a click.
     if (this.moved < 5) return;
     if (this.fingers.size === 1) this.move(-dx * this.scale, -dy * this.scale);
-    else if (spread > 0) this.zoom(this.spread() / spread, this.centre());
+    else if (spread > 0) this.zoom(this.spread() / spread, this.center());
   }
 
   spread() {
@@ -142,7 +142,7 @@ export class Camera {
     return other ? Math.hypot(one[0] - other[0], one[1] - other[1]) : 0;
   }
 
-  centre() {
+  center() {
     const fingers = [...this.fingers.values()];
     return [0, 1].map((axis) => fingers.reduce((sum, finger) => sum + finger[axis], 0) / fingers.length);
   }
@@ -163,7 +163,7 @@ function around(values, margin) {
   return [Math.min(...values) - margin, Math.max(...values) + margin];
 }
 
-// The middle of what is seen: of everything, if that fits, else near the wanted spot, without empty space at the edge.
+// The middle of the visible range: of the whole range if it fits, else close to `wanted` without empty space at the edge.
 function within(wanted, from, to, span) {
   if (wanted === undefined || to - from <= span) return (from + to) / 2;
   return Math.min(Math.max(wanted, from + span / 2), to - span / 2);

@@ -1,13 +1,13 @@
 // Compares episodes: where they diverge and meet again, by place and by score.
 import { MARK } from "./run.js";
 
-// The pairs [index in one, index in other] of a longest common subsequence. Of several it is the one that begins alike, and
-// goes on as early as it can. Bits of one number are a row of the usual table: Hyyrö, Bit-parallel LCS-length computation revisited.
+// The pairs [index in one, index in other] of a longest common subsequence that includes the common prefix and matches as
+// early as possible. The bits of a number are a row of the table: Hyyrö, Bit-parallel LCS-length computation revisited.
 export function common(one, other) {
   let start = 0;
   while (start < Math.min(one.length, other.length) && one[start] === other[start]) start += 1;
   const pairs = one.slice(0, start).map((_, index) => [index, index]);
-  // Read backwards, the pairs that are found last, which come first, are the earliest.
+  // The sequences are reversed, because tracing the table back prefers the latest pairs.
   const [across, down] = [one.slice(start).reverse(), other.slice(start).reverse()];
   const rows = table(across, down);
   const ends = (row, column) => (rows[row - 1] >> BigInt(column - 1)) & 1n;
@@ -31,7 +31,7 @@ function table(across, down) {
   });
 }
 
-// Rows of one index, or null, for each sequence: what stands in one row has the same key.
+// Rows with an index, or null, for each sequence. The elements of a row have the same key.
 export function aligned(sequences) {
   let rows = [];
   sequences.forEach((sequence, number) => {
@@ -48,8 +48,8 @@ export function aligned(sequences) {
   return rows.map(({ at }) => at);
 }
 
-// An episode to compare: its number, its columns and the actions of its turns.
-// A stay is what was done at one place until the player went on: positions of turns, from `first` to `last`.
+// An episode to compare has its number, its columns and the actions of its turns.
+// A stay is a sequence of turns at one place, from position `first` to `last`.
 function stays({ columns }) {
   const found = [];
   columns.places.forEach((place, index) => {
@@ -59,7 +59,7 @@ function stays({ columns }) {
   return found;
 }
 
-// The stays of all episodes, those at the same place in one row as far as their order allows.
+// The stays of all episodes. Stays at the same place share a row if their order allows it.
 export function byPlace(episodes) {
   const all = episodes.map(stays);
   return aligned(all.map((list) => list.map(({ place }) => place))).map((at) => {
@@ -91,7 +91,7 @@ function same(one, other) {
   return one.length === other.length && one.every((mine, index) => ["action", "after", "score"].every((name) => mine[name] === other[index][name]));
 }
 
-// What changed the score, in the order in which it first did: the same action at the same place stands in one row.
+// The scoring actions, in the order in which they first scored. The same action at the same place is one row.
 export function byScore(episodes) {
   const rows = new Map();
   episodes.forEach((episode, number) => {
@@ -113,8 +113,8 @@ export function byScore(episodes) {
   return [...rows.values()].sort((one, other) => earliest(one) - earliest(other));
 }
 
-// The first turn on which two episodes differ in action or outcome: `same` is the number of turns before it, `by` says in what;
-// null if they never do.
+// The first difference between two episodes: the number of turns that are the `same`, and `by`, the kind of difference.
+// Null if the episodes are identical.
 export function parting(one, other) {
   const [mine, theirs] = [one, other].map(({ columns }) => columns.turns.length);
   for (let at = 1; at <= Math.min(mine, theirs); at++) {

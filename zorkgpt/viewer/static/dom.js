@@ -1,4 +1,4 @@
-// Elements of the page. Whatever a game, a model or a person wrote becomes a text node and nothing else.
+// Elements of the page. Text from games, models and users is only ever inserted as text nodes.
 
 const SAID_MS = 1500;
 
@@ -13,7 +13,7 @@ export function copyButton(words, content) {
 }
 
 async function copy(text) {
-  // Beyond this machine, without encryption, a page has no clipboard.
+  // Without HTTPS, only pages from this machine can use the clipboard API.
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const box = el("textarea", { class: "unseen" });
   box.value = text;
@@ -25,10 +25,10 @@ async function copy(text) {
   return undefined;
 }
 
-// Controls, and the marks that turn the order of letters around: they would disturb what stands beside them.
+// Control characters, and marks that change the direction of text, which would affect the surrounding text.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/g;
-// What takes no room, looks like a space and is none, or turns the order of letters around; tab and line feed are seen. The
-// categories of Unicode hold most of it; the others are fillers, variation selectors and separators.
+// Characters that are invisible, look like a space, or change the direction of text, except tab and line feed. Most are
+// in these Unicode categories; the others are fillers, variation selectors and separators.
 const HIDDEN = /((?:(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0000}-\u{e0fff}]|(?! )\p{Zs})+)/u;
 const MOST_NAMED = 12;
 // Characters in a line of a narrow panel.
@@ -73,13 +73,13 @@ export function button(label, act, options = {}) {
   return el("button", { type: "button", on: { click: act }, ...options }, label);
 }
 
-// The children of a place, unless they say the same as before: what a person has opened there stays open.
+// Replaces the children of an element if `key` has changed. Otherwise, details opened by the user stay open.
 export function fill(place, key, children) {
   if (place.dataset.key === key) return false;
   place.dataset.key = key;
   const focused = place.contains(document.activeElement) ? controls(place).indexOf(document.activeElement) : -1;
   place.replaceChildren(...children.flat().filter(Boolean));
-  // Whoever is there by keyboard stays there.
+  // Keep the keyboard focus.
   if (focused >= 0) (controls(place)[focused] ?? place).focus({ preventScroll: true });
   return true;
 }
@@ -101,13 +101,13 @@ export function folded(summary, content, options = {}) {
   return details;
 }
 
-// Text of any length: as paragraphs of a block that keeps to its width and, if it is long, to a height. Where it stands word for
-// word, every character of it is shown, also those that a page usually leaves out.
+// A block of text of any length. Long text is limited in height. The classes verbatim, story and fact also show characters
+// that are usually invisible.
 export function prose(value, className = "") {
   return el("div", { class: `prose ${className}`, dir: "auto", tabindex: isHigh(text(value), className) ? 0 : null }, pieces(value, className));
 }
 
-// What may need to be scrolled must be in reach of the keyboard.
+// Blocks that may scroll must be focusable.
 function isHigh(words, className) {
   return words.length + LINE * (words.split("\n", 40).length - 1) > (className === "fact" ? 8 : 20) * LINE;
 }
@@ -122,7 +122,7 @@ function trimmed(words) {
   return words.replace(/\n{3,}/g, "\n\n").trim();
 }
 
-// A turn that is spoken of is a link to it.
+// Turns mentions of turns into links.
 function linked(words) {
   return words.split(/\b(episode \d{1,9}, turn \d{1,6})\b/i).map((part, index) => {
     if (index % 2 === 0) return part;
@@ -135,7 +135,7 @@ function revealed(words) {
   return words.split(HIDDEN).map((part, index) => (index % 2 === 0 ? part : el("span", { class: "hidden-characters", title: "Invisible characters" }, named(part))));
 }
 
-// The characters of a run by their numbers; those that repeat ASCII invisibly, by what they say.
+// Invisible characters as code points, or as text if they are Unicode tags, which encode ASCII.
 function named(run) {
   const codes = Array.from(run, (one) => one.codePointAt(0));
   if (codes.every((code) => code > 0xe0000 && code < 0xe0080)) {
@@ -148,7 +148,7 @@ function named(run) {
   return `⟨${names.join(" ")}${codes.length > MOST_NAMED ? ` and ${codes.length - MOST_NAMED} more` : ""}⟩`;
 }
 
-// Where a turn is spoken of: the link that leads to it.
+// A link to a turn.
 export function turnLink(episode, turn, words = `episode ${episode}, turn ${turn}`, options = {}) {
   return el("a", { href: `#${Number(episode)}:${Number(turn)}`, class: "turn-link", ...options }, words);
 }

@@ -12,8 +12,8 @@ const CHOICES = {
 };
 const NAMES = { category: "Category", kind: "Kind", persistence: "Class", status: "Status" };
 
-// What can be done to a memory, which is changed as it stands now, whatever turn is looked at; nothing to those of one
-// episode, which are in no file, and to those that are gone from it.
+// The buttons for changing a memory. Edits apply to its current version, whatever turn is selected. Ephemeral and removed
+// memories can't be changed, because they are not in the file.
 export function editTools(place, thread) {
   const { memory, gone } = stateAt(thread, Infinity);
   if (!run.edit || !hasToken() || gone || memory.persistence === "ephemeral") return [];
@@ -22,14 +22,14 @@ export function editTools(place, thread) {
     memory.status !== "SUPERSEDED" && mark("pinned", "Pin", "Unpin"), mark("vetoed", "Hide", "Unhide"))];
 }
 
-async function change(place, memory, wanted, tell = complain) {
+async function change(place, memory, wanted, report = showError) {
   try {
     await send(`places/${encodeURIComponent(placeKey(place))}/memories`, { title: memory.title, expected: memory.text, ...wanted });
   } catch (error) {
-    // Whoever started the viewer anew did so with another token, or without --edit.
+    // The viewer was restarted, with another token or without --edit.
     if ([401, 405].includes(error.status)) run.edit = false;
     if (error.status === 409 && atNewest()) view.place = place;
-    tell(error.message);
+    report(error.message);
     announce();
     return false;
   }
@@ -39,7 +39,7 @@ async function change(place, memory, wanted, tell = complain) {
   return true;
 }
 
-function complain(message) {
+function showError(message) {
   const dialog = el("dialog", { "aria-label": "Not saved", on: { close: () => dialog.remove() } },
     el("p", { role: "alert" }, shorten(message, 1200)), button("Close", () => dialog.close()));
   document.body.append(dialog);
@@ -61,7 +61,7 @@ function correct(place, memory) {
   };
   const ends = el("div", { class: "ends" });
   const usual = () => ends.replaceChildren(button("Cancel", leave), button("Save", save, { class: "main" }));
-  // What was written is not thrown away by a slip.
+  // Don't discard changes without asking.
   const leave = () => {
     if (!changed().length) return dialog.close();
     const back = button("Keep editing", () => { usual(); text.focus(); }, { class: "main" });

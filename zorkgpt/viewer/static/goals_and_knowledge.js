@@ -36,7 +36,7 @@ async function refill(box, kind, outlives, content) {
   if (before === key()) fill(box, before, content(found, row));
 }
 
-// The latest of its kind up to the turn; knowledge is kept across episodes.
+// The latest note of a kind up to the turn. If `outlives`, earlier episodes count too.
 export async function latest(kind, outlives, until = turnNumber()) {
   for (const number of [...run.episodes.keys()].reverse()) {
     const row = run.episodes.get(number);

@@ -2,7 +2,7 @@
 import { button, count, el, fill, shorten } from "./dom.js";
 import { exported } from "./api.js";
 import { attempt, isOver, run, show, view } from "./run.js";
-import { neighbour } from "./timeline.js";
+import { neighbor } from "./timeline.js";
 import { besideOthers } from "./side_by_side.js";
 import { showHelp } from "./keyboard.js";
 
@@ -52,7 +52,7 @@ function damaged(episode) {
 function chooser(numbers) {
   const select = el("select", { "aria-label": "Episode", on: { change: () => attempt(() => show(Number(select.value), Infinity)) } },
     numbers.map((number) => el("option", { value: number, selected: number === view.episode }, label(number))));
-  const step = (by, sign, name) => button(sign, () => neighbour(by, true), { class: "round", "aria-label": name, title: name });
+  const step = (by, sign, name) => button(sign, () => neighbor(by, true), { class: "round", "aria-label": name, title: name });
   return [step(-1, "«", "Previous episode"), select, step(1, "»", "Next episode")];
 }
 

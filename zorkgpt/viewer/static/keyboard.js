@@ -3,7 +3,7 @@ import { button, el } from "./dom.js";
 import { current, go, openScreen, view } from "./run.js";
 import { toggleLarge } from "./map.js";
 import { openSearch, toHit } from "./search.js";
-import { follow, neighbour, play, stepBy, stop } from "./timeline.js";
+import { follow, neighbor, play, stepBy, stop } from "./timeline.js";
 
 const KEYS = [
   ["←  →", "previous or next turn"], ["PgUp  PgDn", "ten turns back or forward"], ["Home  End", "first or last turn"], ["[  ]", "previous or next episode"],
@@ -11,7 +11,7 @@ const KEYS = [
 ];
 const ACTS = {
   ArrowLeft: () => stepBy(-1), ArrowRight: () => stepBy(1), PageUp: () => go(view.at - 10), PageDown: () => go(view.at + 10), Home: () => go(0),
-  End: () => go(current()?.columns?.turns.length ?? 0), "[": () => neighbour(-1, true), "]": () => neighbour(1, true), " ": play, f: follow, F: follow, "?": showHelp, o: () => openScreen("overview"), t: () => openScreen("turn"), m: () => openScreen("memories"), l: toggleLarge, L: toggleLarge, "/": openSearch, n: () => toHit(1), N: () => toHit(-1),
+  End: () => go(current()?.columns?.turns.length ?? 0), "[": () => neighbor(-1, true), "]": () => neighbor(1, true), " ": play, f: follow, F: follow, "?": showHelp, o: () => openScreen("overview"), t: () => openScreen("turn"), m: () => openScreen("memories"), l: toggleLarge, L: toggleLarge, "/": openSearch, n: () => toHit(1), N: () => toHit(-1),
 };
 
 // These work on every screen.

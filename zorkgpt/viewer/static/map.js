@@ -5,7 +5,7 @@ import { MARK, announce, columnsOf, current, now, placesOf, roomName, run, view 
 import { Camera } from "./camera.js";
 import { BOX, cell, laidOut, layoutKey } from "./map_layout.js";
 
-// The name of a measure in the address, in the list to choose from, and in words.
+// Measures: the name in the address, the label in the list, and the name in the legend.
 export const HEATS = [["none", "Colors: none", ""], ["visits", "Visits", "Visits"], ["deaths", "Deaths", "Deaths"], ["score", "Score", "Points"]];
 const MEASURES = ["visits", "deaths", "score"];
 const WORDS = { visits: "visit", deaths: "death", score: "point" };
@@ -14,7 +14,7 @@ export function said(measure, amount) {
   return count(amount, WORDS[measure]);
 }
 
-// Room → amount; null where nothing is counted. Earlier episodes are told as a whole, this one is counted up to its turn.
+// Room → amount, or null if no measure is selected. Counts earlier episodes completely and this one up to the turn.
 export async function heatAt() {
   const measure = MEASURES.indexOf(view.heat);
   if (measure < 0) return null;
@@ -48,7 +48,7 @@ const TRAIL = 40;
 const LINE_LETTERS = 11;
 const REGION_TINTS = 6;
 const GLOWS = 5;
-// About how large a name of a region is, in pixels.
+// Approximate width of a letter and height of a line of a region's name, in pixels.
 const LETTER = 7.6;
 const LINE = 17;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -125,19 +125,19 @@ function addLevel({ level, left, right, top, bottom }) {
   layers.titles.append(svg("text", { class: "level-name", x: left + 4, y: top - 6 }, words));
 }
 
-// Rooms that belong together share a tint; from afar, the room with most ways names them.
+// The rooms of a region share a tint. From afar, the region is labeled with its best-connected room.
 function addRegions() {
   const regions = Map.groupBy(drawn.spots.values(), ({ room }) => room.region);
   const ways = (id) => drawn.lines.filter(({ from, to }) => from === id || to === id).length;
   [...regions.values()].sort((one, other) => other.length - one.length).forEach((spots, index) => {
     if (regions.size === 1 || spots.length < 3) return;
     for (const spot of spots) layers.regions.append(svg("rect", { class: `region tint-${index % REGION_TINTS}`, ...cell(spot) }));
-    const centre = spots.reduce((most, spot) => (ways(spot.room.id) > ways(most.room.id) ? spot : most));
-    layers.titles.append(svg("text", { class: "region-name", x: centre.x, y: centre.y }, shorten(`around ${nameOf(centre.room)}`, 40)));
+    const center = spots.reduce((most, spot) => (ways(spot.room.id) > ways(most.room.id) ? spot : most));
+    layers.titles.append(svg("text", { class: "region-name", x: center.x, y: center.y }, shorten(`around ${nameOf(center.room)}`, 40)));
   });
 }
 
-// Names of regions that would lie over a larger one's are left out.
+// Hides region names that would overlap the name of a larger region.
 function thinOut(scale) {
   const placed = [];
   for (const text of canvas.querySelectorAll(".region-name")) {
@@ -203,7 +203,7 @@ function groupOf(id) {
   return layers.rooms?.querySelector(`[data-room="${id}"]`);
 }
 
-// Who works by keyboard is at one room, and goes to the nearest one in a direction.
+// Arrow keys move the focus to the nearest room in a direction.
 function step(event, id) {
   const way = ARROWS[event.key];
   if (!way) return;
@@ -227,7 +227,7 @@ function focused(id) {
   name(id);
 }
 
-// The whole name, in letters of the same size however far away the map is.
+// Shows the full name of a room, in the same size at every scale.
 function name(id) {
   const spot = drawn.spots.get(id);
   if (!spot) return layers.tip?.replaceChildren();
@@ -261,7 +261,7 @@ function look() {
   }
 }
 
-// Colours each room by what is counted there, the most in the strongest colour; the number stands beside it.
+// Colors each room by its amount, relative to the maximum, and shows the number beside it.
 function warm(heat) {
   const most = Math.max(1, ...[...(heat?.values() ?? [])].map(Math.abs));
   for (const group of layers.rooms.children) {
@@ -276,7 +276,7 @@ function warm(heat) {
   if (legend.textContent !== words) legend.textContent = words;
 }
 
-// The last steps of this episode, fading backwards.
+// Draws the last steps of this episode. Older steps fade out.
 function trail() {
   const columns = columnsOf(view.episode);
   if (!columns) return;

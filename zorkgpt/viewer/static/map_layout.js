@@ -1,5 +1,5 @@
-// Where everything stands that is known by a turn: rooms in the order of their columns and rows, without those that hold nothing
-// known yet, each level by itself, the higher ones above.
+// The layout of the map known at a turn: rooms by column and row, without empty columns and rows. Each level is separate,
+// with higher levels above.
 const CELL = [168, 104];
 export const BOX = [112, 48];
 const MARGIN = 56;
@@ -12,7 +12,7 @@ const MIN_BEND = 36;
 const BOW = [110, 70];
 const COMPASS = { north: [0, -1], south: [0, 1], east: [1, 0], west: [-1, 0], northeast: [1, -1], northwest: [-1, -1], southeast: [1, 1], southwest: [-1, 1] };
 
-// What the layout depends on; while it is the same, nothing has to be drawn anew.
+// A key that changes when the map must be drawn again.
 export function layoutKey(picture, at) {
   const count = (list, name) => list.filter((one) => one[name] !== null && one[name] <= at).length;
   return [picture.changes, count(picture.rooms, "since"), count(picture.lines, "since"), count(picture.lines, "back_since"), count(picture.open, "since"), count(picture.open, "until")].join(".");
@@ -34,7 +34,7 @@ function key(level, [column, row]) {
   return `${level}.${column}.${row}`;
 }
 
-// Room → its square among what is known.
+// Room → its square in the layout.
 function squares(all, known) {
   const columns = ranks(all.map(({ column }) => column), known.map(({ column }) => column));
   const rowsOf = new Map();
@@ -45,7 +45,7 @@ function squares(all, known) {
   return new Map(known.map((room) => [room.id, { room, level: room.level, square: [columns.get(room.column), rowsOf.get(room.level).get(room.row)] }]));
 }
 
-// The numbers that are used, from 0 on. What was left free between two rooms on purpose stays free, one square wide.
+// Renumbers the used columns or rows from 0. A gap that is empty in the final map too stays, one square wide.
 function ranks(all, known) {
   const [ever, now] = [new Set(all), new Set(known)];
   const found = new Map();
@@ -60,7 +60,7 @@ function ranks(all, known) {
   return found;
 }
 
-// Gives each room its point; the levels below each other, each with its edges.
+// Gives each room its coordinates, with the levels stacked. Returns the edges of each level.
 function stacked(spots) {
   const levels = [...new Set([...spots.values()].map(({ level }) => level))].sort((one, other) => other - one);
   let top = MARGIN;
@@ -76,7 +76,7 @@ function stacked(spots) {
   });
 }
 
-// The lines to draw: the ways between rooms that stand near each other, and of each room the one by which it was reached.
+// The lines to draw: connections between near rooms, and for each room the one by which it was first reached.
 function ties({ lines }, spots, at) {
   const known = lines.filter(({ since }) => since <= at);
   const joins = ({ from, to }, one, other) => (from === one && to === other) || (from === other && to === one);
@@ -102,7 +102,7 @@ function route(line, one, other, occupied, used) {
   return { kind: compass ? "compass" : "other", ...path(one, leaving, other, arriving, compass, occupied) };
 }
 
-// From level to level: straight where no room is between, else between the columns, and across between the levels.
+// A line between levels: straight if no room is in the way, else around it between the columns and levels.
 function stairs(one, other, occupied) {
   const down = Math.sign(other.y - one.y);
   const [[x1, y1], [x2, y2]] = [port(one, [0, down]), port(other, [0, -down])];
@@ -130,7 +130,7 @@ function port({ x, y }, [dx, dy]) {
   return [x + (dx * BOX[0]) / 2, y + (dy * BOX[1]) / 2];
 }
 
-// Straight if it crosses no room, else curved around; with its middle.
+// A line within a level: straight if it crosses no room, else curved.
 function path(one, leaving, other, arriving, compass, occupied) {
   const [[x1, y1], [x2, y2]] = [port(one, leaving), port(other, arriving)];
   const facing = leaving.every((part, axis) => part === -arriving[axis] && part === toward(one, other)[axis]);
@@ -139,7 +139,7 @@ function path(one, leaving, other, arriving, compass, occupied) {
   }
   let [ax, ay, bx, by] = [];
   if (compass && facing && !(leaving[0] && leaving[1])) {
-    // Around what is between, above it or to its right.
+    // Curve above or to the right of the rooms between.
     [ax, ay] = [bx, by] = [Math.abs(leaving[1]) * BOW[0], -Math.abs(leaving[0]) * BOW[1]];
   } else {
     const bend = Math.max(MIN_BEND, (Math.abs(x2 - x1) + Math.abs(y2 - y1)) / 3.5);
@@ -168,7 +168,7 @@ function openEnd(end, spot, used) {
   return { ...end, x, y, dx, dy };
 }
 
-// The square of a region's room, with what is around it.
+// The cell of a room, including the space around it.
 export function cell({ x, y }) {
   return { x: x - CELL[0] / 2, y: y - CELL[1] / 2, width: CELL[0], height: CELL[1] };
 }

@@ -1,4 +1,4 @@
-// The memories of a place: before the player's choice at its own place, after the turn at a selected one.
+// The memories of a place: at the player's place as before the action, at a selected place as after the turn.
 import { button, el, fill, folded, shorten } from "./dom.js";
 import { announce, moment, now, place, placesOf, roomName, run, turnNumber, turnRow, view } from "./run.js";
 import { believed, memoriesAt, memoryCard } from "./memory_card.js";

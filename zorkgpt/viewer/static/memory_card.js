@@ -12,7 +12,7 @@ export function memoriesAt(threads, at) {
   return threads.map((thread) => ({ ...stateAt(thread, at), thread })).filter((state) => state.memory && !state.gone).sort(byWeight);
 }
 
-// Whether the player may be shown it.
+// Whether the memory can be shown to the player.
 export function believed(state) {
   return state.memory.status !== "SUPERSEDED" && !state.memory.vetoed;
 }
@@ -42,7 +42,7 @@ const KIND_NAMES = { added: "added", "seen again": "seen again", invalidated: "m
 const SOURCES = { hand: "edited in the file", person: "edited by a person", baseline: "present at the start", recovered: "recovered after a crash", file: "from the memory file" };
 const KINDS = new Set(["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]);
 
-// `relied` is the reason why the action of this turn counts as based on it.
+// `relied` says why the action of this turn is considered to be based on the memory, or "".
 export function memoryCard({ memory, versions, later }, tools = [], relied = "") {
   const kind = KINDS.has(memory.category) ? memory.category.toLowerCase() : "note";
   const card = el("article", { class: `memory ${kind} ${memory.status === "ACTIVE" ? "" : shorten(memory.status, 20).toLowerCase()}${relied && " relied"}` });

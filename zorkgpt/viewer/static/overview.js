@@ -24,7 +24,7 @@ export async function updateOverview() {
   if (box.dataset.key === key) return;
   const { episodes, damage } = await askOnce("overview", `${version}.${run.memory}`);
   if (JSON.stringify(damage) !== JSON.stringify(run.damage)) {
-    // The questions to models are read only now.
+    // Damage in the model calls is known only now, because they are read on demand.
     run.damage = damage;
     announce();
   }
@@ -41,7 +41,7 @@ function summary(rows) {
     tokens === null ? "" : `${count(sum(rows, "calls"), "model call")}, ${money(rows)}.`);
 }
 
-// Leads to what the episode learned.
+// A link to the memories that the episode learned.
 function learnedCell(row) {
   const open = () => { Object.assign(view, { screen: "memories", from: row.episode }); announce(); };
   return row.learned === null ? "–" : row.learned ? button(row.learned, open, { class: "small", title: `Memories from episode ${row.episode}` }) : 0;

@@ -18,7 +18,7 @@ function reasonOf(row) {
   return plain(row.reasoning);
 }
 
-// How many of the words occur in the reason as whole words.
+// The number of words, and how many of them occur in the reason.
 function share(words, row) {
   const said = new Set(contentWords(row.reasoning));
   const wanted = contentWords(words);
@@ -40,7 +40,7 @@ export function placesInReason(row) {
   return [row.location_id, ...named.slice(0, MOST_PLACES)].filter((id) => id !== null);
 }
 
-// Why the action counts as based on a memory; "" if nothing shows that it was.
+// Why the action is considered to be based on a memory, or "" if it is not.
 export function memoryRelied(memory, id, row) {
   const trial = row.trials?.find((one) => one.place === id && one.title === memory.title);
   if (trial) return trial.worked ? "followed, and the outcome matched" : "followed, but the outcome did not match";
@@ -58,7 +58,7 @@ export function objectiveRelied(one, row) {
   return wanted > 1 && found === wanted ? "mentioned in the reason" : "";
 }
 
-// Lines of the knowledge whose words mostly occur in the reason.
+// Lines of the knowledge that the reason quotes, or most of whose words occur in it.
 export function knowledgeLines(text, row) {
   if (!row.reasoning) return [];
   return String(text ?? "").split("\n").filter((line) => /^\s*[-*] /.test(line)).map((line) => line.replace(/^\s*[-*] /, "").replace(/\s*\*\([^()]*\)\*\s*$/, "")).filter((line) => {

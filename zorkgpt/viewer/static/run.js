@@ -23,7 +23,7 @@ export function listen(update) {
   listeners.push(update);
 }
 
-// Called once all panels are up to date.
+// Registers a function to call after all panels are updated.
 export function finish(act) {
   finishers.push(act);
 }
@@ -37,12 +37,12 @@ export function announce() {
   });
 }
 
-// A panel that gets no answer keeps its content until a later round.
+// A panel whose request fails keeps its content until a later round.
 async function updateAll() {
   const round = ++rounds;
   const ends = await Promise.allSettled(listeners.map(async (update) => update()));
   for (const act of finishers) act();
-  // What a late answer filled a panel with may be older than what stood there.
+  // A late answer may have replaced newer content.
   if (round < latestEnded) announce();
   latestEnded = Math.max(latestEnded, round);
   const missing = ends.map(({ reason }) => reason).filter(Boolean).map(words)[0] ?? "";
@@ -56,7 +56,7 @@ function words(error) {
   return error.message;
 }
 
-// Runs a user's action and shows why it failed, if it does.
+// Runs a user's action. If it fails, shows the reason.
 export async function attempt(act) {
   const undone = await act().then(() => "", words);
   if (undone === run.undone) return;
@@ -72,7 +72,7 @@ export function parted(at) {
   return [Math.floor(at / SPAN), at % SPAN];
 }
 
-// The key of a place (a number or a text) or of another subject, as it stands in an address and in the table of names.
+// The key of a place (a number or text) or another subject, as used in addresses and `run.names`.
 export function placeKey(id) {
   return id?.subject ?? JSON.stringify(id);
 }
@@ -94,7 +94,7 @@ export function columnsOf(episode) {
   return run.episodes.get(episode)?.columns;
 }
 
-// The number of the turn that was played last.
+// The number of the turn at a position, 0 for the opening.
 export function turnNumber(episode = view.episode, at = view.at) {
   return at > 0 ? columnsOf(episode)?.turns[at - 1] ?? at : 0;
 }
@@ -103,7 +103,7 @@ export function now() {
   return moment(view.episode, turnNumber());
 }
 
-// Where the player stood when it chose, and where it came to.
+// The player's places before and after the turn.
 export function placesOf(episode = view.episode, at = view.at) {
   const columns = columnsOf(episode);
   if (!columns || at === 0) {
@@ -113,7 +113,7 @@ export function placesOf(episode = view.episode, at = view.at) {
   return [columns.places[at - 1], columns.places_after[at - 1]];
 }
 
-// `open` shows what the address names, once the run is known.
+// `open` opens the view in the address, once the run is loaded.
 export async function start(open) {
   takeRun(await ask("run"));
   await open();
@@ -121,7 +121,7 @@ export async function start(open) {
   if (exported) return;
   let wasConnected = false;
   follow(takeNews, (connected) => {
-    // A viewer that is back may be another one, which takes no edits or none with this token.
+    // The viewer may have been restarted without --edit or with another token.
     if (connected && !run.connected && wasConnected) ask("run").then(takeRun).then(announce).catch(announce);
     Object.assign(run, { connected, undone: connected ? "" : run.undone });
     wasConnected ||= connected;
@@ -155,7 +155,7 @@ export function openScreen(screen) {
   announce();
 }
 
-// Nobody plays any more, as far as can be told.
+// Whether the run seems to have ended.
 export function isOver() {
   const row = [...run.episodes.values()].at(-1);
   return exported || (row !== undefined && (row.reason !== null || row.quiet || row.cut_short));
@@ -180,7 +180,7 @@ export function go(at, following = false) {
   announce();
 }
 
-// The position of a turn by its number; null if the episode has no such turn.
+// The position of the turn with this number, or null if there is none.
 export async function positionOf(episode, turn) {
   const { turns } = await load(episode);
   if (turn === 0) return 0;
@@ -188,7 +188,7 @@ export async function positionOf(episode, turn) {
   return index < 0 ? null : index + 1;
 }
 
-// A turn that something refers to by its number.
+// Opens the turn with this number.
 export async function openTurn(episode, turn) {
   const at = run.episodes.has(episode) ? await positionOf(episode, turn) : null;
   if (at === null) throw new Unanswered(`Episode ${episode} has no turn ${turn}.`);
@@ -196,13 +196,13 @@ export async function openTurn(episode, turn) {
   Object.assign(view, { panel: "transcript", beside: null });
 }
 
-// The memories of a place, and the place on the map, as they stand by now.
+// Opens the current memories of a place, and the place on the map.
 export async function openPlace(id) {
   await show([...run.episodes.keys()].at(-1), Infinity);
   Object.assign(view, { place: id, tab: "memories", panel: "world", find: null, only: [] });
 }
 
-// Whether what stands by now is what is looked at.
+// Whether the newest turn is selected.
 export function atNewest() {
   return view.episode === [...run.episodes.keys()].at(-1) && view.at === (current()?.columns?.turns.length ?? 0);
 }
@@ -223,7 +223,7 @@ export function page(episode, number) {
   return askOnce(`episodes/${episode}/pages/${number}`, `${row.generation}.${upTo}`);
 }
 
-// One turn, or the opening, as the log has it.
+// One turn, or null for the opening.
 export async function turnRow(episode, at) {
   if (at < 1) return null;
   const { rows, from } = await page(episode, Math.floor((at - 1) / run.pageTurns));
@@ -234,11 +234,11 @@ export function place(id) {
   return askOnce(`places/${encodeURIComponent(placeKey(id))}`, String(run.memory));
 }
 
-let told = Promise.resolve();
+let applied = Promise.resolve();
 
 function takeNews(news) {
-  // One after the other, in the order that they came.
-  told = told.then(() => takeOne(news)).catch(() => {});
+  // Apply updates one after the other.
+  applied = applied.then(() => takeOne(news)).catch(() => {});
 }
 
 async function takeOne(news) {
@@ -263,7 +263,7 @@ async function grow(episode, grown) {
   if (grown.rows && episode === view.episode) await keepRows(episode, grown);
 }
 
-// The turns that came with the news complete the page that they belong to, so that nobody has to ask for it again.
+// Adds the turns of an update to their cached page, so that it is not requested again.
 async function keepRows(episode, grown) {
   const number = Math.floor(grown.from / run.pageTurns);
   const path = `episodes/${episode}/pages/${number}`;
@@ -275,7 +275,7 @@ async function keepRows(episode, grown) {
   offer(path, `${grown.generation}.${grown.from + grown.rows.length}`, answer);
 }
 
-// Moves a following page to the newest turn of the newest episode.
+// If following, selects the newest turn of the newest episode.
 async function keepUp() {
   const last = [...run.episodes.keys()].at(-1);
   if (last === undefined) return;

@@ -6,7 +6,7 @@ import { FIGURES, change, duration, money, sorted, sum, table, tokens } from "./
 const WAIT_MS = 3000;
 const HEIGHT = 320;
 const EDGE = 34;
-const COLOURS = 6;
+const COLORS = 6;
 const NAMED_POINTS = 20;
 
 const byId = (id) => document.getElementById(id);
@@ -81,13 +81,13 @@ const EPISODE_COLUMNS = [
   ...FIGURES,
 ];
 
-function colour({ number }) {
+function color({ number }) {
   const index = number - 1;
-  return `line-${index % COLOURS} dash-${Math.floor(index / COLOURS) % 3}`;
+  return `line-${index % COLORS} dash-${Math.floor(index / COLORS) % 3}`;
 }
 
 function line(run) {
-  return svg("svg", { class: "key", viewBox: "0 0 24 8", "aria-hidden": "true" }, svg("path", { class: colour(run), d: "M0 4H24" }));
+  return svg("svg", { class: "key", viewBox: "0 0 24 8", "aria-hidden": "true" }, svg("path", { class: color(run), d: "M0 4H24" }));
 }
 
 // The score of each episode of each run, in playing order.
@@ -111,10 +111,10 @@ function curve(run, x, y) {
   const known = run.episodes.map((row, index) => [row, index]).filter(([row]) => row.score !== null);
   const dots = known.map(([row, index]) => {
     const words = `${run.name}, episode ${row.episode}: ${count(row.score, "point")}`;
-    return svg("a", { href: address(run, row.episode, row.last_turn), "aria-label": words }, svg("circle", { class: colour(run), cx: x(index), cy: y(row.score), r: run.episodes.length > 60 ? 3 : 5 }), svg("title", {}, words));
+    return svg("a", { href: address(run, row.episode, row.last_turn), "aria-label": words }, svg("circle", { class: color(run), cx: x(index), cy: y(row.score), r: run.episodes.length > 60 ? 3 : 5 }), svg("title", {}, words));
   });
   const path = known.map(([row, index]) => `${x(index).toFixed(1)} ${y(row.score).toFixed(1)}`).join("L");
-  return svg("g", {}, path && svg("path", { class: colour(run), d: `M${path}` }), ...dots);
+  return svg("g", {}, path && svg("path", { class: color(run), d: `M${path}` }), ...dots);
 }
 
 // The first turn of each scoring action in each run.

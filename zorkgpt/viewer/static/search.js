@@ -17,7 +17,7 @@ let section;
 let timer = null;
 let found = { asked: "", hits: [], rows: [], begun: 0 };
 let lookUps = 0;
-// How many rows a person has asked to see of what is found for these words: they stay when the run goes on.
+// The number of results that the user asked to see for `words`. Kept when the run continues.
 let words = "";
 let wanted = 0;
 
@@ -79,7 +79,7 @@ function sought() {
   return JSON.stringify([view.find, view.only]);
 }
 
-// Whether what was found is shown: it is not if other words are sought by now, or if what was looked up later stands there.
+// Searches and shows the results. Returns false if the search has changed meanwhile or newer results are shown.
 async function lookUp(asked) {
   const these = sought();
   const begun = ++lookUps;
@@ -139,7 +139,7 @@ function mark() {
   list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 }
 
-// Highlights the words in the selected turn without changing its text.
+// Highlights the query in the selected turn without changing its text.
 function highlight() {
   if (!CSS.highlights) return;
   const wanted = (view.find ?? "").trim().toLowerCase();

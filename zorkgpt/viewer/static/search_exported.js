@@ -1,4 +1,4 @@
-// The search in an exported file, where no viewer answers: over all that the file holds, with the same answer.
+// The search in an exported file, which has no server. The answers have the same format.
 import { allAnswers } from "./api.js";
 
 const SHOWN = 100;
@@ -40,7 +40,7 @@ function all() {
   rows = new Map();
   for (const [path, answer] of Object.entries(answers)) {
     const episode = /^episodes\/(\d+)\/pages\/\d+$/.exec(path)?.[1];
-    // A long text stands whole elsewhere.
+    // Turns with shortened texts have their own answer with the complete texts.
     for (const row of episode ? answer.rows : []) rows.set(`${episode}:${row.turn}`, answers[`episodes/${episode}/turns/${row.turn}`] ?? row);
   }
   return rows;
@@ -84,7 +84,7 @@ function memories(words, events, fates) {
         memory = { ...memory, ...version.set };
         const hasFate = memory.persistence !== "ephemeral" && fates.some((name) => FATES[name](thread, version, memory));
         if (!hasFate && (!words || (fates.length && !events.length))) continue;
-        // A memory that was learned or disproved is searched as a whole, another version by its changes.
+        // For a learned or disproved memory, search all fields. Otherwise, search only the changed ones.
         const fields = hasFate ? memory : version.set;
         const said = [version.reason, fields.text, fields.title].map((value) => String(value ?? ""));
         const [episode, turn] = [Math.floor(version.at / SPAN), version.at % SPAN];

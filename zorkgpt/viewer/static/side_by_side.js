@@ -19,7 +19,7 @@ let panel;
 let shownFrom = 0;
 let shownTo = 0;
 let opened = new Set();
-// Where it was left: a comparison that is opened again stands where it stood.
+// The scroll position of a closed comparison, restored when it is opened again.
 let left = { of: "", top: 0, at: 0 };
 let compared = null;
 
@@ -58,7 +58,7 @@ export async function updateBeside() {
   left.at = view.at;
 }
 
-// All that does not change with the turn that is looked at.
+// The parts of the comparison that don't depend on the selected turn.
 async function comparison(numbers, of) {
   const key = `${of}.${numbers.map(version)}.${run.memory}`;
   if (compared?.key === key) return compared;
@@ -86,7 +86,7 @@ function tools(numbers) {
   return el("p", { class: "comparers" }, el("span", { role: "group", "aria-label": "Compare by" }, by("place", "By place"), by("score", "By score")), ...drop, others.length > 0 && add);
 }
 
-// Of each later episode: where it parts from the first one, and where they are together again.
+// For each later episode: where it diverges from the first one, and where they meet again.
 function partings(episodes) {
   const [first, ...others] = episodes;
   return others.map((other) => {
@@ -114,7 +114,7 @@ function table(label, episodes, first, rows) {
   return whole;
 }
 
-// The rows near the turn that is looked at, unless a person asked for more.
+// The rows near the selected turn, unless the user asked for more.
 function placeRows({ episodes, rows: all }) {
   const rows = folded(all);
   const here = episodes.findIndex(({ number }) => number === view.episode);
@@ -133,7 +133,7 @@ function placeTable(episodes, rows) {
     rows.length > shownTo && more(`Show ${count(Math.min(STEP, rows.length - shownTo), "later row")}`, () => { shownTo += STEP; }));
 }
 
-// Many rows alike become one, until they are opened.
+// Folds runs of identical rows into one, until the user opens them.
 function folded(rows) {
   const found = [];
   rows.forEach((row) => {
@@ -178,7 +178,7 @@ function scoreTable({ episodes, rows: all }) {
   return table("Episodes by score", episodes, "Action", [...rows, el("tr", {}, el("th", { scope: "row" }, "End"), episodes.map(end))]);
 }
 
-// The row of the turn that is looked at comes into sight.
+// Scrolls to the row of the selected turn.
 function bringIn() {
   const row = box.querySelector("tr.looked-at");
   if (!row) return;
@@ -186,7 +186,7 @@ function bringIn() {
   if (top < 0 || top > box.clientHeight - 60) box.scrollTop += top - box.clientHeight / 3;
 }
 
-// Where they part: what was believed in the later episode, and not yet in the earlier one, at that turn.
+// The memories that the later episode had and the earlier one did not, at the turn where they diverge.
 async function whatTheLaterKnew(one, other) {
   const parted = parting(one, other);
   if (!parted || parted.by === "end") return null;

@@ -1,4 +1,4 @@
-// Sortable tables, and the figures of an episode as their columns.
+// Sortable tables, and the columns with the results of an episode.
 import { button, el, shorten } from "./dom.js";
 
 export function sum(rows, name) {
@@ -42,7 +42,7 @@ export function change(gain) {
   return el("span", { class: `badge ${gain > 0 ? "good" : "bad"}` }, `${gain > 0 ? "+" : "−"}${Math.abs(gain)}`);
 }
 
-// `sort` names a column, with a minus sign before it for the greatest first; `choose` is told which one was wanted.
+// `sort` is the id of a column, with a leading "-" for descending order. `choose` is called with the new one.
 export function table(columns, rows, { sort, choose, label, more = null }) {
   const by = sort.replace(/^-/, "");
   const descending = sort.startsWith("-");
@@ -64,7 +64,7 @@ function said(value) {
 export function sorted(columns, rows, sort) {
   const column = columns.find(({ id }) => id === sort.replace(/^-/, "")) ?? columns[0];
   const sign = sort.startsWith("-") ? -1 : 1;
-  // What is not known stands at the end, whichever way it is sorted.
+  // Unknown values come last in both directions.
   const unknown = (value) => value === null || value === undefined || value === "";
   return rows.map((row) => [column.value(row), row]).sort(([one], [another]) =>
     unknown(one) - unknown(another) || sign * (typeof one === "string" ? one.localeCompare(another) : one - another)).map(([, row]) => row);

@@ -2,7 +2,7 @@
 import { startMemories, updateMemories } from "./memories.js";
 import { startKnowledge, startObjectives, updateKnowledge, updateObjectives } from "./goals_and_knowledge.js";
 
-// `start` gets the element to fill, `update` is called whenever the run or the turn that is looked at has changed.
+// `start` gets the element to fill. `update` is called when the run or the selected turn changes.
 export const TABS = [
   { id: "memories", name: "Memories", start: startMemories, update: updateMemories },
   { id: "objectives", name: "Objectives", start: startObjectives, update: updateObjectives },

@@ -93,13 +93,13 @@ function at(marks, wanted) {
 
 export function stepBy(by) {
   const length = current()?.columns?.turns.length ?? 0;
-  if (view.at + by > length && by === 1) neighbour(1);
-  else if (view.at + by < 0 && by === -1) neighbour(-1);
+  if (view.at + by > length && by === 1) neighbor(1);
+  else if (view.at + by < 0 && by === -1) neighbor(-1);
   else go(view.at + by, false);
 }
 
-// The next episode, from its opening, or the one before, at its end.
-export function neighbour(by, atEnd = by < 0) {
+// Opens the next episode at its opening, or the previous one at its end.
+export function neighbor(by, atEnd = by < 0) {
   const numbers = [...run.episodes.keys()];
   const other = numbers[numbers.indexOf(view.episode) + by];
   if (other !== undefined) attempt(() => show(other, atEnd ? Infinity : 0));

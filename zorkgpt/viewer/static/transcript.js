@@ -11,7 +11,7 @@ let watcher;
 let sheets = [];
 let drawnOf = "";
 let revealed = "";
-// Until a person scrolls, the turn that is looked at stays in the window, whatever is drawn above it.
+// Until the user scrolls, the selected turn stays visible, whatever is rendered above it.
 let held = false;
 
 export function startTranscript(element) {
@@ -20,7 +20,7 @@ export function startTranscript(element) {
   watcher = new IntersectionObserver((seen) => seen.forEach(drawOrDrop), { root: box, rootMargin: AHEAD });
 }
 
-// The transcript was out of sight, and with it where it stood.
+// Restores the scroll position after the transcript was hidden.
 export function showTranscriptAgain() {
   revealed = "";
   if (current()?.columns) announce();
@@ -57,7 +57,7 @@ function opening(row) {
   return el("article", { class: "turn opening", "data-at": 0 }, head, prose(row.opening, "story"));
 }
 
-// A sheet holds a page of turns, or, far from the window, the space that they take.
+// A sheet contains a page of turns or, far from the window, an empty space of the same height.
 function addSheets(length) {
   const pages = Math.ceil(length / run.pageTurns);
   while (sheets.length < pages) {
@@ -78,7 +78,7 @@ function drawOrDrop({ target, isIntersecting }) {
   const sheet = sheets[number];
   if (sheet?.element !== target) return;
   sheet.near = isIntersecting;
-  // What was not answered is asked for again with the next round, which tells of it.
+  // A failed request is repeated with the next update, which also reports the error.
   if (isIntersecting) draw(number).catch(announce);
   else drop(sheet);
 }
@@ -97,7 +97,7 @@ async function draw(number, wanted = () => sheets[number].near) {
 }
 
 function drop(sheet) {
-  // What is not shown at all has no height that could be kept.
+  // Hidden elements have no height to keep.
   if (!sheet.drawn || !sheet.element.offsetHeight) return;
   sheet.element.style.height = `${sheet.element.offsetHeight}px`;
   sheet.element.replaceChildren();
@@ -141,7 +141,7 @@ export function badges(row) {
   ].filter(Boolean);
 }
 
-// Who chose the action, if not the player of the episode.
+// Labels the player that chose the action, unless it is the player of the episode.
 function chooser(row) {
   const usual = run.episodes.get(view.episode)?.player;
   if (!row.player || !usual || row.player === usual) return [];
@@ -159,7 +159,7 @@ function mark() {
   box.querySelector(`[data-at="${view.at}"]`)?.setAttribute("aria-current", "true");
 }
 
-// The turn that is looked at comes into the window, unless it is there.
+// Scrolls to the selected turn unless it is visible.
 async function reveal() {
   mark();
   held = true;
