@@ -25,7 +25,7 @@ from zorkgpt.runlog.events import ModelCalled
 KEY = "sk-very-secret-0123456789"
 NOTHING = '{"should_remember": false}'
 READ = '{"is_room_description": true, "exits": [], "combat": false, "enemies": []}'
-NO_LESSONS = '{"new": [], "borne_out": [], "contradicted": []}'
+NO_LESSONS = '{"new": [], "confirmed": [], "contradicted": []}'
 FINE = '{"score": 0.5, "reason": "Why not."}'
 
 

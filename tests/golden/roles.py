@@ -164,15 +164,15 @@ _WANTED = [
 
 def knowledge(request: Request) -> Reply:
     prompt = request.prompt
-    answer: dict[str, Any] = {"new": [], "borne_out": [], "contradicted": []}
+    answer: dict[str, Any] = {"new": [], "confirmed": [], "contradicted": []}
     if "An episode is over" in prompt:
         answer["new"] = [
             {"section": "death_patterns", "text": "Eating what grows in the Back Garden kills.", "turns": [25]},
             {"section": "meta_strategies", "text": "Read the letter first: it scores and names the aim.", "turns": [1]},
         ]
-        answer["borne_out"] = [99]
+        answer["confirmed"] = [99]
     elif kept := number_of(prompt, "Look closely"):
-        answer["borne_out"] = [kept]
+        answer["confirmed"] = [kept]
     else:
         answer["new"] = [
             {"section": "lessons", "text": "Look closely at what will not open.", "turns": [8, 9]},

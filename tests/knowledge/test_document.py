@@ -16,7 +16,7 @@ A remark.
 * take all works
   in most rooms
 - ~~say hello~~
-- It bites. *(Ep1, T2; borne out 0, contradicted 0)*
+- It bites. *(Ep1, T2; confirmed 0, contradicted 0)*
 
 ### My own list
 - not shown
@@ -64,8 +64,8 @@ def test_a_new_line_is_found_in_its_section_and_takes_nothing_away(data, new):
 
 
 def _kept(data: bytes) -> list[bytes]:
-    """The rows of a file but for the note of what was taken in, which is written anew."""
-    return [row for row in data.split(b"\n") if not row.startswith(b"<!-- taken in: ")]
+    """Return the rows of a file except the one of processed episodes."""
+    return [row for row in data.split(b"\n") if not row.startswith(b"<!-- processed: ")]
 
 
 def test_a_new_file_has_all_sections_in_order():
@@ -80,7 +80,7 @@ def test_a_new_file_has_all_sections_in_order():
 
 ## DANGERS & THREATS
 
-- It bites. *(Ep1, T1; borne out 0, contradicted 0)*
+- It bites. *(Ep1, T1; confirmed 0, contradicted 0)*
 
 ## PUZZLE SOLUTIONS
 
@@ -100,7 +100,7 @@ def test_a_new_file_has_all_sections_in_order():
 
 ### Meta-strategies
 
-- Look first. *(Ep1, T1; borne out 0, contradicted 0)*
+- Look first. *(Ep1, T1; confirmed 0, contradicted 0)*
 
 ### Discoveries
 """
@@ -121,9 +121,9 @@ def test_lines_go_into_a_persons_file_without_moving_anything():
     text = render(document).decode()
     new = [row for row in text.splitlines() if row not in HAND.splitlines()]
     assert new == [
-        "- Doors creak. *(Ep1, T1; borne out 0, contradicted 0)*",
+        "- Doors creak. *(Ep1, T1; confirmed 0, contradicted 0)*",
         "## CROSS-EPISODE INSIGHTS",
-        "- It is wet. *(Ep1, T1; borne out 0, contradicted 0)*",
+        "- It is wet. *(Ep1, T1; confirmed 0, contradicted 0)*",
     ]
     assert {line.text: line.section for line in parse(text.encode()).lines} == {
         "It bites.": KnowledgeSection.SYNTAX,
@@ -137,8 +137,8 @@ def test_lines_go_into_a_persons_file_without_moving_anything():
 def test_a_changed_line_stays_in_its_place_with_its_line_end():
     data = b"## LESSONS LEARNED\r\n- a *(Ep1, T1)*\r\n- b *(Ep1, T2)*\r\nend"
     document = parse(data)
-    changed = document.changed(document.lines[0], document.lines[0].with_evidence(borne_out=1))
-    assert render(changed) == data.replace(b"a *(Ep1, T1)*", b"a *(Ep1, T1; borne out 1, contradicted 0)*")
+    changed = document.changed(document.lines[0], document.lines[0].with_evidence(confirmed=1))
+    assert render(changed) == data.replace(b"a *(Ep1, T1)*", b"a *(Ep1, T1; confirmed 1, contradicted 0)*")
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\n", b"\x00\x00\x00", b"\xff\xfe\x00garbage\x80"])
@@ -151,8 +151,8 @@ def test_not_damaged(data):
     assert not is_damaged(data)
 
 
-def test_two_notes_of_what_was_taken_in_become_one():
-    note = "<!-- taken in: Ep{}, until T{} -->\n"
+def test_two_rows_of_processed_episodes_are_merged():
+    note = "<!-- processed: Ep{}, until T{} -->\n"
     document = parse(f"## Mine\n{note.format(1, 5)}{note.format(2, 7)}".encode()).with_processed(2, ProcessedTurns(9))
     assert {name: processed.until for name, processed in parse(render(document)).processed.items()} == {"1": 5, "2": 9}
-    assert render(document).count(b"taken in") == 1
+    assert render(document).count(b"processed:") == 1

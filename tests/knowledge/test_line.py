@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.fixtures.knowledge import lines
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection, parse_line, render_line, section_of
 
-LINE = KnowledgeLine(KnowledgeSection.DANGERS, "The dark bites.", 2, 14, 20, borne_out=3)
+LINE = KnowledgeLine(KnowledgeSection.DANGERS, "The dark bites.", 2, 14, 20, confirmed=3)
 
 
 @given(lines())
@@ -28,20 +28,21 @@ def test_no_text_ends_its_line_or_becomes_a_tag(line):
 
 
 def test_a_line_reads_as_people_would_write_it():
-    assert render_line(LINE) == "- The dark bites. *(Ep2, T14-T20; borne out 3, contradicted 0)*"
+    assert render_line(LINE) == "- The dark bites. *(Ep2, T14-T20; confirmed 3, contradicted 0)*"
     struck = replace(LINE, struck=True, contradicted=4, reason="It was light.")
     assert render_line(struck) == (
-        '- ~~The dark bites.~~ *(Ep2, T14-T20; borne out 3, contradicted 4; because "It was light.")*'
+        '- ~~The dark bites.~~ *(Ep2, T14-T20; confirmed 3, contradicted 4; because "It was light.")*'
     )
 
 
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ("* The dark bites. *(Ep2, T14–20; borne out 3, contradicted 0)*  ", LINE),
-        ("- The dark bites. *(Ep2, T14-T20)*", replace(LINE, borne_out=0)),
-        ("- The *dark* bites. *(Ep2, T14-T20)*", replace(LINE, text="The *dark* bites.", borne_out=0)),
-        ("- The dark bites. *(Ep2, T14-T20; worked 5/9)*", replace(LINE, borne_out=0, extra=("worked 5/9",))),
+        ("* The dark bites. *(Ep2, T14–20; confirmed 3, contradicted 0)*  ", LINE),
+        ("- The dark bites. *(Ep2, T14-T20; borne out 3, contradicted 0)*", LINE),
+        ("- The dark bites. *(Ep2, T14-T20)*", replace(LINE, confirmed=0)),
+        ("- The *dark* bites. *(Ep2, T14-T20)*", replace(LINE, text="The *dark* bites.", confirmed=0)),
+        ("- The dark bites. *(Ep2, T14-T20; worked 5/9)*", replace(LINE, confirmed=0, extra=("worked 5/9",))),
         ("- The dark bites.", None),
         ("- The dark bites. *(my own remark)*", None),
         ("The dark bites. *(Ep2, T14-T20)*", None),
@@ -53,21 +54,21 @@ def test_reading_is_forgiving(row, expected):
 
 
 def test_what_a_later_version_wrote_is_kept():
-    line = parse_line('- It bites. *(Ep1, T2; shown "a; b"; borne out 1, contradicted 0)*', KnowledgeSection.DANGERS)
-    assert render_line(line) == '- It bites. *(Ep1, T2; borne out 1, contradicted 0; shown "a; b")*'
+    line = parse_line('- It bites. *(Ep1, T2; shown "a; b"; confirmed 1, contradicted 0)*', KnowledgeSection.DANGERS)
+    assert render_line(line) == '- It bites. *(Ep1, T2; confirmed 1, contradicted 0; shown "a; b")*'
 
 
-NEW = replace(LINE, borne_out=0)
+NEW = replace(LINE, confirmed=0)
 
 
-def test_what_was_contradicted_and_never_borne_out_is_struck_and_comes_back_with_evidence():
+def test_what_was_contradicted_and_never_confirmed_is_struck_and_comes_back_with_evidence():
     once = NEW.with_evidence(contradicted=1, reason="It did not.", enough=2)
     assert (once.struck, once.reason) == (False, "")
     twice = once.with_evidence(contradicted=1, reason="It did not.", enough=2)
     assert (twice.struck, twice.reason) == (True, "It did not.")
     assert twice.with_evidence(contradicted=1, reason="Again.").reason == "It did not."
-    back = twice.with_evidence(borne_out=1)
-    assert (back.struck, back.reason, back.borne_out, back.contradicted) == (False, "", 1, 2)
+    back = twice.with_evidence(confirmed=1)
+    assert (back.struck, back.reason, back.confirmed, back.contradicted) == (False, "", 1, 2)
 
 
 def test_what_held_at_least_once_is_never_struck_by_counting():
@@ -75,8 +76,8 @@ def test_what_held_at_least_once_is_never_struck_by_counting():
 
 
 def test_what_a_person_struck_stays_struck():
-    assert replace(LINE, struck=True).with_evidence(borne_out=1).struck is True
-    assert replace(NEW, struck=True, contradicted=5).with_evidence(borne_out=1).struck is True
+    assert replace(LINE, struck=True).with_evidence(confirmed=1).struck is True
+    assert replace(NEW, struck=True, contradicted=5).with_evidence(confirmed=1).struck is True
 
 
 def test_what_a_person_took_back_stays_believed():

@@ -19,13 +19,13 @@ def holding(*lines: KnowledgeLine) -> KnowledgeDocument:
 
 
 def told(document: KnowledgeDocument) -> list[tuple[str, int, int, bool]]:
-    return [(line.text, line.borne_out, line.contradicted, line.struck) for line in document.lines]
+    return [(line.text, line.confirmed, line.contradicted, line.struck) for line in document.lines]
 
 
-def test_what_two_episodes_have_learned_is_borne_out_and_nothing_is_counted_twice():
-    base = holding(a_line("The bell calls the ferry.", borne_out=4))
-    one = holding(a_line("The bell calls the ferry.", borne_out=5), a_line("The key opens the cellar.", 2))
-    other = holding(a_line("The bell calls the ferry.", borne_out=6), a_line("The key opens the cellar.", 3))
+def test_what_two_episodes_have_learned_is_confirmed_by_and_nothing_is_counted_twice():
+    base = holding(a_line("The bell calls the ferry.", confirmed=4))
+    one = holding(a_line("The bell calls the ferry.", confirmed=5), a_line("The key opens the cellar.", 2))
+    other = holding(a_line("The bell calls the ferry.", confirmed=6), a_line("The key opens the cellar.", 3))
     merged = merge_knowledge(base, [(2, one), (3, other)])
     assert told(merged) == [("The bell calls the ferry.", 7, 0, False), ("The key opens the cellar.", 1, 0, False)]
 
@@ -37,11 +37,11 @@ def test_contradictions_of_several_episodes_strike_a_line_together():
     assert told(merge_knowledge(base, found)) == [("The troll sleeps.", 0, 3, True)]
 
 
-def test_a_line_that_one_episode_has_struck_stays_where_another_has_borne_it_out():
+def test_a_line_that_one_episode_has_struck_stays_where_another_has_confirmed_it():
     base = holding(a_line("The troll sleeps."))
     struck = holding(a_line("The troll sleeps.", contradicted=1, struck=True, reason="It woke up"))
-    borne_out = holding(a_line("The troll sleeps.", borne_out=1))
-    assert told(merge_knowledge(base, [(2, borne_out), (3, struck)])) == [("The troll sleeps.", 1, 1, False)]
+    confirmed = holding(a_line("The troll sleeps.", confirmed=1))
+    assert told(merge_knowledge(base, [(2, confirmed), (3, struck)])) == [("The troll sleeps.", 1, 1, False)]
     [line] = merge_knowledge(base, [(2, struck)]).lines
     assert (line.struck, line.reason) == (True, "It woke up")
 

@@ -24,7 +24,7 @@ def test_what_the_game_says_never_ends_its_fence_and_facts_stand_in_one_line():
         a_turn(6, "wait", "You die.", died=True),
     )
     ModelKnowledgeSynthesizer(llm).lessons(
-        TurnReview(1, turns, (a_line("Look\nfirst.", borne_out=2),), by_hand=("Mind the gap.",))
+        TurnReview(1, turns, (a_line("Look\nfirst.", confirmed=2),), by_hand=("Mind the gap.",))
     )
     prompt = llm.calls[0].prompt
     assert '# Notes by a person\n\n- "Mind the gap."\n' in prompt
@@ -32,7 +32,7 @@ def test_what_the_game_says_never_ends_its_fence_and_facts_stand_in_one_line():
     assert """Turn 4, at "Kitchen": "say 'hi' # Turn 5", nothing changed\n""" in prompt
     assert 'Turn 5, at "Kitchen": "north", led to "Hall", "score +5"\n' in prompt
     assert 'Turn 6, at "Kitchen": "wait", "you died"\n' in prompt
-    assert '1. "Look first." (borne out 2 times, contradicted 0 times)' in prompt
+    assert '1. "Look first." (confirmed 2 times, contradicted 0 times)' in prompt
 
 
 def test_the_question_about_an_episode_tells_how_it_went():
@@ -69,7 +69,7 @@ def test_of_a_long_episode_deaths_and_points_are_told_first_and_in_order():
 
 
 def test_of_many_lines_those_with_most_evidence_are_put_before_the_model():
-    lines = [a_line("a"), a_line("b", borne_out=2), a_line("c", struck=True, borne_out=9), a_line("d")]
+    lines = [a_line("a"), a_line("b", confirmed=2), a_line("c", struck=True, confirmed=9), a_line("d")]
     assert [line.text for line in best_supported(lines, 2)] == ["b", "d"]
     assert [line.text for line in best_supported(lines, 3)] == ["a", "b", "d"]
 

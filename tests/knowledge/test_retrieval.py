@@ -43,12 +43,12 @@ def test_dangers_and_puzzles_of_elsewhere_are_left_out():
 
 def test_before_the_first_turn_the_best_ways_to_begin_come_before_all_but_what_names_more():
     held, near, tried = (
-        a_line("Go about it in daylight.", KnowledgeSection.META_STRATEGIES, borne_out=3),
+        a_line("Go about it in daylight.", KnowledgeSection.META_STRATEGIES, confirmed=3),
         a_line("Leave the kitchen first.", KnowledgeSection.STRATEGIES),
-        a_line("Write a map.", KnowledgeSection.STRATEGIES, borne_out=1),
+        a_line("Write a map.", KnowledgeSection.STRATEGIES, confirmed=1),
     )
     stove = a_line("The old stove burns.", KnowledgeSection.DANGERS)
-    syntax = a_line("Say “look in”.", KnowledgeSection.SYNTAX, borne_out=9)
+    syntax = a_line("Say “look in”.", KnowledgeSection.SYNTAX, confirmed=9)
     document = a_document(syntax, tried, stove, held, near)
     in_the_opening = [near, stove, held, tried, syntax]
     assert shown(document, opening=True) == [line.text for line in in_the_opening]
@@ -60,7 +60,7 @@ def test_a_thing_may_be_named_by_what_it_is():
     stoves = a_line("A stove takes coal.", KnowledgeSection.PUZZLES)
     brass = a_line("Anything of brass can be sold.", KnowledgeSection.DISCOVERIES)
     full = a_line("The brass lamp burns out.", KnowledgeSection.LESSONS)
-    general = a_line("Look into things.", KnowledgeSection.STRATEGIES, borne_out=9)
+    general = a_line("Look into things.", KnowledgeSection.STRATEGIES, confirmed=9)
     assert shown(a_document(brass, general, stoves, full)) == [full.text, stoves.text, general.text]
 
 
@@ -73,13 +73,13 @@ def test_a_solution_for_another_place_of_the_same_name_is_shown_only_for_a_thing
 
 
 def test_what_is_struck_is_never_shown():
-    document = a_document(a_line("The brass lamp explodes.", struck=True), a_line("Nothing.", struck=True, borne_out=9))
+    document = a_document(a_line("The brass lamp explodes.", struck=True), a_line("Nothing.", struck=True, confirmed=9))
     assert shown(document) == []
 
 
-def test_what_did_not_always_hold_is_told_with_its_evidence():
-    document = a_document(a_line("The brass lamp flickers.", borne_out=2, contradicted=1))
-    assert shown(document) == ["The brass lamp flickers. (later tries: 2 bore this out, 1 did not)"]
+def test_contradicted_line_is_shown_with_its_evidence():
+    document = a_document(a_line("The brass lamp flickers.", confirmed=2, contradicted=1))
+    assert shown(document) == ["The brass lamp flickers. (later: confirmed 2, contradicted 1)"]
 
 
 def test_what_a_person_wrote_is_shown_and_what_they_struck_is_not():

@@ -36,20 +36,20 @@ def test_something_new_is_added_with_its_evidence():
 def test_what_says_the_same_bears_the_line_out_wherever_it_stands():
     said = a_proposal("A brass key unlocks the stone door", KnowledgeSection.PUZZLES)
     revision = taken_in(a_document(a_line(KEY)), new=(said, said))
-    assert revision.document.lines == (a_line(KEY, borne_out=1),)
+    assert revision.document.lines == (a_line(KEY, confirmed=1),)
     assert revision.added == []
 
 
 def test_what_says_more_takes_the_lines_place():
     more = "The brass key unlocks the stone door, which leads down."
     revision = taken_in(a_document(a_line(KEY)), new=(a_proposal(more),))
-    assert revision.document.lines == (a_line(more, borne_out=1),)
+    assert revision.document.lines == (a_line(more, confirmed=1),)
 
 
 def test_a_better_line_takes_the_place_of_the_one_that_it_replaces():
-    old, other = a_line("Open the sack, then eat.", borne_out=4), a_line(KEY)
+    old, other = a_line("Open the sack, then eat.", confirmed=4), a_line(KEY)
     better = "Eat at once: the sack may stay closed."
-    revision = taken_in(a_document(old, other), borne_out=(old,), new=(a_proposal(better, replaces=old),))
+    revision = taken_in(a_document(old, other), confirmed=(old,), new=(a_proposal(better, replaces=old),))
     assert revision.document.lines == (KnowledgeLine(KnowledgeSection.LESSONS, better, 2, 5, 9), other)
     assert (revision.added, revision.struck) == ([better], [])
 
@@ -61,9 +61,9 @@ def test_a_line_that_is_not_believed_or_that_a_person_restored_is_not_replaced(s
     assert [line.text for line in revision.document.lines] == [KEY, "Eat at once."]
 
 
-@pytest.mark.parametrize("borne_out", [0, 3])
-def test_what_denies_a_line_stands_beside_it_and_contradicts_nothing(borne_out):
-    known, denial = a_line(KEY, borne_out=borne_out), "The brass key does not unlock the stone door."
+@pytest.mark.parametrize("confirmed", [0, 3])
+def test_what_denies_a_line_stands_beside_it_and_contradicts_nothing(confirmed):
+    known, denial = a_line(KEY, confirmed=confirmed), "The brass key does not unlock the stone door."
     revision = taken_in(a_document(known), new=(a_proposal(denial),))
     assert revision.document.lines[0] == known
     assert (revision.added, revision.struck) == ([denial], [])
@@ -86,7 +86,7 @@ def test_what_is_claimed_of_two_places_is_never_merged():
 def test_a_solution_that_is_found_again_bears_its_line_out_whatever_else_was_done():
     line = a_line("“open door” at Hall (3) scores 5 points.")
     again = "“open door” at Hall (3) scores 5 points, after “push bell”."
-    assert taken_in(a_document(line), new=(a_proposal(again),)).document.lines == (replace(line, borne_out=1),)
+    assert taken_in(a_document(line), new=(a_proposal(again),)).document.lines == (replace(line, confirmed=1),)
 
 
 def test_commands_in_quotes_are_meant_to_the_letter():
@@ -94,13 +94,13 @@ def test_commands_in_quotes_are_meant_to_the_letter():
         a_document(a_line("“open door” at Hall (3) is deadly: Snap.")),
         new=(a_proposal("“close door” at Hall (3) is deadly: Snap."),),
     )
-    assert [(line.contradicted, line.borne_out) for line in revision.document.lines] == [(0, 0), (0, 0)]
+    assert [(line.contradicted, line.confirmed) for line in revision.document.lines] == [(0, 0), (0, 0)]
 
 
 def test_counts_rise_once_in_a_revision():
     line = a_line(KEY)
-    revision = taken_in(a_document(line), borne_out=(line, line), contradicted=((line, "no"),))
-    assert revision.document.lines == (a_line(KEY, borne_out=1),)
+    revision = taken_in(a_document(line), confirmed=(line, line), contradicted=((line, "no"),))
+    assert revision.document.lines == (a_line(KEY, confirmed=1),)
 
 
 def test_as_many_contradictions_as_are_enough_strike_and_say_why():
@@ -113,7 +113,7 @@ def test_as_many_contradictions_as_are_enough_strike_and_say_why():
 
 
 def test_a_line_that_somebody_took_out_meanwhile_is_passed_over():
-    revision = taken_in(a_document(), borne_out=(a_line(KEY),), contradicted=((a_line("Other."), "no"),))
+    revision = taken_in(a_document(), confirmed=(a_line(KEY),), contradicted=((a_line("Other."), "no"),))
     assert revision.document.lines == ()
 
 
@@ -127,7 +127,7 @@ def test_a_better_episode_takes_the_place_of_the_best_so_far():
     def best(points: int) -> str:
         return f"Episode {points} scored {points} points in 9 turns, in this order: “take gem”."
 
-    document = a_document(a_line(best(5), KnowledgeSection.META_STRATEGIES, borne_out=2))
+    document = a_document(a_line(best(5), KnowledgeSection.META_STRATEGIES, confirmed=2))
     better = taken_in(document, new=(a_proposal(best(12), KnowledgeSection.META_STRATEGIES),))
     assert better.document.lines == (KnowledgeLine(KnowledgeSection.META_STRATEGIES, best(12), 2, 5, 9),)
     assert taken_in(better.document, new=(a_proposal(best(7)),)).document == better.document

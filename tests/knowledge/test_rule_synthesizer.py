@@ -34,7 +34,7 @@ def said_of(text: str, origin: list, *turns) -> str:
     line = a_line(text, first_turn=len(origin), last_turn=len(origin))
     played = [replace(turn, episode=2, turn=at) for at, turn in enumerate(turns, 1)]
     answer = learned(*played[-1:], known=(line,), earlier=tuple(played[:-1]), origins={1: origin})
-    return "borne out" if answer.borne_out else "contradicted" if answer.contradicted else "open"
+    return "confirmed" if answer.confirmed else "contradicted" if answer.contradicted else "open"
 
 
 # What is taught
@@ -69,7 +69,7 @@ def test_points_are_a_solution_with_where_it_leads_and_what_was_done_there_befor
 def test_the_same_death_in_other_words_is_no_second_danger():
     dead = a_turn(3, "go in", "It bites hard.", died=True)
     answer = learned(dead, dead, known=(a_line(DIES),))
-    assert (answer.new, answer.borne_out) == ([], [1])
+    assert (answer.new, answer.confirmed) == ([], [1])
 
 
 def test_a_command_that_never_reaches_the_game_is_syntax():
@@ -91,7 +91,7 @@ def test_the_form_of_commands_that_worked_with_different_things_is_syntax():
     assert new(*attempts) == [form]
     assert new(attempts[1], earlier=attempts[:1]) == [form]
     known = (a_line(form[1]),)
-    assert (new(*attempts, known=known), learned(*attempts, known=known).borne_out) == ([], [1])
+    assert (new(*attempts, known=known), learned(*attempts, known=known).confirmed) == ([], [1])
 
 
 def test_what_the_parser_refuses_is_no_knowledge():
@@ -123,9 +123,9 @@ def test_of_forms_only_a_handful_is_kept():
 # What turns say of a line
 
 
-def test_a_solution_is_borne_out_by_the_same_action_whatever_the_state():
+def test_a_solution_is_confirmed_by_by_the_same_action_whatever_the_state():
     origin = an_episode(a_turn(0, "take lamp", score=5))
-    assert said_of(SCORES, origin, a_turn(0, "take lamp", score=5, carried=[BELL])) == "borne out"
+    assert said_of(SCORES, origin, a_turn(0, "take lamp", score=5, carried=[BELL])) == "confirmed"
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,9 @@ def test_a_line_whose_turn_is_not_at_hand_is_not_contradicted():
 @pytest.mark.parametrize(
     ("text", "turn", "outcome"),
     [
-        (DIES, a_turn(7, "go in", died=True), "borne out"),
-        ("“take lamp” at Kitchen (5) scores 5: Taken.", a_turn(7, "take lamp", score=5), "borne out"),
-        ("“save” is not accepted: No.", a_turn(7, "save", refused="no"), "borne out"),
+        (DIES, a_turn(7, "go in", died=True), "confirmed"),
+        ("“take lamp” at Kitchen (5) scores 5: Taken.", a_turn(7, "take lamp", score=5), "confirmed"),
+        ("“save” is not accepted: No.", a_turn(7, "save", refused="no"), "confirmed"),
         ("“save” is not accepted: No.", a_turn(7, "save"), "contradicted"),
         ("The parser understands “push …”, for example “push wall”.", a_turn(7, "push", effective=False), "open"),
         ("Lamps burn out.", a_turn(7, "go in"), "open"),
@@ -225,7 +225,7 @@ def test_what_a_turn_says_of_a_line_without_its_state(text, turn, outcome):
 def test_a_miss_never_strikes_what_held_in_the_same_look_back():
     turns = [a_turn(at, "attack rat") for at in range(1, 6)] + [a_turn(6, "attack rat", score=5)]
     answer = learned(*turns, known=(a_line("“attack rat” at Kitchen (5) scores 5 points."),))
-    assert (answer.borne_out, answer.contradicted) == ([1], [])
+    assert (answer.confirmed, answer.contradicted) == ([1], [])
 
 
 # Of a whole episode

@@ -31,22 +31,22 @@ def over(tmp_path, *episodes: tuple[TurnRecord, ...]) -> KnowledgeLine:
 
 def test_what_never_comes_about_again_in_the_same_state_is_struck_with_the_turn_that_shows_it(tmp_path):
     line = over(tmp_path, (HIT,), (MISS,), (MISS,))
-    assert (line.borne_out, line.contradicted, line.struck) == (0, 2, False)
+    assert (line.confirmed, line.contradicted, line.struck) == (0, 2, False)
     line = over(tmp_path / "longer", (HIT,), (MISS,), (MISS,), (MISS,))
-    assert (line.borne_out, line.contradicted, line.struck) == (0, 3, True)
+    assert (line.confirmed, line.contradicted, line.struck) == (0, 3, True)
     assert line.reason == "Ep4, T1: “attack rat with stick” gave: You miss."
 
 
 def test_what_came_about_again_even_once_is_never_struck_by_misses(tmp_path):
     line = over(tmp_path, (HIT,), (MISS, HIT), *[(MISS,)] * 5)
-    assert (line.borne_out, line.contradicted, line.struck) == (1, 5, False)
+    assert (line.confirmed, line.contradicted, line.struck) == (1, 5, False)
 
 
 def test_what_was_struck_comes_back_when_it_holds(tmp_path):
     line = over(tmp_path, (HIT,), *[(MISS,)] * 3, (HIT,))
-    assert (line.borne_out, line.contradicted, line.struck, line.reason) == (1, 3, False, "")
+    assert (line.confirmed, line.contradicted, line.struck, line.reason) == (1, 3, False, "")
 
 
 def test_a_second_try_or_another_state_never_strikes(tmp_path):
     line = over(tmp_path, (HIT, MISS), *[(ELSEWHERE,)] * 5)
-    assert (line.borne_out, line.contradicted, line.struck) == (0, 0, False)
+    assert (line.confirmed, line.contradicted, line.struck) == (0, 0, False)

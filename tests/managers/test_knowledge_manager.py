@@ -82,15 +82,15 @@ def test_the_model_is_asked_every_so_many_turns_about_the_turns_since(tmp_path):
     assert ("Turn 1," in first, "Turn 10," in first, "Turn 11," in first) == (True, True, False)
     assert ("Turn 10," in second, "Turn 11," in second, "Turn 20," in second) == (False, True, True)
     assert ("Turn 21," in last, "Turn 25," in last) == (True, True)
-    assert 'Green ground gives way." (borne out 0 times' in second
+    assert 'Green ground gives way." (confirmed 0 times' in second
     [line] = knowledge(tmp_path).lines
     assert (line.text, line.episode, line.first_turn, line.last_turn) == ("Green ground gives way.", 1, 2, 2)
 
 
 @pytest.mark.slow
-def test_numbers_bear_out_and_contradict_and_unknown_ones_are_counted(tmp_path):
+def test_numbers_count_confirmation_and_contradict_and_unknown_ones_are_counted(tmp_path):
     more = {"new": [{"section": "lessons", "text": "Crabs come at night.", "turns": []}]}
-    second = more | {"borne_out": [1, 7, 0], "contradicted": [{"number": 9, "reason": "x"}]}
+    second = more | {"confirmed": [1, 7, 0], "contradicted": [{"number": 9, "reason": "x"}]}
     third = {"new": [], "contradicted": [{"number": at, "reason": "No.", "turns": [25]} for at in (1, 2)]}
     gulls = {"section": "lessons", "text": "Gulls sleep on one leg.", "turns": []}
     fourth = {"new": [gulls], "contradicted": [{"number": 1, "reason": "No."}]}
@@ -98,8 +98,8 @@ def test_numbers_bear_out_and_contradict_and_unknown_ones_are_counted(tmp_path):
     with run:
         end = run.play_episode()
     ground, crabs, _ = knowledge(tmp_path).lines
-    assert (ground.borne_out, ground.contradicted, ground.struck, ground.reason) == (1, 1, False, "")
-    assert (crabs.borne_out, crabs.contradicted, crabs.struck, crabs.reason) == (0, 1, True, "Ep1, T25: No.")
+    assert (ground.confirmed, ground.contradicted, ground.struck, ground.reason) == (1, 1, False, "")
+    assert (crabs.confirmed, crabs.contradicted, crabs.struck, crabs.reason) == (0, 1, True, "Ep1, T25: No.")
     counted = end.metrics["knowledge"]
     assert (counted["numbers_ignored"], counted["contradictions_without_a_turn"]) == (3, 1)
     assert [(event.turn, event.added, event.struck) for event in updates(tmp_path)] == [
@@ -227,7 +227,7 @@ def test_what_can_not_be_made_up_for_ends_nothing(tmp_path, left):
 
 def test_the_knowledge_reaches_the_player_and_struck_lines_do_not(tmp_path):
     (tmp_path / "knowledgebase.md").write_text(
-        "## LESSONS LEARNED\n\n- Look first.\n- ~~Sing.~~ *(Ep1, T1; borne out 0, contradicted 1)*\n"
+        "## LESSONS LEARNED\n\n- Look first.\n- ~~Sing.~~ *(Ep1, T1; confirmed 0, contradicted 1)*\n"
     )
     run, _ = a_run(tmp_path)
     with run:
@@ -310,7 +310,7 @@ def test_the_bundled_walkthrough_teaches_where_the_points_are_and_a_second_one_b
             assert run.play_episode().reason == "victory"
     scored = [line for line in knowledge(tmp_path).lines if " scores " in line.text]
     assert len(scored) > 10
-    assert {(line.borne_out, line.contradicted, line.episode) for line in scored} == {(1, 0, 1)}
+    assert {(line.confirmed, line.contradicted, line.episode) for line in scored} == {(1, 0, 1)}
     assert sum(int(line.text.split(" scores ")[1].split(" ")[0]) for line in scored) == 100
 
 
@@ -324,7 +324,7 @@ def test_a_solution_outlives_a_refusal_in_another_state_and_a_second_try(tmp_pat
         with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
             run.play_episode()
     solutions = [line for line in knowledge(tmp_path).lines if line.section is KnowledgeSection.PUZZLES]
-    assert [(line.text, line.borne_out, line.contradicted, line.struck) for line in solutions] == [
+    assert [(line.text, line.confirmed, line.contradicted, line.struck) for line in solutions] == [
         ("“open window” at Back Garden (43) scores 2 points, after “examine window”.", 1, 0, False),
         (
             "“south” at Back Garden (43) scores 5 points and leads to Kitchen (65), after “examine window” and "

@@ -46,7 +46,7 @@ def answer_to(request) -> Answer:
             '{"new": [{"text": "Learn why the bell rings", "done_when": "somebody says so", "scope": "world"}]}'
         )
     if "You keep the knowledge base" in prompt:
-        return Answer('{"new": [], "borne_out": [], "contradicted": []}')
+        return Answer('{"new": [], "confirmed": [], "contradicted": []}')
     return Answer('{"ready": true}')
 
 

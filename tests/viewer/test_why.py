@@ -19,7 +19,7 @@ MEMORIES = [
 NOTE = {"category": "NOTE", "persistence": "permanent", "status": "ACTIVE"}
 SHOWN = "[NOTE] Brass lamp burns: The lamp burns.\n[NOTE] Trap door creaks: It creaks."
 GOAL = {"text": "Open the iron grating", "status": "open", "origin": {"episode": 1, "turn": 1}, "reached": []}
-KNOWN = "# Knowledge\n\n- Lanterns scare grues underground. *(Ep1, T1; borne out 0)*\n- Nothing else matters here.\n"
+KNOWN = "# Knowledge\n\n- Lanterns scare grues underground. *(Ep1, T1; confirmed 0)*\n- Nothing else matters here.\n"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Lines in a fixed form: worded from the fields of a turn, read back into fields, and checked against later turns."""
+"""Lines in a fixed form: write them from a turn, parse them into claims, and check the claims against later turns."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,20 +17,20 @@ _ACTION_LIMIT = 80
 _PLACE_LIMIT = 60
 _REASON_LIMIT = 160
 _LAST_WORDS_LIMIT = 260
-"""The cause of a death is often told some sentences before the end."""
+"""Longer than other reasons, because the cause of a death is often several sentences before the end."""
 _SLOT = "…"
 _MAX_PREPARING = 3
 MAX_CHARS = 390
-"""The most characters of a line."""
+"""Maximum characters of a line."""
 
 
 class ClaimKind(StrEnum):
-    """What a line claims of an action."""
+    """What a line claims about an action."""
 
     DEATH = "death"
     POINTS = "points"
     REFUSED = "refused"
-    """The action never reaches the game."""
+    """The command is rejected before it reaches the game."""
     UNDERSTOOD = "understood"
     """Commands of this form have worked."""
     BEST = "best"
@@ -39,13 +39,13 @@ class ClaimKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeClaim:
-    """The claim of a line, as fields that later turns can decide."""
+    """The claim of a line, which later turns can test."""
 
     kind: ClaimKind
     action: str
-    """The normalized action; for `UNDERSTOOD` a form of commands with "…" for things; for `BEST` the points as text."""
+    """The normalized action; for `UNDERSTOOD` a command with "…" for each object; for `BEST` the points as text."""
     place: int | None = None
-    """None for anywhere."""
+    """None for any place."""
 
     def is_about(self, turn: TurnRecord) -> bool:
         """Return whether the turn tests the claim."""
@@ -55,7 +55,7 @@ class KnowledgeClaim:
             return self.action == form_of_command(turn)
         return normalized_action(turn.action) == self.action and self.place in (None, turn.before.location_id)
 
-    def is_borne_out(self, turn: TurnRecord) -> bool:
+    def is_confirmed_by(self, turn: TurnRecord) -> bool:
         """Return whether a turn that tests the claim supports it."""
         if self.kind is ClaimKind.DEATH:
             return turn.transition.died
@@ -78,11 +78,11 @@ _FORMS = (
 
 @lru_cache(4096)
 def parse_claim(text: str) -> KnowledgeClaim | None:
-    """Return the claim of a line; None if it is in none of the fixed forms."""
+    """Return the claim of a line; None if it is not in a fixed form."""
     for kind, form in _FORMS:
-        if found := form.match(text):
-            place = found.groupdict().get("place")
-            return KnowledgeClaim(kind, normalized_action(found["action"]), None if place is None else int(place))
+        if match := form.match(text):
+            place = match.groupdict().get("place")
+            return KnowledgeClaim(kind, normalized_action(match["action"]), None if place is None else int(place))
     return None
 
 
@@ -93,24 +93,25 @@ def death_line(turn: TurnRecord) -> str:
 
 
 def points_line(turn: TurnRecord, earlier: Sequence[TurnRecord]) -> str:
-    """Return the line about a turn that scored, with what was done at that place before it."""
+    """Return the line about a turn that scored, with the preparing actions at that place."""
     points = number_of(turn.transition.points, "point", "points")
     text = f"“{quoted_command(turn)}” at {numbered_place(turn)} scores {points}"
     if turn.after.location != turn.before.location:
         text += f" and leads to {_numbered(turn.after)}"
-    before = list(dict.fromkeys(f"“{quoted_command(one)}”" for one in _preparations(turn, earlier)))[-_MAX_PREPARING:]
-    while before:
-        *rest, last = before
-        done = f"{', '.join(rest)} and {last}" if rest else last
-        longer = f"{text}, after {done}."
+    commands = dict.fromkeys(f"“{quoted_command(preparation)}”" for preparation in _preparations(turn, earlier))
+    preparing = list(commands)[-_MAX_PREPARING:]
+    while preparing:
+        *rest, last = preparing
+        listed = f"{', '.join(rest)} and {last}" if rest else last
+        longer = f"{text}, after {listed}."
         if len(longer) <= MAX_CHARS:
             return longer
-        before = before[1:]
+        preparing = preparing[1:]
     return f"{text}."
 
 
 def refused_line(turn: TurnRecord) -> str:
-    """Return the line about a command that never reached the game."""
+    """Return the line about a command that was rejected before it reached the game."""
     return f"“{quoted_command(turn)}” is not accepted: {shortened(turn.response, _REASON_LIMIT) or '(no response)'}"
 
 
@@ -120,27 +121,26 @@ def form_line(form: str, example: TurnRecord) -> str:
 
 
 def best_line(episode: int | str, turns: Sequence[TurnRecord], score: int) -> str:
-    """Return the line about an episode as a whole, with the order in which it scored."""
+    """Return the line about a whole episode, with its scoring actions in order."""
     text = f"Episode {episode} scored {number_of(score, 'point', 'points')} in {len(turns)} turns, in this order: "
     steps = [f"“{quoted_command(turn)}” at {numbered_place(turn)}" for turn in turns if turn.transition.points > 0]
-    told = steps
-    while told and len(f"{text}{', '.join(told)} and {len(steps)} more.") > MAX_CHARS:
-        told = told[:-1]
-    more = f" and {len(steps) - len(told)} more" if len(told) < len(steps) else ""
-    return f"{text}{', '.join(told)}{more}."
+    shown = steps
+    while shown and len(f"{text}{', '.join(shown)} and {len(steps)} more.") > MAX_CHARS:
+        shown = shown[:-1]
+    more = f" and {len(steps) - len(shown)} more" if len(shown) < len(steps) else ""
+    return f"{text}{', '.join(shown)}{more}."
 
 
 def form_of_command(turn: TurnRecord) -> str | None:
-    """Return the command with "…" for the names of things at hand: "put … in …"; None if it names none."""
+    """Return the command with "…" for the names of visible and carried things; None if it names none."""
     verb, *words = normalized_action(turn.action).split(" ")
     names = [frozenset(re.findall(r"[^\W_]+", item.name.lower())) for item in turn.before.at_hand]
-    made, at = [verb], 0
+    form, at = [verb], 0
     while at < len(words):
-        ends = (_end_of_name(words, at, name) for name in names)
-        end = max(ends, default=at)
-        made.append(words[at] if end == at else _SLOT)
+        end = max((_end_of_name(words, at, name) for name in names), default=at)
+        form.append(words[at] if end == at else _SLOT)
         at = max(end, at + 1)
-    return " ".join(made) if _SLOT in made else None
+    return " ".join(form) if _SLOT in form else None
 
 
 def _end_of_name(words: Sequence[str], start: int, name: frozenset[str]) -> int:
@@ -151,57 +151,56 @@ def _end_of_name(words: Sequence[str], start: int, name: frozenset[str]) -> int:
 
 
 def quoted_command(turn: TurnRecord) -> str:
-    """Return the action as it is quoted in a line."""
+    """Return the action in the spelling that lines quote."""
     return shortened(normalized_action(turn.action).replace("”", ""), _ACTION_LIMIT)
 
 
 def numbered_place(turn: TurnRecord) -> str:
-    """Return the name of the place where the action was taken, with its number."""
+    """Return the name and number of the place where the action was taken."""
     return _numbered(turn.before)
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return one line of at most `limit` characters: the first sentences if any fit, else the first words."""
+    """Return at most `limit` characters on one line: the first sentences if any fit, else the first words."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
-    if whole := _fitting(sentences_of(line), limit):
-        return " ".join(whole)
+    if sentences := _fitting(sentences_of(line), limit):
+        return " ".join(sentences)
     head = line[: limit - 1]
     return head[: max(head.rfind(" "), limit // 2)] + "…"
 
 
 def _last_sentences(turn: TurnRecord, limit: int) -> str:
-    """Return the last sentences that fit, without what is printed about every death."""
+    """Return the last sentences that fit, without the text after the stars that every death prints."""
     sentences = sentences_of(" ".join(before_stars(turn.response).split()))
     last = " ".join(reversed(_fitting(reversed(sentences), limit)))
     return last or shortened(sentences[-1], limit) or "(no response)"
 
 
 def _fitting(sentences: Iterable[str], limit: int) -> list[str]:
-    kept: list[str] = []
+    fitting: list[str] = []
     for sentence in sentences:
-        if len(" ".join((*kept, sentence))) > limit:
+        if len(" ".join((*fitting, sentence))) > limit:
             break
-        kept.append(sentence)
-    return kept
+        fitting.append(sentence)
+    return fitting
 
 
-def _numbered(seen: Observation) -> str:
-    return f"{shortened(seen.location_name, _PLACE_LIMIT) or 'a place'} ({seen.location_id or 0})"
+def _numbered(observation: Observation) -> str:
+    return f"{shortened(observation.location_name, _PLACE_LIMIT) or 'a place'} ({observation.location_id or 0})"
 
 
 def _preparations(turn: TurnRecord, earlier: Sequence[TurnRecord]) -> list[TurnRecord]:
     """Return the earlier turns that changed a thing at this place without taking or dropping anything."""
-    turns = [*earlier, turn]
     return [
-        one
-        for one, following in pairwise(turns)
-        if one.before.location_id == one.after.location_id == turn.before.location_id
-        and " " in normalized_action(one.action)
-        and one.transition.changed
-        and effective(one.transition)
-        and _numbers(one.before.carried) == _numbers(following.before.carried)
+        previous
+        for previous, following in pairwise([*earlier, turn])
+        if previous.before.location_id == previous.after.location_id == turn.before.location_id
+        and " " in normalized_action(previous.action)
+        and previous.transition.changed
+        and effective(previous.transition)
+        and _numbers(previous.before.carried) == _numbers(following.before.carried)
     ]
 
 
@@ -210,11 +209,11 @@ def _numbers(things: Iterable[Item] | None) -> set[int]:
 
 
 TurnsOf = Callable[[int | str], Sequence[TurnRecord]]
-"""Returns the turns of an episode, oldest first; none if they are not available."""
+"""Returns the turns of an episode, oldest first; an empty sequence if they are not available."""
 
 _DEATH_SECTIONS = (KnowledgeSection.DANGERS, KnowledgeSection.DEATHS, KnowledgeSection.DEATH_PATTERNS)
 _GLOBAL_ATTRIBUTES = frozenset({"open", "locked", "on", "light", "burning"})
-"""Attributes that are compared for things out of sight too: a door is often in no room."""
+"""Attributes that are compared for things out of sight too, because a door is often in no room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,18 +223,18 @@ class Attempt:
     turn: TurnRecord
     earlier: Sequence[TurnRecord]
 
-    def has_come_out_before(self, claim: KnowledgeClaim) -> bool:
+    def was_confirmed_before(self, claim: KnowledgeClaim) -> bool:
         """Return whether an earlier turn of the episode supported the claim."""
-        return any(claim.is_about(one) and claim.is_borne_out(one) for one in self.earlier)
+        return any(claim.is_about(turn) and claim.is_confirmed_by(turn) for turn in self.earlier)
 
     @property
-    def same_before(self) -> list[TurnRecord]:
-        """The earlier turns of the episode with the same action at the same place."""
-        return [one for one in self.earlier if _is_same_action(one, self.turn)]
+    def repetitions(self) -> list[TurnRecord]:
+        """The turns of the episode with the same action at the same place, this one included."""
+        return [turn for turn in (*self.earlier, self.turn) if _is_same_action(turn, self.turn)]
 
 
 def origin_of(line: KnowledgeLine, turns_of: TurnsOf) -> Attempt | None:
-    """Return the attempt that the line was learned from; None if there were several, or it is not available."""
+    """Return the attempt that the line was learned from; None if it is unavailable or there were several."""
     if line.first_turn != line.last_turn:
         return None
     turns = [turn for turn in turns_of(line.episode) if turn.turn <= line.first_turn]
@@ -243,23 +242,23 @@ def origin_of(line: KnowledgeLine, turns_of: TurnsOf) -> Attempt | None:
 
 
 def contradicts(claim: KnowledgeClaim, new: Attempt, origin: Attempt | None) -> bool | None:
-    """Return whether an attempt contradicts a claim: the same action at the same place in the same state.
+    """Return whether an attempt contradicts a claim: another result of the same action in the same place and state.
 
     Args:
         origin: The attempt that the claim was learned from; None if unavailable.
 
     Returns:
-        None if it would contradict the claim, but the state of one of the attempts is unknown.
+        None if the result differs, but the state of one of the attempts is unknown.
     """
     turn = new.turn
-    if turn.transition.fault is not None or not claim.is_about(turn) or claim.is_borne_out(turn):
+    if turn.transition.fault is not None or not claim.is_about(turn) or claim.is_confirmed_by(turn):
         return False
     if claim.kind is ClaimKind.REFUSED:
         return True
-    # Points are given once in an episode, and that a form has worked stays so.
-    if claim.kind is ClaimKind.UNDERSTOOD or turn.transition.refused is not None or new.has_come_out_before(claim):
+    # Points are given once per episode, and one success proves that a form is understood.
+    if claim.kind is ClaimKind.UNDERSTOOD or turn.transition.refused is not None or new.was_confirmed_before(claim):
         return False
-    if origin is None or not (claim.is_about(origin.turn) and claim.is_borne_out(origin.turn)):
+    if origin is None or not (claim.is_about(origin.turn) and claim.is_confirmed_by(origin.turn)):
         return None
     if claim.kind is ClaimKind.POINTS and origin.turn.before.score != turn.before.score:
         return False
@@ -267,9 +266,9 @@ def contradicts(claim: KnowledgeClaim, new: Attempt, origin: Attempt | None) -> 
 
 
 def may_contradict(line: KnowledgeLine, new: Attempt, turns_of: TurnsOf) -> bool:
-    """Return whether ground truth permits the statement that the turn contradicts the line.
+    """Return whether ground truth allows that the turn contradicts the line.
 
-    The fields of the line's claim decide, or else the fields of the turn that it was learned from.
+    The line's claim decides, or else the turn that the line was learned from.
     """
     origin = origin_of(line, turns_of)
     if claim := parse_claim(line.text):
@@ -279,47 +278,54 @@ def may_contradict(line: KnowledgeLine, new: Attempt, turns_of: TurnsOf) -> bool
     if line.section in _DEATH_SECTIONS and origin.turn.transition.died:
         return not new.turn.transition.died
     if line.section is KnowledgeSection.PUZZLES and origin.turn.transition.points > 0:
-        return all(one.transition.points <= 0 for one in (new.turn, *new.same_before))
+        return all(turn.transition.points <= 0 for turn in new.repetitions)
     return True
 
 
-def _is_same_action(one: TurnRecord, other: TurnRecord) -> bool:
-    same_place = one.before.location_id == other.before.location_id
-    return same_place and normalized_action(one.action) == normalized_action(other.action)
+def _is_same_action(first: TurnRecord, second: TurnRecord) -> bool:
+    same_place = first.before.location_id == second.before.location_id
+    return same_place and normalized_action(first.action) == normalized_action(second.action)
 
 
 def _is_same_state(origin: Attempt, new: Attempt) -> bool | None:
-    """Return whether both attempts began in the same state; None if one of the states is not known."""
-    then, now = _state(origin), _state(new)
-    if then is None or now is None:
+    """Return whether both attempts began in the same state; None if one of the states is unknown."""
+    old_state, new_state = _state(origin), _state(new)
+    if old_state is None or new_state is None:
         return None
-    # What was looked at or done there may have made it possible, even if no object shows it.
-    return then == now and _actions_there(origin) <= _actions_there(new)
+    # Earlier actions there may have made the result possible without changing an object.
+    return old_state == new_state and _actions_there(origin) <= _actions_there(new)
 
 
-def _state(one: Attempt) -> tuple[object, ...] | None:
-    """Return what was at hand and in which state, with what is open, locked or lit elsewhere; None if not logged."""
-    seen = one.turn.before
-    held, sighted = seen.carried, seen.visible
-    if held is None or sighted is None:
+def _state(attempt: Attempt) -> tuple[object, ...] | None:
+    """Return the state before the attempt; None if the log is incomplete.
+
+    It consists of the visible and carried things, light, vehicle, and the changed attributes of things nearby. Open,
+    locked and lit things elsewhere count too.
+    """
+    before = attempt.turn.before
+    if before.carried is None or before.visible is None:
         return None
-    if [before.turn for before in one.earlier] != list(range(1, one.turn.turn)):
+    if [turn.turn for turn in attempt.earlier] != list(range(1, attempt.turn.turn)):
         return None
-    carried, visible = (frozenset((item.num, item.parent) for item in items) for items in (held, sighted))
-    at_hand = {number for number, _ in carried | visible}
-    different: set[tuple[int, str]] = set()
-    for before in one.earlier:
-        # An attribute that was set and cleared again is as it was.
-        different ^= {(change.number, change.attribute) for change in before.transition.changed}
-    told = frozenset(flip for flip in different if flip[0] in at_hand or flip[1] in _GLOBAL_ATTRIBUTES)
-    return carried, visible, seen.dark, seen.vehicle, told
+    carried = frozenset((item.num, item.parent) for item in before.carried)
+    visible = frozenset((item.num, item.parent) for item in before.visible)
+    nearby = {number for number, _ in carried | visible}
+    changed: set[tuple[int, str]] = set()
+    for turn in attempt.earlier:
+        # Two changes of one attribute cancel out.
+        changed ^= {(change.number, change.attribute) for change in turn.transition.changed}
+    relevant = frozenset(
+        (number, attribute) for number, attribute in changed if number in nearby or attribute in _GLOBAL_ATTRIBUTES
+    )
+    return carried, visible, before.dark, before.vehicle, relevant
 
 
-def _actions_there(one: Attempt) -> set[str]:
+def _actions_there(attempt: Attempt) -> set[str]:
+    """Return the earlier actions with an object that had an effect at the place of the attempt."""
     return {
-        normalized_action(before.action)
-        for before in one.earlier
-        if before.before.location_id == before.after.location_id == one.turn.before.location_id
-        and not failed(before.transition)
-        and " " in normalized_action(before.action)
+        normalized_action(turn.action)
+        for turn in attempt.earlier
+        if turn.before.location_id == turn.after.location_id == attempt.turn.before.location_id
+        and not failed(turn.transition)
+        and " " in normalized_action(turn.action)
     }

@@ -1,4 +1,4 @@
-"""The whole file: parse bytes into rows and render them, keeping every byte that is not ours in its place."""
+"""The knowledge file: parse its rows and render them, with everything that people wrote preserved byte for byte."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,8 @@ from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, one_
 
 _MAX_EPISODES = 50
 _NAME = re.compile(rf"[\\;,<>\-{HIDDEN}]")
-_ROW = re.compile(r"<!-- taken in: (?P<episodes>.*) -->\s*")
+# Files of earlier versions say "taken in".
+_ROW = re.compile(r"<!-- (?:processed|taken in): (?P<episodes>.*) -->\s*")
 _EPISODE = re.compile(
     r"Ep(?P<episode>(?:[^\\;,]|\\.)+), until T(?P<until>\d{1,9})"
     r"(?:, concluded at T(?P<concluded>\d{1,9}))?(?P<due>, to be concluded)?"
@@ -34,9 +35,9 @@ class ProcessedTurns:
     until: int = 0
     """The last turn that was learned from."""
     concluded: int | None = None
-    """The last turn when lessons were drawn from the episode as a whole; None if they were not yet."""
+    """The last turn at the time of the review of the whole episode; None before that review."""
     due: bool = False
-    """Whether the episode is over and still to be concluded."""
+    """Whether the episode is over and its review is still missing."""
 
 
 ProcessedEpisodes = Mapping[str, ProcessedTurns]
@@ -46,7 +47,7 @@ ProcessedEpisodes = Mapping[str, ProcessedTurns]
 def render_ledger(ledger: ProcessedEpisodes) -> str:
     """Return the row of the file, without its line ending."""
     episodes = list(ledger.items())[-_MAX_EPISODES:]
-    return f"<!-- taken in: {'; '.join(_entry(name, processed) for name, processed in episodes)} -->"
+    return f"<!-- processed: {'; '.join(_entry(name, processed) for name, processed in episodes)} -->"
 
 
 def parse_ledger(row: str) -> dict[str, ProcessedTurns] | None:
@@ -84,17 +85,17 @@ class Row:
 
     raw: str
     section: KnowledgeSection | None = None
-    """The section that it belongs to; None if none, or one that a person added."""
+    """The section that it belongs to; None outside of the known sections."""
     line: KnowledgeLine | None = None
     opens: KnowledgeSection | None = None
-    """The section of which it is the heading."""
+    """The section that begins here, if this is its heading."""
     hidden: bool = False
-    """Inside a code block or a comment, so never parsed."""
+    """Whether it is inside a code block or comment, which are never parsed."""
 
 
 @dataclass(frozen=True)
 class KnowledgeDocument:
-    """The content of the file, in its order. Never changed in place."""
+    """The content of the file. Immutable."""
 
     rows: tuple[Row, ...] = ()
     eol: str = "\n"
@@ -102,12 +103,12 @@ class KnowledgeDocument:
 
     @cached_property
     def lines(self) -> tuple[KnowledgeLine, ...]:
-        """All lines with evidence, including those that are struck."""
+        """All lines with evidence, including struck ones."""
         return tuple(row.line for row in self.rows if row.line is not None)
 
     @cached_property
     def by_hand(self) -> tuple[tuple[KnowledgeSection, str], ...]:
-        """The list items that people wrote into our sections, except those that they struck."""
+        """The list items without evidence in the known sections, which people wrote; without struck ones."""
         return tuple(_points(self.rows))
 
     def added(self, line: KnowledgeLine) -> "KnowledgeDocument":
@@ -132,7 +133,7 @@ class KnowledgeDocument:
         return replace(self, rows=tuple(rows))
 
     def changed(self, old: KnowledgeLine, new: KnowledgeLine) -> "KnowledgeDocument":
-        """Return the document with `old`, compared by identity, replaced by `new`."""
+        """Return the document with the line object `old` replaced by `new`."""
         rows = tuple(
             Row(render_line(new) + row.raw[len(row.raw.rstrip("\r\n")) :], row.section, new) if row.line is old else row
             for row in self.rows
@@ -140,7 +141,7 @@ class KnowledgeDocument:
         return replace(self, rows=rows)
 
     def with_processed(self, episode: int | str, processed: ProcessedTurns) -> "KnowledgeDocument":
-        """Return the document with how far this episode has been processed."""
+        """Return the document with the processed turns of this episode updated."""
         ledger = dict(self.processed) | {str(episode): processed}
         rows = list(self.rows) or _empty_document(self.eol)
         notes = [number for number, row in enumerate(rows) if parse_ledger(row.raw) is not None]
@@ -176,7 +177,7 @@ def parse(data: bytes) -> KnowledgeDocument:
             if level < 3 or opens in TOPICS or opens is KnowledgeSection.INSIGHTS:
                 within_insights = opens is KnowledgeSection.INSIGHTS
             opens = opens if within_insights or opens not in WISDOM else None
-            # A heading that a person added ends our section, unless it is a deeper one.
+            # An unknown heading ends the section, unless it is a deeper one.
             section = opens or (section if level > 3 else None)
             rows.append(Row(raw, section, opens=opens))
         else:
@@ -189,7 +190,7 @@ def render(document: KnowledgeDocument) -> bytes:
 
 
 def is_damaged(data: bytes) -> bool:
-    """Return whether the file is unusable: only blanks or zeros, or bytes that are not text."""
+    """Return whether the file is unusable: only whitespace or zeros, or bytes that are not text."""
     if not data.strip(b"\x00 \t\r\n"):
         return True
     if any(row.opens for row in parse(data).rows):
@@ -215,14 +216,14 @@ def _hidden_rows(raws: list[str]) -> set[int]:
 
 
 def _end_of_block(raws: list[str], start: int) -> int | None:
-    """Return the last row of the code block or comment that begins here; None if none begins, or it is not closed."""
+    """Return the last row of the code block or comment that starts here; None if none does or it is unclosed."""
     opening = raws[start].lstrip()
     later = range(start + 1, len(raws))
     for fence in ("```", "~~~"):
         if opening.startswith(fence):
             return next((at for at in later if raws[at].lstrip().startswith(fence)), None)
     if opening.startswith("<!--") and "-->" not in opening:
-        # The end of our ledger is not the end of a comment that a person has left open.
+        # The end of the ledger row does not close a comment above it.
         return next((at for at in later if "-->" in raws[at] and parse_ledger(raws[at]) is None), None)
     return None
 
@@ -230,8 +231,8 @@ def _end_of_block(raws: list[str], start: int) -> int | None:
 def _points(rows: tuple[Row, ...]) -> Iterator[tuple[KnowledgeSection, str]]:
     section, text = None, ""
     for row in rows:
-        goes_on = bool(text) and not row.hidden and row.raw[:1] in (" ", "\t") and bool(row.raw.strip())
-        if goes_on:
+        is_indented = row.raw[:1] in (" ", "\t") and bool(row.raw.strip())
+        if text and is_indented and not row.hidden:
             text = f"{text} {row.raw.strip()}"
             continue
         if text and section:

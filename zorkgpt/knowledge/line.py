@@ -1,4 +1,4 @@
-"""One line of knowledge: its section, its text with the evidence, and how it is written in the file."""
+"""A line of knowledge with its section and evidence, and its format in the file."""
 
 import re
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ def heading_level(row: str) -> int:
 
 
 def section_of(row: str) -> KnowledgeSection | None:
-    """Return the section that a heading opens, in any level and case; None if it is none of ours."""
+    """Return the section with this heading, in any level and case; None for other headings and rows."""
     found = _HEADING.fullmatch(row.rstrip("\r\n"))
     return _BY_NAME.get(_plain(found[2])) if found else None
 
@@ -61,14 +61,15 @@ _MARK = re.compile(rf'[\\*~<>&`\[\]|(",;{HIDDEN}]')
 _LINE = re.compile(r"[-*+] (?P<text>.*) \*\((?P<mark>(?:[^\\*]|\\.)*)\)\*[ \t]*")
 _STRUCK = re.compile(r"~~(?P<text>.*)~~")
 _SINCE = re.compile(r"Ep(?P<episode>.+), T(?P<first>\d{1,9})(?:[-–→]T?(?P<last>\d{1,9}))?")
-_COUNTS = re.compile(r"borne out (?P<borne_out>\d{1,9}), contradicted (?P<contradicted>\d{1,9})")
+# Files of earlier versions say "borne out".
+_COUNTS = re.compile(r"(?:confirmed|borne out) (?P<confirmed>\d{1,9}), contradicted (?P<contradicted>\d{1,9})")
 _BECAUSE = re.compile(r'because "(?P<reason>(?:[^"\\]|\\.)*)"')
 _PARTS = re.compile(r'(?:[^;"\\]|\\.|"(?:[^"\\]|\\.)*")+|"')
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeLine:
-    """A piece of knowledge, when it was learned, and the evidence since then."""
+    """A statement about the game, with its origin and the evidence since then."""
 
     section: KnowledgeSection
     text: str
@@ -76,29 +77,29 @@ class KnowledgeLine:
     """The episode in which it was learned."""
     first_turn: int
     last_turn: int
-    """The last of the turns from which it was learned."""
-    borne_out: int = 0
-    """How often later turns supported it."""
+    """The last turn that it was learned from."""
+    confirmed: int = 0
+    """The number of confirmations by later turns."""
     contradicted: int = 0
-    """How often later turns contradicted it."""
+    """The number of contradictions by later turns."""
     struck: bool = False
     """Whether it is no longer believed."""
     reason: str = ""
-    """Why it was struck; "" if a person struck it. A line with a reason that is not struck was restored by a person."""
+    """Why it was struck; "" if a person struck it. If the line is not struck, a person has restored it."""
     extra: tuple[str, ...] = ()
-    """Parts of the mark that only a later version understands, verbatim."""
+    """Unknown parts of the mark, written by a later version, verbatim."""
 
     def with_evidence(
-        self, *, borne_out: int = 0, contradicted: int = 0, reason: str = "", enough: int = 1
+        self, *, confirmed: int = 0, contradicted: int = 0, reason: str = "", enough: int = 1
     ) -> "KnowledgeLine":
-        """Return the line with more evidence; struck if it was contradicted `enough` times and never borne out.
+        """Return the line with more evidence; struck if it was contradicted `enough` times and never confirmed.
 
-        A line that a person has struck or restored keeps that state.
+        A line that a person struck or restored keeps that state.
         """
-        new = replace(self, borne_out=self.borne_out + borne_out, contradicted=self.contradicted + contradicted)
+        new = replace(self, confirmed=self.confirmed + confirmed, contradicted=self.contradicted + contradicted)
         if self.struck:
-            return replace(new, struck=False, reason="") if self.reason and borne_out else new
-        if contradicted and not self.reason and not new.borne_out and new.contradicted >= enough:
+            return replace(new, struck=False, reason="") if self.reason and confirmed else new
+        if contradicted and not self.reason and not new.confirmed and new.contradicted >= enough:
             return replace(new, struck=True, reason=one_line(reason))
         return new
 
@@ -137,7 +138,7 @@ def _mark(line: KnowledgeLine) -> str:
     span = f"T{line.first_turn}" + (f"-T{line.last_turn}" if line.last_turn != line.first_turn else "")
     parts = [
         f"Ep{escape(str(line.episode), _MARK)}, {span}",
-        f"borne out {line.borne_out}, contradicted {line.contradicted}",
+        f"confirmed {line.confirmed}, contradicted {line.contradicted}",
     ]
     if line.reason:
         parts.append(f'because "{escape(line.reason, _MARK)}"')
@@ -146,7 +147,7 @@ def _mark(line: KnowledgeLine) -> str:
 
 def _with_part(line: KnowledgeLine, part: str) -> KnowledgeLine:
     if found := _COUNTS.fullmatch(part):
-        return replace(line, borne_out=int(found["borne_out"]), contradicted=int(found["contradicted"]))
+        return replace(line, confirmed=int(found["confirmed"]), contradicted=int(found["contradicted"]))
     if found := _BECAUSE.fullmatch(part):
         return replace(line, reason=one_line(unescape(found["reason"])))
     return replace(line, extra=(*line.extra, part)) if part else line

@@ -18,15 +18,15 @@ _PLACE_BOUND = (
     KnowledgeSection.DEATH_PATTERNS,
     KnowledgeSection.DISCOVERIES,
 )
-"""Lines in these sections are useful only where something that they name is near."""
+"""Lines in these sections are shown only if something that they name is near."""
 _OPENING = (KnowledgeSection.STRATEGIES, KnowledgeSection.META_STRATEGIES)
-"""Lines in these sections say how an episode is best begun, or gone about."""
+"""Lines in these sections help to plan an episode."""
 _MIN_WORD = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The place of the player and the names of what is near: they decide which lines are relevant."""
+    """The player's place and the names of the things nearby, which decide which lines are relevant."""
 
     place: int | None
     names: tuple[frozenset[str], ...]
@@ -34,18 +34,18 @@ class Surroundings:
     place_name: frozenset[str] = frozenset()
     """The words of the place's name."""
     kinds: frozenset[str] = frozenset()
-    """The last word of each name, which in English says what it is: "lamp" of "brass lamp"."""
+    """The last word of each name, which in English is the head noun: "lamp" of "brass lamp"."""
     opening: bool = False
-    """Whether nothing has been played in the episode yet."""
+    """Whether the episode has no turns yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelevantLine:
-    """A line that the player is shown."""
+    """A line to show to the player."""
 
     section: KnowledgeSection
     text: str
-    """The text as it is shown, with the evidence if it was ever contradicted."""
+    """The text to show, with the evidence if it was ever contradicted."""
     line: KnowledgeLine | None
     """None if a person wrote it."""
 
@@ -61,33 +61,33 @@ def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:
 
 
 def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int) -> tuple[RelevantLine, ...]:
-    """Return the lines to show within the budget: those that name something near, then general ones.
+    """Return the lines to show within the budget: first those that name something near, then general ones.
 
-    Before the first turn, what says how to go about an episode comes with the lines that name something near.
+    Before the first turn, lines that help to plan an episode rank with those that name something near.
     """
-    ours = (RelevantLine(line.section, _shown_text(line), line) for line in document.lines if not line.struck)
-    theirs = (RelevantLine(section, text, None) for section, text in document.by_hand)
+    learned = (RelevantLine(line.section, _shown_text(line), line) for line in document.lines if not line.struck)
+    manual = (RelevantLine(section, text, None) for section, text in document.by_hand)
     ranked = []
-    for shown in (*ours, *theirs):
-        nearness = _nearness(shown, here)
-        if nearness or shown.section not in _PLACE_BOUND:
-            ranked.append((_rank(shown, nearness), shown))
-    ranked.sort(key=lambda one: one[0])
-    return tuple(_fitting((shown for _, shown in ranked), budget))
+    for line in (*learned, *manual):
+        nearness = _nearness(line, here)
+        if nearness or line.section not in _PLACE_BOUND:
+            ranked.append((_rank(line, nearness), line))
+    ranked.sort(key=lambda entry: entry[0])
+    return tuple(_fitting((line for _, line in ranked), budget))
 
 
 class RelevantLines:
-    """Selects the relevant lines, and keeps the last selection until the document or the surroundings change."""
+    """Selects the relevant lines, and caches the selection until the document or the surroundings change."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self._last: tuple[KnowledgeDocument, Surroundings, tuple[str, ...]] | None = None
 
     def at(self, document: KnowledgeDocument, now: Observation, *, opening: bool) -> tuple[str, ...]:
-        """Return the lines to show, the most relevant first, within the budget of tokens.
+        """Return the lines to show, the most relevant first, within the token budget.
 
         Args:
-            opening: Whether nothing has been played in the episode yet.
+            opening: Whether the episode has no turns yet.
         """
         here = surroundings_of(now, opening=opening)
         if self._last is None or self._last[0] is not document or self._last[1] != here:
@@ -97,10 +97,10 @@ class RelevantLines:
 
 
 def _nearness(shown: RelevantLine, here: Surroundings) -> int:
-    """Return how much a line matters here: the most what names two things near, the least what names none.
+    """Return how near the subject of a line is: 4 or more if it names two things here, 0 if it names none.
 
-    A thing that is named only by what it is, such as "the lamp", counts less than one that is named in full. A line in
-    a fixed form about another place of the same name does not name this place.
+    A head noun such as "lamp" counts less than a full name. A line in a fixed form about another place of the same name
+    does not name this place.
     """
     text = shown.line.text if shown.line else shown.text
     claim = parse_claim(text)
@@ -113,9 +113,9 @@ def _nearness(shown: RelevantLine, here: Surroundings) -> int:
 
 
 def _rank(shown: RelevantLine, nearness: int) -> tuple[int, bool, int, int]:
-    sure = shown.line.borne_out - shown.line.contradicted if shown.line else 0
-    # A line that a person wrote ranks like one that was borne out once.
-    return -nearness, shown.section not in _PLACE_BOUND, -(sure if shown.line else 1), ORDER.index(shown.section)
+    # A line that a person wrote ranks like one that was confirmed once.
+    evidence = shown.line.confirmed - shown.line.contradicted if shown.line else 1
+    return -nearness, shown.section not in _PLACE_BOUND, -evidence, ORDER.index(shown.section)
 
 
 @lru_cache(4096)
@@ -124,10 +124,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _shown_text(line: KnowledgeLine) -> str:
-    """Return the text of a line, with the evidence if it was ever contradicted."""
     if not line.contradicted:
         return line.text
-    return f"{line.text} (later tries: {line.borne_out} bore this out, {line.contradicted} did not)"
+    return f"{line.text} (later: confirmed {line.confirmed}, contradicted {line.contradicted})"
 
 
 def _fitting(lines: Iterable[RelevantLine], budget: int) -> Iterator[RelevantLine]:

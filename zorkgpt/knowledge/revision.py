@@ -12,7 +12,7 @@ from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.storage.escaping import folded, one_line
 
 TRIES_TO_STRIKE = 3
-"""Rules strike a line after this many contradictions in a row, since chance decides fights and the like."""
+"""Rules strike a line after this many contradictions, because some results depend on chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +25,24 @@ class ProposedLine:
     first_turn: int
     last_turn: int
     replaces: KnowledgeLine | None = None
-    """The line that it improves on."""
+    """The existing line that it improves."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineUpdates:
-    """What a review of turns teaches: new lines, and evidence for existing ones."""
+    """The result of a review: new lines, and evidence for existing ones."""
 
     new: tuple[ProposedLine, ...] = ()
-    borne_out: tuple[KnowledgeLine, ...] = ()
-    """Lines that the turns support."""
+    confirmed: tuple[KnowledgeLine, ...] = ()
     contradicted: tuple[tuple[KnowledgeLine, str], ...] = ()
-    """Lines that the turns contradict, and why."""
+    """Each contradicted line with the reason."""
     enough: int = 1
-    """The number of contradictions that strike a line that was never borne out."""
+    """The number of contradictions that strike a line that was never confirmed."""
 
 
 @dataclass(slots=True)
 class Revision:
-    """A revision of a document; each line gets evidence at most once in it."""
+    """A revision of a document. It counts evidence for each line at most once."""
 
     document: KnowledgeDocument
     added: list[str] = field(default_factory=list)
@@ -51,21 +50,20 @@ class Revision:
     counts: Counter[str] = field(default_factory=Counter)
     _counted: set[str] = field(default_factory=set)
 
-    def apply(self, lessons: LineUpdates) -> "Revision":
+    def apply(self, updates: LineUpdates) -> "Revision":
         """Apply all updates, the evidence for existing lines first."""
-        for line in lessons.borne_out:
-            self._bear_out(line)
-        for line, reason in lessons.contradicted:
-            self._contradict(line, reason, lessons.enough)
-        for proposal in lessons.new:
+        for line in updates.confirmed:
+            self._confirm(line)
+        for line, reason in updates.contradicted:
+            self._contradict(line, reason, updates.enough)
+        for proposal in updates.new:
             self.learn(proposal)
         return self
 
     def learn(self, proposal: ProposedLine) -> None:
-        """Add a new line, or put it in the place of the one that it replaces.
+        """Add a new line, or replace the one that it improves.
 
-        If an existing line says the same, it is counted as borne out instead. A line that a person has restored is not
-        replaced.
+        If an existing line says the same, it is confirmed instead. A line that a person restored is not replaced.
         """
         new = _line_from(proposal)
         if not new.text:
@@ -75,9 +73,13 @@ class Revision:
         if self._is_about_the_best(new):
             return
         for known, relation in _related_lines(new, self.document.lines):
-            # A struck line is not revived by a line that merely says more.
+            # A struck line is not restored by a line that only adds to it.
             if relation == "same" or not known.struck:
-                self._confirm(known, new, relation)
+                if relation == "adds" and self.line_of(new.text) is None:
+                    fuller = replace(known, text=new.text)
+                    self._replace(known, fuller)
+                    known = fuller
+                self._confirm(known)
                 return
         self._add(new)
 
@@ -92,7 +94,7 @@ class Revision:
         return True
 
     def _is_about_the_best(self, new: KnowledgeLine) -> bool:
-        """Return whether there is a line about the best episode already, which a better episode replaces."""
+        """Return whether a line about the best episode exists. Replace it if the new line is about a better one."""
         points = _best_points(new)
         if points is None:
             return False
@@ -106,15 +108,15 @@ class Revision:
         return False
 
     def line_of(self, text: str) -> KnowledgeLine | None:
-        """Return the line with exactly these words, even if it is struck."""
+        """Return the line with exactly these words, struck or not."""
         wanted = folded(text)
         return next((line for line in self.document.lines if line_key(line) == wanted), None)
 
-    def add_evidence(self, text: str, borne_out: int, contradicted: int, reason: str, enough: int) -> None:
-        """Count the evidence that was found elsewhere for and against the line with exactly these words, if any."""
+    def add_evidence(self, text: str, confirmed: int, contradicted: int, reason: str, enough: int) -> None:
+        """Add evidence from another document to the line with exactly these words, if it exists."""
         line = self.line_of(text)
         if line is not None:
-            more = line.with_evidence(borne_out=borne_out, contradicted=contradicted, reason=reason, enough=enough)
+            more = line.with_evidence(confirmed=confirmed, contradicted=contradicted, reason=reason, enough=enough)
             self._replace(line, more)
 
     def _add(self, new: KnowledgeLine) -> None:
@@ -125,19 +127,11 @@ class Revision:
         self._counted.add(line_key(new))
         self.added.append(new.text)
 
-    def _confirm(self, known: KnowledgeLine, new: KnowledgeLine, relation: str) -> None:
-        if relation == "adds":
-            fuller = replace(known, text=new.text)
-            if self.line_of(new.text) is None:
-                self._replace(known, fuller)
-                known = fuller
-        self._bear_out(known)
-
-    def _bear_out(self, line: KnowledgeLine) -> None:
+    def _confirm(self, line: KnowledgeLine) -> None:
         current = self._uncounted(line)
         if current is not None:
-            self.counts["borne out"] += 1
-            self._replace(current, current.with_evidence(borne_out=1))
+            self.counts["confirmed"] += 1
+            self._replace(current, current.with_evidence(confirmed=1))
 
     def _contradict(self, line: KnowledgeLine, reason: str, enough: int) -> None:
         current = self._uncounted(line)
@@ -146,7 +140,7 @@ class Revision:
             self._replace(current, current.with_evidence(contradicted=1, reason=reason, enough=enough))
 
     def _uncounted(self, line: KnowledgeLine) -> KnowledgeLine | None:
-        """Return the current version of a line; None if it was counted in this revision or is no longer there."""
+        """Return the current version of a line; None if it was counted in this revision or no longer exists."""
         current = self.line_of(line.text)
         if current is None or line_key(current) in self._counted:
             return None
@@ -175,19 +169,19 @@ def _best_points(line: KnowledgeLine) -> int | None:
 
 
 def line_key(line: KnowledgeLine) -> str:
-    """Return the identity of a line: its words."""
+    """Return the identity of a line: its words, case-folded."""
     return folded(line.text)
 
 
 def _related_lines(new: KnowledgeLine, lines: Iterable[KnowledgeLine]) -> list[tuple[KnowledgeLine, str]]:
     """Return the lines that the new one repeats or adds to, with the relation; repeated ones first."""
-    found = [(line, relation(line.text, new.text)) for line in lines]
-    order = ("same", "adds")
-    return sorted((one for one in found if one[1] in order), key=lambda one: order.index(one[1]))
+    relations = [(line, relation(line.text, new.text)) for line in lines]
+    same = [related for related in relations if related[1] == "same"]
+    return same + [related for related in relations if related[1] == "adds"]
 
 
 def relation(older: str, newer: str) -> str:
-    """Return how a newer line relates to an older one: "same", "adds", or anything else."""
+    """Return how a newer line relates to an older one: "same", "adds" or another `Relation`."""
     if folded(older) == folded(newer):
         return "same"
     # If both are in a fixed form, their fields decide.
@@ -206,19 +200,23 @@ def _quoted(text: str) -> list[str]:
 _REASON = "contradicted in several episodes"
 
 
-def merge_knowledge(base: KnowledgeDocument, found: Iterable[tuple[int, KnowledgeDocument]]) -> KnowledgeDocument:
-    """Return the document with what each episode has learned beyond it, in their order.
+def merge_knowledge(base: KnowledgeDocument, changed: Iterable[tuple[int, KnowledgeDocument]]) -> KnowledgeDocument:
+    """Return the base document with the changes of several episodes, in their order.
 
-    What says the same counts as borne out once more, and so does the evidence that later turns gave. A line that
-    contradictions have struck in one episode stays where any other has borne it out.
+    Args:
+        changed: The number of each episode, and its document, which started as the base.
+
+    A new line that repeats another confirms it. Evidence is added up, so a line that one episode struck because of
+    contradictions remains if another episode has confirmed it.
     """
     merged = base
-    for episode, document in found:
+    for episode, document in changed:
         revision = Revision(merged)
-        known = {line_key(line): line for line in base.lines}
-        reworded = [line for line in base.lines if line_key(line) not in {line_key(each) for each in document.lines}]
+        base_lines = {line_key(line): line for line in base.lines}
+        remaining = {line_key(line) for line in document.lines}
+        missing = [line for line in base.lines if line_key(line) not in remaining]
         for line in document.lines:
-            before = known.get(line_key(line)) or next((one for one in reworded if _is_reworded(one, line)), None)
+            before = base_lines.get(line_key(line)) or next((old for old in missing if _is_reworded(old, line)), None)
             _merge_line(revision, before, line)
         merged = revision.document
         if processed := document.processed.get(str(episode)):
@@ -227,22 +225,22 @@ def merge_knowledge(base: KnowledgeDocument, found: Iterable[tuple[int, Knowledg
 
 
 def _merge_line(revision: Revision, before: KnowledgeLine | None, line: KnowledgeLine) -> None:
-    """Process a line of an episode.
+    """Merge a line of an episode.
 
     Args:
-        before: The line when the episode began; None if it is new.
+        before: The same line in the base document; None if it is new.
     """
-    borne_out, contradicted = line.borne_out, line.contradicted
+    confirmed, contradicted = line.confirmed, line.contradicted
     if before is not None:
-        borne_out, contradicted = borne_out - before.borne_out, contradicted - before.contradicted
+        confirmed, contradicted = confirmed - before.confirmed, contradicted - before.contradicted
     if before is None or line_key(before) != line_key(line):
         revision.learn(ProposedLine(line.section, line.text, line.episode, line.first_turn, line.last_turn))
-    if borne_out > 0 or contradicted > 0:
+    if confirmed > 0 or contradicted > 0:
         enough = 1 if line.struck else TRIES_TO_STRIKE
-        revision.add_evidence(line.text, max(0, borne_out), max(0, contradicted), line.reason or _REASON, enough)
+        revision.add_evidence(line.text, max(0, confirmed), max(0, contradicted), line.reason or _REASON, enough)
 
 
 def _is_reworded(before: KnowledgeLine, line: KnowledgeLine) -> bool:
-    """Return whether a line has the origin of one that was there, and says more."""
-    one, other = ((each.section, each.episode, each.first_turn, each.last_turn) for each in (before, line))
-    return one == other and relation(before.text, line.text) == "adds"
+    """Return whether a line has the same origin as an earlier one and adds to its text."""
+    origins = {(each.section, each.episode, each.first_turn, each.last_turn) for each in (before, line)}
+    return len(origins) == 1 and relation(before.text, line.text) == "adds"

@@ -1,4 +1,4 @@
-"""The knowledge base on disk: read again when the file has changed, and changed under the lock."""
+"""The knowledge base on disk: reload it when the file has changed, and write changes under a lock."""
 
 import threading
 from collections.abc import Callable
@@ -12,10 +12,10 @@ _ATTEMPTS = 5
 
 
 class KnowledgeStore:
-    """The document and its file, which several processes and people may write.
+    """The document and its file, which other processes and people may also write.
 
     Raises:
-        FileError: If there is a file and it can't be read.
+        FileError: If the file exists and can't be read.
     """
 
     def __init__(self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, disk: Disk | None = None) -> None:
@@ -35,10 +35,10 @@ class KnowledgeStore:
         return self._document
 
     def refresh(self) -> KnowledgeDocument:
-        """Read the file again if it has changed; a missing or damaged file is ignored.
+        """Reload the file if it has changed; a missing or damaged file is ignored.
 
         Raises:
-            FileError: If the file can't be read; the document is as it was last read.
+            FileError: If the file can't be read. The document is unchanged.
         """
         with self._guard:
             if self.file.stamp() != self._stamp:
@@ -56,12 +56,12 @@ class KnowledgeStore:
             self._reread()
 
     def apply(self, change: Callable[[KnowledgeDocument], KnowledgeDocument]) -> bool:
-        """Change the document as it is on disk now, and write it. Return False if there was nothing to change.
+        """Apply `change` to the current file. Return False if it changed nothing.
 
         `change` may be called more than once.
 
         Raises:
-            FileError: If it could not be locked, read or written; file and document are as before.
+            FileError: If the file could not be locked, read or written. File and document are unchanged.
         """
         with self._guard, self.file.locked():
             for _ in range(_ATTEMPTS):
@@ -70,28 +70,28 @@ class KnowledgeStore:
                 new = change(self._document)
                 if new is self._document:
                     return False
-                # A program that ignores our lock, such as an editor, may have saved the file meanwhile.
+                # A program that ignores the lock, such as an editor, may have saved the file in between.
                 written = self.file.write(render(new), over=self._stamp)
                 if written is not None:
                     self._document, self._stamp = parse(render(new)), written
                     return True
-        raise FileError(f"{self.file.path} is being changed all the time by something that ignores its lock.")
+        raise FileError(f"{self.file.path} keeps being changed by a program that ignores its lock.")
 
     def _reread_or_recover(self) -> None:
         self.recovered |= reread_or_recover(self.file, self._reread, self._rescue) is not None
 
     def _rescue(self, data: bytes | None) -> bytes | None:
-        """Return what is to replace the file; None if the file is sound or there is nothing better."""
+        """Return the content to restore; None if the file is usable or there is nothing better."""
         if data is not None and not is_damaged(data):
             return None
         if self._document.rows:
-            # The cached document is at least as new as the backup, which is the file before its last change.
+            # The cached document is at least as new as the backup, which lacks the last change.
             return render(self._document)
         backup = self.file.read_backup()
         return None if backup is None or is_damaged(backup) else backup
 
     def _reread(self) -> bool:
-        """Read the file. Return False, and change nothing, if it is damaged while there is something better."""
+        """Read the file. Return False, without a change, if it is damaged and something better can be restored."""
         data, stamp = self.file.read()
         if self._rescue(data) is not None:
             return False

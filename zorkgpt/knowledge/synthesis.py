@@ -1,4 +1,4 @@
-"""What is asked about turns and episodes, the form of the answer, and how an answer becomes updates of lines."""
+"""Reviews of turns and episodes: the questions, the answers, and their conversion into updates of lines."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,34 +24,33 @@ Theme = Literal["death_patterns", "environment", "meta_strategies", "discoveries
 
 
 def no_turns(episode: int | str) -> Sequence[TurnRecord]:
-    """Return no turns: for reviews without access to earlier episodes."""
+    """Return no turns, for reviews without access to earlier episodes."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class TurnReview:
-    """The turns to learn from, and what is known already."""
+    """The turns to learn from, and the existing lines."""
 
     episode: int | str
     turns: tuple[TurnRecord, ...]
     """Oldest first."""
     known: tuple[KnowledgeLine, ...] = ()
-    """Lines that are not struck; an answer refers to them by their numbers, from 1."""
+    """Lines that are not struck. Answers refer to them by their numbers, from 1."""
     earlier: tuple[TurnRecord, ...] = ()
-    """The turns of the episode before these, as far as they are available."""
+    """The available turns of the episode before these."""
     by_hand: tuple[str, ...] = ()
-    """What people wrote: known too, and not to be judged."""
+    """Lines that people wrote, which are not judged."""
     turns_of: TurnsOf = no_turns
 
     def attempts(self) -> Iterator[Attempt]:
         """Yield each turn with the turns before it."""
-        told = (*self.earlier, *self.turns)
-        return (Attempt(turn, told[:at]) for at, turn in enumerate(told) if at >= len(self.earlier))
+        return (Attempt(turn, (*self.earlier, *self.turns[:position])) for position, turn in enumerate(self.turns))
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReview:
-    """A whole episode to learn from, its last turns included, and what is known already."""
+    """A whole episode to learn from, and the existing lines."""
 
     episode: int | str
     reason: str
@@ -61,9 +60,9 @@ class EpisodeReview:
     critic_score: float | None = None
     """The mean over the turns that a model judged; None if there were none."""
     learned_until: int = 0
-    """The turn up to which the episode's turns have been learned from already."""
+    """The last turn that was already reviewed."""
     by_hand: tuple[str, ...] = ()
-    """What people wrote: known too, and not to be judged."""
+    """Lines that people wrote, which are not judged."""
     turns_of: TurnsOf = no_turns
 
     def attempts(self) -> Iterator[Attempt]:
@@ -71,7 +70,7 @@ class EpisodeReview:
         return (Attempt(turn, self.turns[:at]) for at, turn in enumerate(self.turns))
 
     def last_turns(self) -> TurnReview | None:
-        """Return the turns that nothing was learned from yet, as a review of their own; None if there are none."""
+        """Return a review of the turns that were not reviewed yet; None if there are none."""
         fresh = tuple(turn for turn in self.turns if turn.turn > self.learned_until)
         if not fresh:
             return None
@@ -84,7 +83,7 @@ class EpisodeReview:
 
 
 class NewLesson(BaseModel):
-    """A new line from turns, as the answer words it."""
+    """A new line in an answer about turns."""
 
     section: Topic
     text: str = Field(max_length=400, description="one or two sentences for later episodes, 400 letters at most")
@@ -93,7 +92,7 @@ class NewLesson(BaseModel):
 
 
 class NewInsight(BaseModel):
-    """A new line from a whole episode or its last turns, as the answer words it."""
+    """A new line in an answer about a whole episode."""
 
     section: Literal[Topic, Theme]
     text: str = Field(max_length=400, description="one or two sentences for later episodes, 400 letters at most")
@@ -102,7 +101,7 @@ class NewInsight(BaseModel):
 
 
 class Contradiction(BaseModel):
-    """A known line that the turns contradict."""
+    """An existing line that the turns contradict."""
 
     number: int
     turns: list[int] = Field(
@@ -112,29 +111,29 @@ class Contradiction(BaseModel):
 
 
 class LessonsAnswer(BaseModel):
-    """The form of the answer about turns."""
+    """The answer about turns."""
 
     new: list[NewLesson] = Field(default_factory=list, max_length=MAX_NEW)
-    borne_out: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
+    confirmed: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
     contradicted: list[Contradiction] = Field(default_factory=list, max_length=MAX_CONTRADICTED)
 
 
 class WisdomAnswer(BaseModel):
-    """The form of the answer about an episode."""
+    """The answer about an episode."""
 
     new: list[NewInsight] = Field(default_factory=list, max_length=MAX_NEW)
-    borne_out: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
+    confirmed: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
     contradicted: list[Contradiction] = Field(default_factory=list, max_length=MAX_CONTRADICTED)
 
 
 class KnowledgeSynthesizer(Protocol):
-    """Finds what turns and episodes teach."""
+    """Finds lessons in turns and episodes."""
 
     asks_a_model: bool
-    """Whether it takes time and may fail."""
+    """Whether it asks a model, which takes time and may fail."""
 
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
-        """Return what these turns teach.
+        """Return the lessons of these turns.
 
         Raises:
             LLMError: If a model was asked and gave no usable answer.
@@ -142,7 +141,7 @@ class KnowledgeSynthesizer(Protocol):
         ...
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
-        """Return what this episode teaches for others, and what its last turns teach.
+        """Return the lessons of this episode and of its last turns.
 
         Raises:
             LLMError: If a model was asked and gave no usable answer.
@@ -169,42 +168,43 @@ def updates_from(
 ) -> LineUpdates:
     """Convert an answer into updates of lines.
 
-    Numbers that name no line, or a line that is said both to hold and not to hold, are ignored and counted, and so are
-    contradictions without a turn that could contradict the line according to ground truth.
+    These are ignored and counted: unknown line numbers, lines that are both confirmed and contradicted, and
+    contradictions that ground truth excludes in all of the named turns.
     """
     known, turns = asked.known, asked.turns
     episode, first, last = turns[0].episode, turns[0].turn, turns[-1].turn
-    denied = {one.number: one for one in answer.contradicted}
-    held = set(answer.borne_out)
-    for number in (held & denied.keys()) | {n for n in held | denied.keys() if not 1 <= n <= len(known)}:
+    contradictions = {contradiction.number: contradiction for contradiction in answer.contradicted}
+    confirmed = set(answer.confirmed)
+    unknown = {number for number in confirmed | contradictions.keys() if not 1 <= number <= len(known)}
+    for number in unknown | (confirmed & contradictions.keys()):
         counts["numbers ignored"] += 1
-        held.discard(number)
-        denied.pop(number, None)
+        confirmed.discard(number)
+        contradictions.pop(number, None)
     new = []
-    known_from = asked.earlier[0].turn if isinstance(asked, TurnReview) and asked.earlier else first
-    for one in answer.new:
-        shown = [turn for turn in one.turns if known_from <= turn <= last] or [first, last]
-        replaces = known[one.replaces - 1] if one.replaces and 1 <= one.replaces <= len(known) else None
-        new.append(ProposedLine(_SECTIONS[one.section], one.text, episode, min(shown), max(shown), replaces))
+    first_available = asked.earlier[0].turn if isinstance(asked, TurnReview) and asked.earlier else first
+    for lesson in answer.new:
+        evidence = [turn for turn in lesson.turns if first_available <= turn <= last] or [first, last]
+        replaces = known[lesson.replaces - 1] if lesson.replaces and 1 <= lesson.replaces <= len(known) else None
+        section = _SECTIONS[lesson.section]
+        new.append(ProposedLine(section, lesson.text, episode, min(evidence), max(evidence), replaces))
     contradicted = []
-    for number in sorted(denied):
-        line, said = known[number - 1], denied[number]
-        if shows := _that_shows(line, said, asked, counts):
-            contradicted.append((line, f"Ep{episode}, T{shows}: {said.reason}"))
-    return LineUpdates(tuple(new), tuple(known[number - 1] for number in sorted(held)), tuple(contradicted))
+    for number, contradiction in sorted(contradictions.items()):
+        line = known[number - 1]
+        if turn := _contradicting_turn(line, contradiction, asked, counts):
+            contradicted.append((line, f"Ep{episode}, T{turn}: {contradiction.reason}"))
+    return LineUpdates(tuple(new), tuple(known[number - 1] for number in sorted(confirmed)), tuple(contradicted))
 
 
-def _that_shows(
-    line: KnowledgeLine, said: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter[str]
+def _contradicting_turn(
+    line: KnowledgeLine, contradiction: Contradiction, asked: TurnReview | EpisodeReview, counts: Counter[str]
 ) -> int | None:
-    """Return the first of the named turns that may contradict the line."""
-    named = [one for one in asked.attempts() if one.turn.turn in said.turns]
-    shows = next((one.turn.turn for one in named if may_contradict(line, one, asked.turns_of)), None)
-    if not named:
-        counts["contradictions without a turn"] += 1
-    elif shows is None:
-        counts["contradictions refused"] += 1
-    return shows
+    """Return the first of the named turns that may contradict the line; None if there is none."""
+    attempts = [attempt for attempt in asked.attempts() if attempt.turn.turn in contradiction.turns]
+    for attempt in attempts:
+        if may_contradict(line, attempt, asked.turns_of):
+            return attempt.turn.turn
+    counts["contradictions refused" if attempts else "contradictions without a turn"] += 1
+    return None
 
 
 def mean_critic_score(turns: Sequence[TurnRecord]) -> float | None:
@@ -214,7 +214,7 @@ def mean_critic_score(turns: Sequence[TurnRecord]) -> float | None:
 
 
 _MAX_TURNS = 150
-"""The most turns of an episode that the prompt shows."""
+"""Maximum turns of an episode in the prompt."""
 
 
 class ModelKnowledgeSynthesizer:
@@ -233,28 +233,28 @@ class ModelKnowledgeSynthesizer:
         )
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
-        told = most_informative(asked.turns)
+        shown = most_informative(asked.turns)
         prompt = render(
             "wisdom",
             story=asked,
-            turns=told,
+            turns=shown,
             failures=sum(failed(turn.transition) for turn in asked.turns),
             failed=failed,
             visible_outcome=visible_outcome,
-            left_out=len(asked.turns) - len(told),
+            left_out=len(asked.turns) - len(shown),
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         return cast(WisdomAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=WisdomAnswer).parsed)
 
 
 def most_informative(turns: Sequence[TurnRecord], most: int = _MAX_TURNS) -> tuple[TurnRecord, ...]:
-    """Return the most informative turns in their order: deaths and points, then the latest others."""
+    """Return the most informative turns, oldest first: deaths and points, then the latest others."""
     if len(turns) <= most:
         return tuple(turns)
     last = turns[-1].turn
     ranked = sorted(turns, key=lambda turn: (not _is_turning_point(turn), failed(turn.transition), last - turn.turn))
-    kept = {turn.turn for turn in ranked[:most]}
-    return tuple(turn for turn in turns if turn.turn in kept)
+    chosen = {turn.turn for turn in ranked[:most]}
+    return tuple(turn for turn in turns if turn.turn in chosen)
 
 
 def _is_turning_point(turn: TurnRecord) -> bool:

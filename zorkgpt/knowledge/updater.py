@@ -18,14 +18,14 @@ from zorkgpt.log import get_logger
 log = get_logger(__name__)
 
 _MAX_KNOWN = 120
-"""The most lines that a synthesizer is shown."""
+"""Maximum existing lines in a review."""
 
 
 class KnowledgeUpdater:
-    """Processes every turn once, and concludes every episode once, however often it is called.
+    """Processes each turn once and concludes each episode once, even if called repeatedly.
 
     Args:
-        turns_of: Returns the turns of an episode, as far as they are available: a line was learned from them.
+        turns_of: Returns the available turns of an episode, to check contradictions against a line's origin.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class KnowledgeUpdater:
         """Learn from those turns of an episode that are new.
 
         Raises:
-            LLMError: If the model could not be asked; nothing was changed.
-            FileError: If the file could not be read or written; it is as it was.
+            LLMError: If the model could not be asked. Nothing was changed.
+            FileError: If the file could not be read or written. It is unchanged.
         """
         self.store.refresh()
         episode, last = turns[0].episode, turns[-1].turn
@@ -75,11 +75,11 @@ class KnowledgeUpdater:
     def conclude(self, story: EpisodeReview) -> Revision:
         """Learn from a whole episode and from its last turns.
 
-        A model is not asked about an episode whose turns have all been learned from.
+        A model is not asked about an episode whose turns were all reviewed already.
 
         Raises:
-            LLMError: If the model could not be asked; nothing was changed.
-            FileError: If the file could not be read or written; it is as it was.
+            LLMError: If the model could not be asked. Nothing was changed.
+            FileError: If the file could not be read or written. It is unchanged.
         """
         self.store.refresh()
         last = story.turns[-1].turn
@@ -108,7 +108,7 @@ class KnowledgeUpdater:
         return self._apply(change)
 
     def note(self, episode: int | str, *, due: bool) -> None:
-        """Record whether an episode that is over is still to be concluded.
+        """Record whether a finished episode must still be concluded.
 
         Raises:
             FileError: If the file could not be read or written.
@@ -123,7 +123,7 @@ class KnowledgeUpdater:
         self.store.apply(change)
 
     def due(self) -> list[str]:
-        """Return the names of the episodes that are still to be concluded."""
+        """Return the names of the finished episodes that must still be concluded."""
         return [name for name, processed in self.store.document.processed.items() if processed.due]
 
     def _synthesize(self, asked: TurnReview | EpisodeReview) -> LineUpdates:
@@ -131,7 +131,7 @@ class KnowledgeUpdater:
         with self._unusable_answers_counted():
             answer = synthesizer.lessons(asked) if isinstance(asked, TurnReview) else synthesizer.wisdom(asked)
             lessons = updates_from(answer, asked, self.counts)
-            # A model has judged whether chance was involved; rules can only wait for more attempts.
+            # A model judges whether chance was involved. Rules need more attempts.
             return replace(lessons, enough=1 if synthesizer.asks_a_model else TRIES_TO_STRIKE)
         return LineUpdates()
 
@@ -169,9 +169,8 @@ class KnowledgeUpdater:
 
 
 def best_supported(lines: Iterable[KnowledgeLine], most: int) -> tuple[KnowledgeLine, ...]:
-    """Return the lines that are not struck; if there are too many, those with the most evidence."""
+    """Return the lines that are not struck; if there are too many, those with the most confirmations."""
     believed = [line for line in lines if not line.struck]
-    if len(believed) <= most:
-        return tuple(believed)
-    ranked = sorted(range(len(believed)), key=lambda at: (-believed[at].borne_out, -at))
-    return tuple(believed[at] for at in sorted(ranked[:most]))
+    # Of lines with equal confirmations, prefer later ones.
+    ranked = sorted(range(len(believed)), key=lambda position: (-believed[position].confirmed, -position))
+    return tuple(believed[position] for position in sorted(ranked[:most]))

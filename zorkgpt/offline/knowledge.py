@@ -1,7 +1,6 @@
-"""What turns and episodes teach, by rules over ground truth, without a language model."""
+"""Find lessons in turns and episodes by rules over ground truth, without a language model."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from session.history import TurnRecord
 from session.outcome import effective
@@ -38,9 +37,9 @@ _TEXT_LIMIT = 160
 _MAX_FORMS = 8
 _MAX_REFUSED = 3
 _MAX_OF_ONE_KIND = {ClaimKind.UNDERSTOOD: _MAX_FORMS, ClaimKind.REFUSED: _MAX_REFUSED}
-"""The most lines about the parser, over all episodes."""
+"""Maximum lines about the parser, over all episodes."""
 _MIN_EXAMPLES = 2
-"""The number of different commands of one form that must have worked."""
+"""The number of different commands of a form that must have worked."""
 
 
 class RuleKnowledgeSynthesizer:
@@ -49,23 +48,22 @@ class RuleKnowledgeSynthesizer:
     asks_a_model = False
 
     def lessons(self, asked: TurnReview) -> LessonsAnswer:
-        held, denied = [], []
+        confirmed, contradicted = [], []
         for number, line in enumerate(asked.known, 1):
             claim = parse_claim(line.text)
             if claim is None:
                 continue
-            bears = partial(_bears_out, claim)
-            if any(map(bears, asked.turns)):
-                # An episode counts once, however many reviews it has, and not for lines learned in it.
-                if line.episode != asked.episode and not any(map(bears, asked.earlier)):
-                    held.append(number)
-            elif against := _against(line, claim, asked):
-                answer = shortened(against.response, _TEXT_LIMIT) or "(no response)"
-                said = f"“{quoted_command(against)}” gave: {answer}"
-                denied.append(Contradiction(number=number, turns=[against.turn], reason=said))
-        new = [*_deaths(asked.turns), *_rewards(asked), *_refusals(asked.turns), *_forms(asked)]
-        fresh = _not_claimed_yet(new, asked.known)
-        return LessonsAnswer(new=fresh[:MAX_NEW], borne_out=held, contradicted=denied[:MAX_CONTRADICTED])
+            if _is_confirmed(claim, asked.turns):
+                # An episode confirms a line once, and not if the line was learned in it.
+                if line.episode != asked.episode and not _is_confirmed(claim, asked.earlier):
+                    confirmed.append(number)
+            elif turn := _contradicting_turn(line, claim, asked):
+                response = shortened(turn.response, _TEXT_LIMIT) or "(no response)"
+                reason = f"“{quoted_command(turn)}” gave: {response}"
+                contradicted.append(Contradiction(number=number, turns=[turn.turn], reason=reason))
+        lessons = [*_deaths(asked.turns), *_rewards(asked), *_refusals(asked.turns), *_forms(asked)]
+        new = _new_claims(lessons, asked.known)
+        return LessonsAnswer(new=new[:MAX_NEW], confirmed=confirmed, contradicted=contradicted[:MAX_CONTRADICTED])
 
     def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
         best = self._best(asked)
@@ -74,11 +72,11 @@ class RuleKnowledgeSynthesizer:
             return WisdomAnswer(new=best)
         lessons = self.lessons(last_turns)
         new = [*best, *(NewInsight(**lesson.model_dump()) for lesson in lessons.new)]
-        return WisdomAnswer(new=new[:MAX_NEW], borne_out=lessons.borne_out, contradicted=lessons.contradicted)
+        return WisdomAnswer(new=new[:MAX_NEW], confirmed=lessons.confirmed, contradicted=lessons.contradicted)
 
     @staticmethod
     def _best(asked: EpisodeReview) -> list[NewInsight]:
-        """Return a line about the episode if none before it had as many points."""
+        """Return a line about the episode if it has more points than all before."""
         score = asked.score or 0
         claims = (parse_claim(line.text) for line in asked.known)
         known = [int(claim.action) for claim in claims if claim and claim.kind is ClaimKind.BEST]
@@ -89,32 +87,32 @@ class RuleKnowledgeSynthesizer:
         return [NewInsight(section="meta_strategies", text=text, turns=scored[-200:])]
 
 
-def _against(line: KnowledgeLine, claim: KnowledgeClaim, asked: TurnReview) -> TurnRecord | None:
-    """Return the turn that contradicts the line, if any."""
-    attempts = [one for one in asked.attempts() if claim.is_about(one.turn)]
+def _contradicting_turn(line: KnowledgeLine, claim: KnowledgeClaim, asked: TurnReview) -> TurnRecord | None:
+    """Return the first turn that contradicts the line; None if there is none."""
+    attempts = [attempt for attempt in asked.attempts() if claim.is_about(attempt.turn)]
     origin = origin_of(line, asked.turns_of) if attempts else None
-    return next((one.turn for one in attempts if contradicts(claim, one, origin)), None)
+    return next((attempt.turn for attempt in attempts if contradicts(claim, attempt, origin)), None)
 
 
-def _not_claimed_yet(new: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -> list[NewLesson]:
-    """Return the lessons whose claims are new: the same claim may come with another text of the game."""
+def _new_claims(lessons: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -> list[NewLesson]:
+    """Return the lessons with new claims. Comparing texts is not enough, because they quote the game's responses."""
     claims = {claim for line in known if (claim := parse_claim(line.text))}
-    fresh = []
-    for lesson in new:
+    new = []
+    for lesson in lessons:
         claim = parse_claim(lesson.text)
         if claim is None:
-            fresh.append(lesson)
+            new.append(lesson)
             continue
-        most = _MAX_OF_ONE_KIND.get(claim.kind) if claim else None
-        is_enough = most is not None and sum(one.kind is claim.kind for one in claims) >= most
-        if claim not in claims and not is_enough:
-            fresh.append(lesson)
+        most = _MAX_OF_ONE_KIND.get(claim.kind)
+        is_full = most is not None and sum(other.kind is claim.kind for other in claims) >= most
+        if claim not in claims and not is_full:
+            new.append(lesson)
             claims.add(claim)
-    return fresh
+    return new
 
 
-def _bears_out(claim: KnowledgeClaim, turn: TurnRecord) -> bool:
-    return claim.is_about(turn) and claim.is_borne_out(turn)
+def _is_confirmed(claim: KnowledgeClaim, turns: Iterable[TurnRecord]) -> bool:
+    return any(claim.is_about(turn) and claim.is_confirmed_by(turn) for turn in turns)
 
 
 def _deaths(turns: Iterable[TurnRecord]) -> Iterator[NewLesson]:
@@ -124,13 +122,14 @@ def _deaths(turns: Iterable[TurnRecord]) -> Iterator[NewLesson]:
 
 
 def _rewards(asked: TurnReview) -> Iterator[NewLesson]:
-    for one in asked.attempts():
-        if one.turn.transition.points > 0 and not one.turn.transition.died:
-            yield NewLesson(section="puzzles", text=points_line(one.turn, one.earlier), turns=[one.turn.turn])
+    for attempt in asked.attempts():
+        turn = attempt.turn
+        if turn.transition.points > 0 and not turn.transition.died:
+            yield NewLesson(section="puzzles", text=points_line(turn, attempt.earlier), turns=[turn.turn])
 
 
 def _refusals(turns: Iterable[TurnRecord]) -> Iterator[NewLesson]:
-    """Yield a lesson for each command that never reached the game."""
+    """Yield a lesson for each command that was rejected before it reached the game."""
     for turn in turns:
         step = turn.transition
         if step.refused is not None and normalized_action(step.action) and not step.finished:
@@ -138,13 +137,13 @@ def _refusals(turns: Iterable[TurnRecord]) -> Iterator[NewLesson]:
 
 
 def _forms(asked: TurnReview) -> Iterator[NewLesson]:
-    """Yield a lesson for each form of commands that worked, those with most things and most examples first."""
+    """Yield a lesson for each form of commands that worked, those with the most things and examples first."""
     by_form: dict[str, dict[str, TurnRecord]] = {}
     for turn in (*asked.earlier, *asked.turns):
         form = form_of_command(turn) if effective(turn.transition) else None
         if form is not None:
             by_form.setdefault(form, {}).setdefault(quoted_command(turn), turn)
-    ranked = sorted(by_form.items(), key=lambda found: (-found[0].count("…"), -len(found[1])))
+    ranked = sorted(by_form.items(), key=lambda entry: (-entry[0].count("…"), -len(entry[1])))
     for form, examples in ranked:
         if len(examples) >= _MIN_EXAMPLES:
             turns = [turn.turn for turn in examples.values()]
