@@ -102,7 +102,7 @@ class _MergedStore(MarkdownStore):
     @contextmanager
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
         """Change the document without writing it."""
-        draft = Draft(MemoryBook(self._document), episode=None if turn_stamp is None else turn_stamp.episode)
+        draft = Draft(MemoryBook(self._document), turn_stamp=turn_stamp)
         yield draft
         self._document = draft.lasting.document
         self.record(draft.changes, turn_stamp)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from zorkgpt.memory.claims import State
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, SubjectKey
-from zorkgpt.memory.storage.changes import ChangeKind
+from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
 from zorkgpt.memory.storage.tables import Journal
@@ -20,11 +20,13 @@ class Observations:
         self._turns: dict[tuple[SubjectKey, str, str], list[tuple[ChangeKind, TurnStamp]]] = {}
         """By place, title and text."""
 
-    def note(self, kind: ChangeKind, place: SubjectKey, memory: Memory, turn: TurnStamp | None) -> None:
+    def note(self, change: Change, turn: TurnStamp | None) -> None:
         """Take in a change by a turn in which the memory was true."""
-        key = _key(place, memory)
-        if turn is not None and kind in OBSERVATIONS and (kind == "added" or key in self._turns):
-            self._turns.setdefault(key, []).append((kind, turn))
+        if turn is None or change.kind not in OBSERVATIONS:
+            return
+        key = _key(change.location_id, change.memory)
+        if change.kind == "added" or key in self._turns:
+            self._turns.setdefault(key, []).append((change.kind, turn))
 
     def clear(self) -> None:
         """Drop what was read: it is read again when it is needed."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from zorkgpt.memory.models import PlaceKey, episode_key
-from zorkgpt.memory.places import saved_place
+from zorkgpt.memory.places import is_place, saved_place
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import VisitCount
 from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading_of
@@ -79,11 +79,11 @@ class Visits:
         there = draft.lasting.headings(self._uncounted)
         draft.apply(*(VisitCount(place, "", tuple(of)) for place, of in self._uncounted.items() if place in there))
 
-    def written(self, lasting: LastingMemories) -> None:
-        """Drop the visits of the places that are stored: they are counted there."""
-        there = lasting.headings(self._uncounted)
-        for place in [place for place in self._uncounted if place in there]:
-            del self._uncounted[place]
+    def written(self, draft: Draft) -> None:
+        """Drop the visits that a stored draft has counted."""
+        for step in draft.steps:
+            if isinstance(step, VisitCount) and is_place(step.location_id):
+                self._uncounted.pop(step.location_id, None)
 
     def reset(self) -> None:
         """Begin a new episode."""

@@ -335,33 +335,32 @@ class MemoryWriter:
             MemoryStoreError: If the store can't be read or written.
         """
         with self.store.guard:
+            stamp = self._stamp()
             if lasting:
-                with self.store.transaction(turn_stamp=self._stamp()) as draft:
+                with self.store.transaction(turn_stamp=stamp) as draft:
                     draft.start = draft.book = replace(draft.book, ephemeral=self.known.ephemeral)
                     draft.names = self.known.names
                     # A change in an episode that the place does not list yet would count as a visit of its own.
                     self._visits.count_in(draft)
                     begun = draft.book
                     yield draft
-                    trials = 0
                     if draft.is_discarded or (draft.book is begun and not counts_only):
                         draft.discard()
                     else:
-                        trials = self.evidence.count_in(draft)
+                        self.evidence.count_in(draft)
                 if draft.is_changed:
                     self._failure_logged = ""
                 if draft.is_changed or counts_only:
-                    self.evidence.written(trials)
-                    self._visits.written(draft.lasting)
+                    self.evidence.written(draft)
+                    self._visits.written(draft)
             else:
-                stamp = self._stamp()
-                draft = Draft(self.known.book, self.known.names, episode=None if stamp is None else stamp.episode)
+                draft = Draft(self.known.book, self.known.names, turn_stamp=stamp)
                 yield draft
-                self._journal(draft.changes)
+                self._journal(draft.changes, stamp)
             self.known.ephemeral = dict(draft.book.ephemeral)
         for change in draft.changes:
             if change.kind != "credited":
-                self.observations.note(change.kind, change.location_id, change.memory, self._stamp())
+                self.observations.note(change, stamp)
                 self.events.tell(change, draft)
 
     @contextmanager
@@ -381,12 +380,12 @@ class MemoryWriter:
         else:
             self._failed.error = None
 
-    def _journal(self, changes: Sequence[Change]) -> None:
+    def _journal(self, changes: Sequence[Change], stamp: TurnStamp | None) -> None:
         """Record changes of ephemeral memories, if possible."""
         try:
             if self._episode_start is None:
                 self._episode_start = self.store.journal.size()
-            self.store.journal.append(changes, turn_stamp=self._stamp())
+            self.store.journal.append(changes, turn_stamp=stamp)
         except MemoryStoreError as error:
             if not self._is_note_lost:
                 self._log.warning("changes of ephemeral memories are not journaled", extra={"error": str(error)})

@@ -147,18 +147,16 @@ class CreditLedger:
         """Return whether trials are to be counted by now; None if no turn follows."""
         return bool(self._pending) and (turn is None or abs(turn - self._pending[0].turn) >= EVERY_TURNS)
 
-    def count_in(self, draft: Draft) -> int:
-        """Count the pending trials in a draft, and return how many. Call `written` once it is stored."""
-        if not self._pending:
-            return 0
-        before = {(one.location_id, one.title): _counts(draft, one) for one in self._pending}
-        draft.trials = tuple(counted(self._pending, before))
-        self._credit(draft)
-        return len(self._pending)
+    def count_in(self, draft: Draft) -> None:
+        """Count the pending trials in a draft. Call `written` once it is stored."""
+        if self._pending:
+            before = {(one.location_id, one.title): _counts(draft, one) for one in self._pending}
+            draft.trials = tuple(counted(self._pending, before))
+            self._credit(draft)
 
-    def written(self, count: int) -> None:
-        """Drop the first pending trials: they are stored."""
-        del self._pending[:count]
+    def written(self, draft: Draft) -> None:
+        """Drop the trials that a stored draft has counted."""
+        del self._pending[: len(draft.trials)]
 
     def _begin_episode(self, episode: int | str) -> None:
         if episode == self._episode:

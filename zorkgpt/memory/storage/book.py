@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
 from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey
 from zorkgpt.memory.places import has_prefix, place_in_words, place_order
-from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change
+from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change, is_brief, runs
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.filters import Filters, Prefix
+from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading_of
 from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.storage.versions import observed, proven_wrong
@@ -76,14 +76,16 @@ class MemoryBook:
             KeyError: If a memory that is to be changed does not exist.
         """
         lasting, ephemeral = self.lasting, self.ephemeral
-        for is_ephemeral, group in groupby(steps, key=lambda step: isinstance(step, Change) and not step.is_lasting):
-            if not is_ephemeral:
-                lasting = lasting.applied(group)
+        for run in runs(steps):
+            if not is_brief(run[0]):
+                lasting = lasting.applied(run)
                 continue
-            for step in group:
+            place = run[0].location_id
+            memories = ephemeral.get(place, ())
+            for step in run:
                 assert isinstance(step, Change)
-                place = step.location_id
-                ephemeral = {**ephemeral, place: after_change(ephemeral.get(place, ()), step)}
+                memories = after_change(memories, step)
+            ephemeral = {**ephemeral, place: memories}
         return MemoryBook(lasting, ephemeral)
 
 
@@ -104,15 +106,15 @@ class Draft:
         book: MemoryBook,
         names: Mapping[SubjectKey, str] | None = None,
         *,
-        episode: int | str | None = None,
+        turn_stamp: TurnStamp | None = None,
     ) -> None:
         """
         Args:
-            episode: The episode in which the changes are made; None if unknown.
+            turn_stamp: The turn in which the changes are made; None if unknown.
         """
         self.start = self.book = book
         self.names = names or {}
-        self._episode = episode
+        self._episode = None if turn_stamp is None else turn_stamp.episode
         self.steps: list[Step] = []
         self.trials: tuple[Trial, ...] = ()
         self.is_discarded = False
@@ -210,8 +212,6 @@ class Draft:
         memories = [(place, as_read(memory)) for place, memory in new]
         wanted = {(place, memory_id(place, memory)) for place, memory in memories}
         taken = self._ids_among(wanted)
-        for place in {place for place, _ in memories}:
-            taken |= {(place, memory_id(place, one)) for one in self.book.ephemeral.get(place, ())}
 
         def is_taken(place: SubjectKey, key: str) -> bool:
             asked = place, key
@@ -225,7 +225,7 @@ class Draft:
         return [memory for _, memory in memories]
 
     def _ids_among(self, wanted: set[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
-        found = self.lasting.find(Filters(among=wanted, with_past=True))
+        found = self.book.find(Filters(among=wanted, with_past=True))
         return {(place, memory_id(place, memory)) for place, memory in found}
 
     def replace(

@@ -74,12 +74,17 @@ def memory_before(step: Step) -> Memory | None:
 
 
 def runs(steps: Iterable[Step]) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps: together if they add memories to one place one after the other, else each alone."""
-    for (_, adds), group in groupby(steps, key=lambda step: (step.location_id, _is_addition(step))):
+    """Yield the steps: together if they add memories of a place one after the other, else each alone."""
+    for (_, adds, _), group in groupby(steps, key=lambda step: (step.location_id, _is_addition(step), is_brief(step))):
         if adds:
             yield tuple(group)
         else:
             yield from ((step,) for step in group)
+
+
+def is_brief(step: Step) -> bool:
+    """Return whether a step changes an ephemeral memory."""
+    return isinstance(step, Change) and not step.is_lasting
 
 
 def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:

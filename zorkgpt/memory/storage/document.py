@@ -8,7 +8,7 @@ from itertools import islice
 
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import has_prefix, place_order
-from zorkgpt.memory.storage.changes import Step, memory_before, runs
+from zorkgpt.memory.storage.changes import Step, memory_before
 from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.lasting import Heading
@@ -63,8 +63,11 @@ class Document:
 
     def headings(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, Heading]:
         """Return the headings of those of these places that have a section."""
-        first = {place: self.sections_of(place)[0] for place in places if place in self.section_indexes}
-        return {place: Heading(each.name, each.visits, each.episodes) for place, each in first.items()}
+        found = {}
+        for place in places:
+            if sections := self.sections_of(place):
+                found[place] = Heading(sections[0].name, sections[0].visits, sections[0].episodes)
+        return found
 
     def count(self) -> int:
         """Return the number of memories."""
@@ -127,16 +130,17 @@ class Document:
                 yield replace(problem, line=line + problem.line)
             line += section.data.count(b"\n")
 
-    def applied(self, steps: Iterable[Step]) -> "Document":
-        """Return the document after these steps.
+    def applied(self, run: Sequence[Step]) -> "Document":
+        """Return the document after one of the `runs` of steps.
 
         Raises:
-            KeyError: If a memory that is to be changed does not exist.
+            KeyError: If the memory that is to be changed does not exist.
         """
-        document = self
-        for run in runs(steps):
-            document = _after_run(document, run)
-        return document
+        place, old, document = run[0].location_id, memory_before(run[0]), self
+        if place not in self.section_indexes and old is None:
+            document = _with_section(self, new_section(place, run[0].location_name, self.eol))
+        index = document.section_indexes[place][0] if old is None else _index_of(self, place, old)
+        return document.replaced(index, after_run(document.sections[index], run, self.eol))
 
     def rewritten(self, document: "Document") -> "Document":
         """Return the other document."""
@@ -168,15 +172,6 @@ def line_end(data: bytes) -> str:
 
 def render(document: Document) -> bytes:
     return b"".join([section.data for section in document.sections])
-
-
-def _after_run(document: Document, run: Sequence[Step]) -> Document:
-    """Return the document after steps that a section takes together."""
-    place, old = run[0].location_id, memory_before(run[0])
-    if place not in document.section_indexes and old is None:
-        document = _with_section(document, new_section(place, run[0].location_name, document.eol))
-    index = document.section_indexes[place][0] if old is None else _index_of(document, place, old)
-    return document.replaced(index, after_run(document.sections[index], run, document.eol))
 
 
 def _index_of(document: Document, place: SubjectKey, memory: Memory) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.metadata import checked_metadata
-from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key
+from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import CURRENT, mark, metadata_marks
@@ -98,8 +98,9 @@ class Filters:
             names = memory_id(place, memory), folded(memory.title)
             if self.named is not None and not {self.named, folded(self.named)}.intersection(names):
                 return False
-            if self.among is not None and not any((place, name) in self.among for name in names):
+            if self.among is not None and self.among.isdisjoint([(place, name) for name in names]):
                 return False
-        wanted = None if self.episode is None else episode_key(self.episode)
+        if self.episode is None:
+            return True
         seen = (memory.episode, memory.episode if memory.first_episode is None else memory.first_episode)
-        return wanted is None or any(episode_key(episode) == wanted for episode in seen)
+        return any(same_episode(episode, self.episode) for episode in seen)

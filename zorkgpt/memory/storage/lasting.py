@@ -80,11 +80,11 @@ class LastingMemories(Protocol):
         """All of it as a Markdown file. A database makes it from all of its rows."""
         ...
 
-    def applied(self, steps: Iterable[Step]) -> "LastingMemories":
-        """Return the memories after these steps. A database is changed in place, within a transaction.
+    def applied(self, run: Sequence[Step]) -> "LastingMemories":
+        """Return the memories after one of the `runs` of steps. A database is changed in place, in a transaction.
 
         Raises:
-            KeyError: If a memory that is to be changed does not exist.
+            KeyError: If the memory that is to be changed does not exist.
         """
         ...
 

@@ -179,15 +179,14 @@ class MarkdownStore:
         """
         with self.guard, self.file.locked():
             self._catch_up()
-            draft = Draft(MemoryBook(self._document), episode=None if turn_stamp is None else turn_stamp.episode)
+            draft = Draft(MemoryBook(self._document), turn_stamp=turn_stamp)
             yield draft
             for _ in range(_ATTEMPTS):
                 if not draft.is_changed:
                     return
                 if draft.start.lasting is not self._document:
                     draft.rebase(self._document)
-                # Someone who ignores our lock, such as an editor, may have saved the file meanwhile.
-                if self._is_as_seen() and self._commit(draft, source, turn_stamp):
+                if self._commit(draft, source, turn_stamp):
                     return
                 self._catch_up()
         raise MemoryStoreError(f"{self.path} is being changed all the time by something that ignores its lock.")
@@ -312,17 +311,22 @@ class MarkdownStore:
 
     def _commit(self, draft: Draft, source: str, turn_stamp: TurnStamp | None) -> bool:
         """Journal the changes and replace the file. False if someone else changed the file, and nothing was done."""
-        if draft.lasting.document is self._document:
+        # Someone who ignores our lock, such as an editor, may have saved the file meanwhile.
+        if self._seen is None or self._seen[0] != self.file.stamp():
+            return False
+        document, (stamp, version) = draft.lasting.document, self._seen
+        if document is self._document:
             self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
             return True
-        data = render(draft.lasting.document)
-        stamp = self._seen[0] if self._seen is not None else ()
+        data = render(document)
+        digest = digest_of(data)
         # If this fails anywhere, the digest of the file will tell whether it was replaced.
         self._seen, self._unreconciled = None, True
         with self.database.change():
             self._begin_journal()
-            self.restorer.keep({_WHOLE_FILE: render(self._document) if self._digest else None})
-            self._note_file(digest_of(data))
+            before = render(self._document) if self._digest else None
+            self.restorer.keep({_WHOLE_FILE: before} if self.restorer.is_keeping else {})
+            self._note_file(digest)
             self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
             self.trials.append(draft.trials)
         written = self.file.write(data, over=stamp)
@@ -339,8 +343,8 @@ class MarkdownStore:
                 self.path.name,
                 _LARGE // 1000,
             )
-        self._document, self._digest = draft.lasting.document, digest_of(data)
-        self._seen, self._unreconciled = (written, self.database.version()), False
+        self._document, self._digest = document, digest
+        self._seen, self._unreconciled = (written, version), False
         if source in PERSON_SOURCES:
             self._edits.mark(self._document)
         return True

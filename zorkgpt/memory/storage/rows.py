@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import has_prefix
-from zorkgpt.memory.storage.changes import Change, Step, memory_before, runs
+from zorkgpt.memory.storage.changes import Change, Step, memory_before
 from zorkgpt.memory.storage.document import TITLE, Document, line_end, parse
 from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode, folded
@@ -375,11 +375,6 @@ class MemoryRows:
         query = "UPDATE zorkgpt_state SET revision = %s, memories = memories + %s, words = words + %s"
         self._put(query, [(self._revision, more, longer)])
 
-    def applied(self, steps: Iterable[Step]) -> "MemoryRows":
-        for run in runs(steps):
-            self._apply(run)
-        return self
-
     def rewritten(self, document: Document) -> "MemoryRows":
         """Replace everything by the content of a file."""
         self.is_changed = True
@@ -410,7 +405,7 @@ class MemoryRows:
         for number, data in sections.items():
             self._replace_section(number, None if data is None else parse_section(bytes(data)))
 
-    def _apply(self, run: Sequence[Step]) -> None:
+    def applied(self, run: Sequence[Step]) -> "MemoryRows":
         """Change a section as `after_run` does, of which no more is read than the steps concern."""
         place, old = run[0].location_id, memory_before(run[0])
         self.is_changed = True
@@ -429,6 +424,7 @@ class MemoryRows:
         texts = [part for row in rows for part in (row.lead, row.entry)][1:]
         parts = tuple(part for part in (*section.head.parts, *texts, decode(section.tail)) if part)
         self._write_part(place, section, rows, after_run(with_parts(section.head, parts, eol), run, eol))
+        return self
 
     def _with_neighbors(self, place: SubjectKey, stored: _Stored) -> list[_Stored]:
         """Return a memory with the one before it and at least one after it, as far as there are any."""

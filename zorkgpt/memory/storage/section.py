@@ -281,7 +281,7 @@ def _section(
     visited: str,
     parts: tuple[str | Entry, ...],
 ) -> LocationSection:
-    body = encode("".join(part.raw if isinstance(part, Entry) else part for part in parts))
+    body = encode("".join([part.raw if isinstance(part, Entry) else part for part in parts]))
     data = encode(heading + visited) + body
     return LocationSection(location_id, name, visits, episodes, heading, visited, parts, data, zlib.crc32(body))
 

@@ -164,7 +164,7 @@ class SqlStore:
                 with self.database.change():
                     rows.follow()
                     with rows.changing(keeps_before=self.restorer.is_keeping):
-                        draft = Draft(MemoryBook(rows), episode=None if turn_stamp is None else turn_stamp.episode)
+                        draft = Draft(MemoryBook(rows), turn_stamp=turn_stamp)
                         yield draft
                         if draft.is_discarded:
                             raise _Discarded

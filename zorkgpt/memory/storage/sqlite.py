@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +111,7 @@ class SqliteDatabase:
         """
         given = list(parameters)
         if given:
-            with self.change():
+            with self.guard, nullcontext() if self._is_changing else self.change():
                 self._writing().executemany(query.replace("%s", "?"), given)
 
     @property
