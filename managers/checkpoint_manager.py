@@ -12,7 +12,7 @@ from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.resume_files import ResumeFiles
-from zorkgpt.memory.storage.restore_point import Restorer
+from zorkgpt.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.saved_episodes import SavedEpisode, lock_for_playing, read_saved
 

@@ -14,8 +14,8 @@ from zorkgpt.knowledge.retrieval import RelevantLines
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import KnowledgeSynthesizer
 from zorkgpt.knowledge.updater import KnowledgeUpdater
-from zorkgpt.memory.storage.restore_point import FileRestorer
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
+from zorkgpt.restore_point import FileRestorer
 from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.episodes import PlayedTurns
 

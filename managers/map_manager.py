@@ -10,7 +10,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import NamedExits, TurnRecord
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.memory.storage.restore_point import FileRestorer
+from zorkgpt.restore_point import FileRestorer
 from zorkgpt.world.graph import MapGraph, Room
 from zorkgpt.world.learning import MapLearner
 from zorkgpt.world.map_file import MapFile

@@ -12,7 +12,7 @@ from session.checkpoint import Run
 from session.journal import Opening, TurnDecision, TurnJournal
 from zorkgpt.errors import CheckpointError, FileError, ZorkGPTError
 from zorkgpt.log import get_logger
-from zorkgpt.memory.storage.restore_point import Restorer
+from zorkgpt.restore_point import Restorer
 from zorkgpt.run_folder import CHECKPOINT, TURN_JOURNAL, UNDO
 
 log = get_logger(__name__)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from filelock import FileLock, Timeout
 
@@ -118,16 +118,6 @@ def check_is_file(path: str, mode: int, error: type[FileError] = FileError) -> N
         raise error(f"Can't read {path}: it is {kind}, not a file. Move it away, or name another file.")
 
 
-class ReplacementObserver(Protocol):
-    """Observes the replacements of a file."""
-
-    def before_replacement(self, data: bytes) -> None:
-        """Called under the lock before the file is replaced with these bytes. Never raises."""
-
-    def after_replacement(self) -> None:
-        """Called after the file was replaced."""
-
-
 class AtomicFile:
     """A file that several processes write, with a lock, atomic replacement and a backup of the previous content.
 
@@ -161,11 +151,8 @@ class AtomicFile:
         self._lock_timeout_s = lock_timeout_s
         self._locks: dict[int, FileLock] = {}
         """The lock of each process, because a child can't use the one that its parent process has opened."""
-        self._observer: ReplacementObserver | None = None
-
-    def notify(self, observer: ReplacementObserver) -> None:
-        """Set the observer, which replaces the previous one."""
-        self._observer = observer
+        self.before_replacement: Callable[[bytes], None] = lambda data: None
+        """Called under the lock before the file is replaced with these bytes. Never raises."""
 
     def stamp(self) -> Stamp:
         """Return the current stamp of the file."""
@@ -219,8 +206,7 @@ class AtomicFile:
             if over is not None and self._stamp_of(self._path) != over:
                 self._disk.remove(self._temporary)
                 return None
-            if self._observer:
-                self._observer.before_replacement(data)
+            self.before_replacement(data)
             self._keep_backup()
             self._disk.replace(self._temporary, self._path)
         except OSError as error:
@@ -232,8 +218,6 @@ class AtomicFile:
             written = self._stamp_of(self._path)
         except FileError:
             written = ()
-        if self._observer:
-            self._observer.after_replacement()
         _flush_folder(self._disk, self._folder)
         return written
 

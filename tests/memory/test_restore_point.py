@@ -12,7 +12,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import AtomicFile
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
-from zorkgpt.memory.storage.restore_point import FileRestorer
+from zorkgpt.restore_point import FileRestorer
 
 
 class Marked:

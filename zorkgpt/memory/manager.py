@@ -24,12 +24,12 @@ from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.lasting import EVERY, by_place
-from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.memory.writer import NewMemory
+from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,7 @@
   `escaping.py` their texts. `damage.py` tells a damaged file from an edit.
 - Changes: `changes.py` defines them, `book.py` collects those of a transaction, and `versions.py` derives the next
   version of one memory. `tables.py` keeps the journal of changes, the trials and a model's judgments in any database.
-  `history.py` reads journal records and replays them. `restore_point.py` undoes changes since a checkpoint.
-- Search: `words.py` says by which words a memory is found. `full_text.py` searches them in SQLite, `postgres_words.py`
-  on PostgreSQL, and `word_search.py` in the process, for a file or a scope. `vector_table.py` keeps vectors on
-  PostgreSQL.
+  `history.py` reads journal records and replays them. `undo.py` undoes changes since a checkpoint.
+- Search: `words.py` says by which words a memory is found, and searches a file or a scope. `full_text.py` searches
+  SQLite, `postgres_words.py` PostgreSQL. `vector_table.py` keeps vectors on PostgreSQL.
 """

@@ -38,8 +38,7 @@ from zorkgpt.memory.storage.tables import (
     discard,
 )
 from zorkgpt.memory.storage.undo import Undo
-from zorkgpt.memory.storage.word_search import DocumentWords, matches
-from zorkgpt.memory.storage.words import WordCounts
+from zorkgpt.memory.storage.words import DocumentWords, WordCounts, matches
 
 if TYPE_CHECKING:
     # Loaded only where there are vectors.

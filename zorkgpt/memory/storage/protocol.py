@@ -13,9 +13,9 @@ from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import LastingMemories
-from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.tables import Journal, JudgmentTable, Trials
 from zorkgpt.memory.storage.words import WordCounts
+from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
     # Imported only if there are vectors.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate, groupby
 from sys import maxsize
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
@@ -36,7 +36,7 @@ from zorkgpt.memory.storage.section import (
 )
 from zorkgpt.memory.storage.tables import Rows
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.storage.words import CURRENT, marks_of, words_of
+from zorkgpt.memory.storage.words import CURRENT, WordIndex, marks_of, words_of
 from zorkgpt.text import key_of
 
 _Value = TypeVar("_Value")
@@ -67,22 +67,6 @@ SELECT place, id, head, tail, (
 """
 _INSERT_SECTION = "INSERT INTO zorkgpt_sections (id, position, place, head, tail) VALUES (%s, %s, %s, %s, %s)"
 _UPDATE = f"UPDATE zorkgpt_memories SET {', '.join(f'{name} = %s' for name in _FOUND_BY)} WHERE id = %s"
-
-
-class Words(Protocol):
-    """The words and marks of memories, by the numbers of their rows."""
-
-    def put(self, memories: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Add the words and marks of memories."""
-        ...
-
-    def delete(self, numbers: Iterable[int]) -> None:
-        """Delete the words of memories."""
-        ...
-
-    def clear(self) -> None:
-        """Delete all words."""
-        ...
 
 
 @dataclass(slots=True)
@@ -117,7 +101,7 @@ class MemoryRows:
     What was read is kept until someone else has changed the memories, so that a memory stays the same object.
     """
 
-    def __init__(self, database: Rows, edits: PersonEdits, words: Words) -> None:
+    def __init__(self, database: Rows, edits: PersonEdits, words: WordIndex) -> None:
         self._database = database
         self._edits = edits
         self._words = words

@@ -17,10 +17,9 @@ from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import EVERY, Heading, LastingMemories
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.restore_point import Restorer
 from zorkgpt.memory.storage.section import LocationSection
-from zorkgpt.memory.storage.word_search import matches, words_in
-from zorkgpt.memory.storage.words import WordCounts
+from zorkgpt.memory.storage.words import WordCounts, matches, words_in
+from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
     # Imported only if there are vectors.

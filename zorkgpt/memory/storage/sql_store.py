@@ -4,13 +4,12 @@ One row holds the revision; whoever changes anything locks it first, so that cha
 """
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from zorkgpt.errors import FileError, MemoryStoreError
@@ -26,7 +25,7 @@ from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.postgres import PostgresDatabase
 from zorkgpt.memory.storage.postgres_words import PostgresWords
-from zorkgpt.memory.storage.rows import MemoryRows, Words
+from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     MIGRATIONS,
@@ -34,13 +33,12 @@ from zorkgpt.memory.storage.tables import (
     VECTORS_SCHEMA,
     Journal,
     JudgmentTable,
-    Rows,
     Trials,
     delete_vectors,
 )
 from zorkgpt.memory.storage.undo import Undo
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
-from zorkgpt.memory.storage.words import WordCounts
+from zorkgpt.memory.storage.words import WordCounts, WordIndex
 
 if TYPE_CHECKING:
     # Loaded only where there are vectors.
@@ -50,39 +48,6 @@ log = get_logger(__name__)
 
 _KIND = 0x5A6D
 _VECTORS_KIND = 0x5A6E
-
-
-class StoreDatabase(Rows, Protocol):
-    """A database that keeps the memories."""
-
-    guard: threading.RLock
-
-    def change(self) -> AbstractContextManager[object]:
-        """Begin a transaction that no other process's can overlap; nothing is changed if the block raises."""
-        ...
-
-    def abandon(self) -> bool:
-        """Undo a change that Ctrl-C has left open. False if there is none."""
-        ...
-
-    def close(self) -> None:
-        """Close the connection; the next call opens it again."""
-        ...
-
-
-class SearchedWords(Words, Protocol):
-    """The words of memories, and a search for them."""
-
-    def rebuild(self) -> None:
-        """Leave no trace of deleted words."""
-        ...
-
-    def find(self, wanted: Sequence[str], marks: Sequence[str], limit: int) -> tuple[list[int], dict[str, int]]:
-        """Return memories with any of the words and all of the marks, about the best first.
-
-        Also returns in how many memories each word is.
-        """
-        ...
 
 
 class _Discarded(Exception):
@@ -106,8 +71,8 @@ class SqlStore:
 
     def __init__(
         self,
-        database: StoreDatabase,
-        words: SearchedWords,
+        database: SqliteDatabase | PostgresDatabase,
+        words: WordIndex,
         *,
         name: str,
         path: Path,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -171,11 +172,15 @@ in a Markdown file, `lead` the text above it, `head` and `tail` that above and b
 
 
 class Rows(Protocol):
-    """A database that answers queries. `%s` stands for a parameter. Every method may raise `MemoryStoreError`."""
+    """A database. `%s` stands for a parameter of a query. Every method may raise `MemoryStoreError`."""
 
     @property
     def is_changing(self) -> bool:
         """Whether a change is under way."""
+        ...
+
+    def change(self) -> AbstractContextManager[object]:
+        """Begin a transaction, or continue the one that is under way. Nothing is changed if the block raises."""
         ...
 
     def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:

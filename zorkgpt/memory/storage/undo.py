@@ -15,14 +15,6 @@ log = get_logger(__name__)
 _TABLES = ("zorkgpt_undo", "zorkgpt_undo_parts")
 
 
-class ChangingRows(Rows, Protocol):
-    """A database with transactions."""
-
-    def change(self) -> AbstractContextManager[object]:
-        """Begin a transaction, or continue the one that is under way."""
-        ...
-
-
 class UndoableStore(Protocol):
     """A store whose parts can be put back: the sections of a database, or a whole file."""
 
@@ -31,7 +23,7 @@ class UndoableStore(Protocol):
     judgments: JudgmentTable
 
     @property
-    def database(self) -> ChangingRows:
+    def database(self) -> Rows:
         """The database that keeps what is needed to undo changes."""
         ...
 

@@ -60,7 +60,7 @@ class FileRestorer:
         self._file = file
         self._on_restored = on_restored
         self._path = file.path
-        file.notify(self)
+        file.before_replacement = self._before_replacement
         self._folder: Path | None = None
         self._number = 0
         self._before: Path | None = None
@@ -92,7 +92,7 @@ class FileRestorer:
         """Stop keeping what the file was."""
         self._folder = None
 
-    def before_replacement(self, data: bytes) -> None:
+    def _before_replacement(self, data: bytes) -> None:
         """Keep what the file was, and note what replaces it. A failure is logged once and stops nothing."""
         if self._folder is None:
             return
@@ -109,9 +109,6 @@ class FileRestorer:
             if not self._failures:
                 log.warning("an interrupted turn could not be undone", extra={"reason": str(error)})
             self._failures += 1
-
-    def after_replacement(self) -> None:
-        """Do nothing."""
 
     def restore(self, folder: Path, point: dict[str, Any]) -> bool:
         """Undo what was written since the checkpoint. False if others wrote too, and nothing was undone.
