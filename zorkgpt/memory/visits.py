@@ -76,8 +76,9 @@ class Visits:
 
     def count_in(self, draft: Draft) -> None:
         """Count the visits of all places that the draft has. Call `written` once it is stored."""
-        there = draft.lasting.headings(self._uncounted)
-        draft.apply(*(VisitCount(place, "", tuple(of)) for place, of in self._uncounted.items() if place in there))
+        if self._uncounted:
+            there = draft.lasting.headings(self._uncounted)
+            draft.apply(*(VisitCount(place, "", tuple(of)) for place, of in self._uncounted.items() if place in there))
 
     def written(self, draft: Draft) -> None:
         """Drop the visits that a stored draft has counted."""

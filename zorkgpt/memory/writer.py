@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.conditions import Observations
 from zorkgpt.memory.credit.assignment import CreditLedger
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
@@ -18,7 +19,6 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.metadata import utc_now
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, SubjectKey
-from zorkgpt.memory.observations import Observations
 from zorkgpt.memory.places import is_place, place_from_json, place_to_json
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change
@@ -188,10 +188,12 @@ class MemoryWriter:
 
     def _replaced(self, draft: Draft, new: "NewMemory") -> list[Memory] | None:
         """Return the memories that a new one is to supersede. None if it may not, or if none is left of them."""
+        if not new.replaces:
+            return []
         place, is_lasting = new.location_id, new.memory.persistence.outlives_episode
         found = (_titled(draft.book, place, title, new.memory.persistence) for title in new.replaces)
         olds = [old for old in found if old is not None]
-        if new.replaces and not olds:
+        if not olds:
             self._log.warning("nothing to supersede", extra={"location_id": place, "titles": list(new.replaces)})
             return None
         if self._is_settled_by_person(place, olds):
@@ -481,9 +483,10 @@ class MemoryWriter:
         is_lasting = memory.persistence.outlives_episode
         if is_lasting:
             repeats = (old for old in _ephemeral(draft, location_id) if is_current(old) and same_words(old, memory))
-            olds = [*olds, *(old for old in repeats if not any(old is other for other in olds))]
+            olds = list({id(old): old for old in (*olds, *repeats)}.values())
         alike = draft.lasting.memories(location_id) if is_lasting else _ephemeral(draft, location_id)
-        others = [other for other in alike if not any(other is old for old in olds)]
+        replaced = {id(old) for old in olds}
+        others = [other for other in alike if id(other) not in replaced]
         known = known_again(others, memory) if is_current(memory) else None
         confirms = memory.status == MemoryStatus.ACTIVE
         is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person

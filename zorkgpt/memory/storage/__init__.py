@@ -10,6 +10,6 @@
 - Changes: `changes.py` defines them, `book.py` collects those of a transaction, and `versions.py` derives the next
   version of one memory. `tables.py` keeps the journal of changes, the trials and a model's judgments in any database.
   `history.py` reads journal records and replays them. `undo.py` undoes changes since a checkpoint.
-- Search: `words.py` says by which words a memory is found, and searches a file or a scope. `full_text.py` searches
-  SQLite, `postgres_words.py` PostgreSQL. `vector_table.py` keeps vectors on PostgreSQL.
+- Search: `words.py` says by which words a memory is found, and searches them in a file, SQLite and PostgreSQL.
+  `sqlite_vectors.py` and `vector_table.py` keep vectors in SQLite and on PostgreSQL.
 """

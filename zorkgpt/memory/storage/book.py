@@ -8,7 +8,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
 from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey
 from zorkgpt.memory.places import has_prefix, place_in_words, place_order
-from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change, is_brief, runs
+from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change, runs
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import one_line
@@ -77,7 +77,7 @@ class MemoryBook:
         """
         lasting, ephemeral = self.lasting, self.ephemeral
         for run in runs(steps):
-            if not is_brief(run[0]):
+            if run[0].is_lasting:
                 lasting = lasting.applied(run)
                 continue
             place = run[0].location_id

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
+from typing import ClassVar, Literal
 
 from zorkgpt.memory.models import Memory, SubjectKey
 
@@ -63,28 +63,20 @@ class VisitCount:
     location_name: str
     episodes: tuple[int | str, ...]
     """The episode of each visit."""
+    before: ClassVar[None] = None
+    is_lasting: ClassVar[bool] = True
 
 
 Step = Change | VisitCount
 
 
-def memory_before(step: Step) -> Memory | None:
-    """Return the memory that a step changes; None if it adds one or counts visits."""
-    return step.before if isinstance(step, Change) else None
-
-
 def runs(steps: Iterable[Step]) -> Iterator[tuple[Step, ...]]:
     """Yield the steps: together if they add memories of a place one after the other, else each alone."""
-    for (_, adds, _), group in groupby(steps, key=lambda step: (step.location_id, _is_addition(step), is_brief(step))):
+    for (_, _, adds), group in groupby(steps, key=lambda step: (step.location_id, step.is_lasting, _is_addition(step))):
         if adds:
             yield tuple(group)
         else:
             yield from ((step,) for step in group)
-
-
-def is_brief(step: Step) -> bool:
-    """Return whether a step changes an ephemeral memory."""
-    return isinstance(step, Change) and not step.is_lasting
 
 
 def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import has_prefix, place_order
-from zorkgpt.memory.storage.changes import Step, memory_before
+from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.escaping import encode
 from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.lasting import Heading
@@ -136,7 +136,7 @@ class Document:
         Raises:
             KeyError: If the memory that is to be changed does not exist.
         """
-        place, old, document = run[0].location_id, memory_before(run[0]), self
+        place, old, document = run[0].location_id, run[0].before, self
         if place not in self.section_indexes and old is None:
             document = _with_section(self, new_section(place, run[0].location_name, self.eol))
         index = document.section_indexes[place][0] if old is None else _index_of(self, place, old)

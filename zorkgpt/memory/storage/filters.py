@@ -53,7 +53,8 @@ class Filters:
                 raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
         if not isinstance(self.category, str | None):
             raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
-        checked_metadata(self.metadata)
+        if self.metadata:
+            checked_metadata(self.metadata)
 
     def marks(self) -> list[str]:
         """Return the marks that a wanted memory has, those that few memories usually have first."""

@@ -323,8 +323,8 @@ class MarkdownStore:
         self._seen, self._unreconciled = None, True
         with self.database.change():
             self._begin_journal()
-            before = render(self._document) if self._digest else None
-            self.restorer.keep({_WHOLE_FILE: before} if self.restorer.is_keeping else {})
+            before = render(self._document) if self._digest and self.restorer.is_keeping else None
+            self.restorer.keep({_WHOLE_FILE: before})
             self._note_file(digest)
             self.journal.append(draft.changes, source=source, turn_stamp=turn_stamp)
             self.trials.append(draft.trials)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from zorkgpt.errors import MemoryStoreError, reason_of
 from zorkgpt.extras import importing
 from zorkgpt.guards import new_guard
-from zorkgpt.memory.storage.postgres_words import POSTGRES_WORDS_SCHEMA
 from zorkgpt.memory.storage.tables import MIGRATIONS, STORE_SCHEMA
+from zorkgpt.memory.storage.words import POSTGRES_WORDS_SCHEMA
 
 if TYPE_CHECKING:
     # An extra: loaded where it is used first.

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import has_prefix
-from zorkgpt.memory.storage.changes import Change, Step, memory_before
+from zorkgpt.memory.storage.changes import Change, Step
 from zorkgpt.memory.storage.document import TITLE, Document, line_end, parse
 from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode, folded
@@ -36,7 +36,7 @@ from zorkgpt.memory.storage.section import (
 )
 from zorkgpt.memory.storage.tables import Rows
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.storage.words import CURRENT, WordIndex, marks_of, words_of
+from zorkgpt.memory.storage.words import CURRENT, WordIndex, database_text, marks_of, words_of
 from zorkgpt.text import key_of
 
 _Value = TypeVar("_Value")
@@ -211,9 +211,9 @@ class MemoryRows:
         if wanted.named is not None:
             at = [] if wanted.location_id is None else [column_of(wanted.location_id)]
             query = f"{select} (memory = %s OR title = %s){' AND place = %s' * len(at)}"
-            return set(self._rows(query, (_text(wanted.named), _text(folded(wanted.named)), *at)))
+            return set(self._rows(query, (database_text(wanted.named), database_text(folded(wanted.named)), *at)))
         if wanted.among is not None:
-            return set(self._at_places([(_text(name), column_of(place)) for place, name in wanted.among]))
+            return set(self._at_places([(database_text(name), column_of(place)) for place, name in wanted.among]))
         return None
 
     def _expires(self, wanted: Filters) -> bool:
@@ -391,7 +391,7 @@ class MemoryRows:
 
     def applied(self, run: Sequence[Step]) -> "MemoryRows":
         """Change a section as `after_run` does, of which no more is read than the steps concern."""
-        place, old = run[0].location_id, memory_before(run[0])
+        place, old = run[0].location_id, run[0].before
         self.is_changed = True
         if old is None:
             if not self._sections_of(place):
@@ -556,7 +556,7 @@ class MemoryRows:
         """Return the values of the columns by which a memory is found."""
         return (
             memory_id(place, memory),
-            _text(folded(memory.title)),
+            database_text(folded(memory.title)),
             int(is_current(memory)),
             memory.expires_at,
             self._revision + 1,
@@ -656,8 +656,3 @@ def _length(indexed: Mapping[int, _Indexed]) -> int:
 def _ending_blank(data: bytes, eol: bytes) -> bytes:
     missing = 0 if data.endswith(eol + eol) else 1 if data.endswith(b"\n") else 2
     return data + eol * missing
-
-
-def _text(text: str) -> str:
-    """Return a text as a database takes it: without halves of surrogate pairs and zero characters."""
-    return text.encode(errors="replace").decode().replace("\x00", "\ufffd")

@@ -20,11 +20,9 @@ from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.scope import EVERYWHERE
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.full_text import WORDS_SCHEMA, FullText
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.postgres import PostgresDatabase
-from zorkgpt.memory.storage.postgres_words import PostgresWords
 from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
@@ -38,7 +36,7 @@ from zorkgpt.memory.storage.tables import (
 )
 from zorkgpt.memory.storage.undo import Undo
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
-from zorkgpt.memory.storage.words import WordCounts, WordIndex
+from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText, PostgresWords, WordCounts, WordIndex
 
 if TYPE_CHECKING:
     # Loaded only where there are vectors.
