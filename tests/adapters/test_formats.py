@@ -19,8 +19,8 @@ from zorkgpt.adapters.langgraph import MemoryBaseStore
 from zorkgpt.cli.memory_changes import app
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.checks import checked_time
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.metadata import checked_time
 from zorkgpt.memory.models import GAME, Thing
 from zorkgpt.memory.upkeep.exchange import Skipped
 

@@ -13,7 +13,7 @@ from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.credit.assignment import EVERY_TURNS
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.storage.trials import Trial
+from zorkgpt.memory.storage.history import Trial
 
 ROOT = Path(__file__).parents[2]
 LEVER = memory("Lever", category="SUCCESS", text="It opens the gate.", action="pull lever")

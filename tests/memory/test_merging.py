@@ -16,9 +16,9 @@ from zorkgpt.memory.entailment.compare import is_plainly_open, relation_of
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.models import Memory
+from zorkgpt.memory.storage.history import Trial
 from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
 from zorkgpt.memory.storage.tables import Trials
-from zorkgpt.memory.storage.trials import Trial
 
 ATTIC = 7
 

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zorkgpt.memory.models import GAME, Thing
-from zorkgpt.memory.places import checked_place, has_prefix, place_order
-from zorkgpt.memory.storage.place_column import column_of, place_in, ranges_of
+from zorkgpt.memory.places import checked_place, column_of, has_prefix, place_in, place_order, ranges_of
 
 NUMBERS = st.integers(-(10**18) + 1, 10**18 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\u2028\u2029\U0010ffff"), min_size=1)

@@ -25,8 +25,8 @@ from zorkgpt.adapters.langgraph_ttl import TtlSweeper
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.extras import importing
 from zorkgpt.memory.agent_memory import AgentMemory
+from zorkgpt.memory.checks import checked_time
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.metadata import checked_time
 from zorkgpt.memory.models import Memory, Persistence, PlaceKey
 from zorkgpt.memory.places import is_place, path_of
 from zorkgpt.memory.storage.book import Draft

@@ -11,10 +11,10 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.storage.document import Document
+from zorkgpt.memory.storage.history import Trial
 from zorkgpt.memory.storage.lasting import LastingMemories, heading_of
 from zorkgpt.memory.storage.markdown import read_document, sidecar
 from zorkgpt.memory.storage.tables import Trials
-from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.storage.versions import is_current, seen_first
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in

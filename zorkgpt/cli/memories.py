@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from zorkgpt.memory.models import Memory, SubjectKey
     from zorkgpt.memory.provenance import AsOf, Provenance
     from zorkgpt.memory.retrieval import LocatedMemory
-    from zorkgpt.memory.storage.history import HistoryRecord
-    from zorkgpt.memory.storage.trials import Trial
+    from zorkgpt.memory.storage.history import HistoryRecord, Trial
     from zorkgpt.memory.upkeep.exchange import Skipped
     from zorkgpt.memory.world import World
 

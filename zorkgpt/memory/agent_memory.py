@@ -30,7 +30,9 @@ from zorkgpt.memory.checks import (
     check_world,
     checked_facts,
     checked_memory,
+    checked_metadata,
     checked_path,
+    checked_time,
     title_of,
 )
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
@@ -38,15 +40,9 @@ from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.learning import Learner
-from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
 from zorkgpt.memory.places import LIMIT, checked_place, checked_prefix, has_prefix, is_place, place_in_words
-from zorkgpt.memory.relative import (
-    relative_located,
-    relative_memories,
-    relative_record,
-)
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
 from zorkgpt.memory.scope import PlaceScope, checked_scope
 from zorkgpt.memory.search import Searcher
@@ -54,7 +50,7 @@ from zorkgpt.memory.settings import setting, settings_of
 from zorkgpt.memory.storage.addresses import is_address
 from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.history import MemoryChange
-from zorkgpt.memory.storage.lasting import episodes_of
+from zorkgpt.memory.storage.lasting import by_place, episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.scoped import ScopedStore
 from zorkgpt.memory.storage.tables import Origin
@@ -778,7 +774,7 @@ class AgentMemory:
             records = [] if at is None else self.store.journal.history(at, memory)
         if not records and found is None:
             raise self._unknown(memory, place)
-        return [MemoryChange.of(relative_record(self._scope, record)) for record in records]
+        return [MemoryChange.of(record.relative_to(self._scope)) for record in records]
 
     def as_of(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
         """Return the memories of each place at the end of a turn, including superseded ones.
@@ -792,10 +788,10 @@ class AgentMemory:
 
         with self.store.guard:
             past = AsOf(self.store.journal, self._runs)
-            return {
-                self._scope.relative(place): relative_memories(self._scope, place, memories)
-                for place, memories in past.all_memories(episode, turn).items()
-            }
+            found = past.all_memories(episode, turn)
+            located = (LocatedMemory(place, "", memory) for place, memories in found.items() for memory in memories)
+            relative = (each.relative_to(self._scope) for each in located)
+            return by_place((each.location_id, each.memory) for each in relative)
 
     def export_memories(self, path: Path | str) -> None:
         """Write all lasting memories to a Markdown file and replace what it contained.
@@ -908,10 +904,9 @@ class AgentMemory:
             origins = {}
         unknown = Origin(None, None, None)
         return [
-            relative_located(
-                self._scope,
-                replace(each, memory=_with_origin(each.memory, origins.get((each.location_id, each.id), unknown))),
-            )
+            replace(
+                each, memory=_with_origin(each.memory, origins.get((each.location_id, each.id), unknown))
+            ).relative_to(self._scope)
             for each in located
         ]
 

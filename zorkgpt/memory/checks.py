@@ -1,14 +1,16 @@
 """Checks of arguments. Invalid values raise an error that names them, before anything is stored."""
 
+import json
 import os
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import UnionType
 from typing import Any
 
-from zorkgpt.errors import ConfigurationError
-from zorkgpt.memory.metadata import checked_metadata, checked_time
+from zorkgpt.bounded import ReadLimits, parse_json
+from zorkgpt.errors import ConfigurationError, OutOfBounds
 from zorkgpt.memory.models import Category, Memory, MemoryStatus
 from zorkgpt.memory.places import LIMIT
 from zorkgpt.memory.world import World
@@ -47,6 +49,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|[\ud800-\udfff]")
 """Control characters other than white space, and unpaired surrogates."""
 _CATEGORY = re.compile(r"[A-Z][A-Z0-9_]*")
 _TITLE_WORDS, _TITLE_LETTERS = 8, 60
+_METADATA = ReadLimits("The metadata", "Make it smaller, or flatter.", 10_000, max_depth=50)
+"""Flatter than the records that contain it, which are refused below 100."""
 
 
 def normalize(memory: Memory) -> None:
@@ -98,6 +102,56 @@ def check_category(category: str) -> None:
     if not _CATEGORY.fullmatch(category):
         usual = ", ".join(Category)
         raise ValueError(f"The category is {quoted(category)}; it must be a word in capitals, such as {usual}.")
+
+
+def checked_metadata(value: object) -> dict[str, Any]:
+    """Return a copy of metadata.
+
+    Raises:
+        TypeError: It is no mapping with texts as keys.
+        ValueError: A value is none of JSON, or the whole is longer than 10,000 characters as JSON or nested more than
+            50 deep.
+    """
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"The metadata is {quoted(value)}; it must be a dict with texts as keys.")
+    try:
+        written = json.dumps(dict(value), allow_nan=False)
+        copied: dict[str, Any] = parse_json(written, _METADATA)
+    except OutOfBounds:
+        raise
+    except RecursionError:
+        _METADATA.refuse(f"is nested more than {_METADATA.max_depth} deep")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The metadata is {quoted(value)}; its values must be those of JSON: {error}.") from None
+    return copied
+
+
+def checked_time(value: object) -> str | None:
+    """Return a moment in UTC as ISO 8601 with microseconds; None for None.
+
+    Args:
+        value: a moment with its time zone, as a `datetime` or as ISO 8601, or a `timedelta` from now.
+
+    Raises:
+        TypeError, ValueError: It is something else, or has no time zone.
+    """
+    if value is None:
+        return None
+    try:
+        moment = datetime.now(UTC) + value if isinstance(value, timedelta) else value
+        moment = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+        if isinstance(moment, datetime) and moment.tzinfo is not None:
+            return moment.astimezone(UTC).isoformat(timespec="microseconds")
+    except (ValueError, OverflowError):
+        raise ValueError(f"The time is {quoted(value)}; it must be such as 2027-01-31T12:00:00+00:00.") from None
+    if not isinstance(moment, datetime):
+        raise TypeError(f"The time is {quoted(value)}; it must be a datetime or a timedelta.")
+    raise ValueError(f"The time is {moment.isoformat()}; say which time zone, such as +00:00.")
+
+
+def utc_now() -> str:
+    """Return this moment as `checked_time` does."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def check_name(name: object) -> None:

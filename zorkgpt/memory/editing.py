@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from zorkgpt.errors import MemoryConflict, MemoryEditError
-from zorkgpt.memory.checks import check_category
+from zorkgpt.memory.checks import check_category, checked_metadata, checked_time
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft

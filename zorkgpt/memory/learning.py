@@ -51,6 +51,7 @@ from zorkgpt.memory.models import (
     PlaceKey,
     SubjectKey,
     Thing,
+    TurnSpan,
     ZMachineContext,
     episode_key,
     outcome_of,
@@ -73,7 +74,6 @@ from zorkgpt.memory.things import (
     is_of_attempts,
     ledger_entry,
 )
-from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter, NewMemory
 from zorkgpt.prompts.render import one_line

@@ -17,6 +17,7 @@ from zorkgpt.memory.models import (
     Persistence,
     PlaceKey,
     SubjectKey,
+    TurnSpan,
     ZMachineContext,
 )
 from zorkgpt.memory.objects import PlacedObject
@@ -25,7 +26,6 @@ from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.synthesis import SynthesisRequest
-from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.memory.writer import NewMemory

@@ -21,20 +21,18 @@ from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.facts import named_apart
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey, TurnSpan
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change, VisitCount
 from zorkgpt.memory.storage.document import Document, render
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import OBSERVATIONS, HistoryRecord, TurnStamp, kind_of
+from zorkgpt.memory.storage.history import OBSERVATIONS, HistoryRecord, Trial, TurnStamp, kind_of
 from zorkgpt.memory.storage.lasting import EVERY, heading_of
 from zorkgpt.memory.storage.markdown import MarkdownStore, digest_of, read_document, sidecar
 from zorkgpt.memory.storage.tables import Journal, Trials
-from zorkgpt.memory.storage.trials import Trial
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, seen_first, seen_last, taking_over
-from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.writer import says_the_same
 
 log = get_logger(__name__)

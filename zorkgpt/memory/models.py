@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -59,6 +60,8 @@ INVALIDATION_MARKER = "INVALIDATED"
 
 
 _ID = re.compile("[0-9a-f]{8}")
+_TURN_SEPARATOR = re.compile(r"→|->|-")
+_LONGEST_TURN = 18
 _EPISODE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -220,6 +223,48 @@ class Memory:
         at = self.superseded_in_episode
         if at is not None and (self.superseded_at_turn is None or same_episode(at, self.episode)):
             self.superseded_in_episode = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSpan:
+    """The first and the last turn in which a memory was seen: what `Memory.turns` says.
+
+    A person may have written anything there, so turns are texts; most are numbers.
+    """
+
+    first: str
+    last: str
+
+    @classmethod
+    def parse(cls, turns: str) -> "TurnSpan":
+        """Read "25", "23-24", "25->48" or "25→48"; any other text is a span of one turn."""
+        return _span_of(turns)
+
+    @property
+    def first_number(self) -> int | None:
+        """The first turn as a number; None if it is none."""
+        return turn_number(self.first)
+
+    @property
+    def last_number(self) -> int | None:
+        """The last turn as a number; None if it is none."""
+        return turn_number(self.last)
+
+    def __str__(self) -> str:
+        """Return "25→48", as it is written for a memory that was seen again."""
+        return f"{self.first}→{self.last}"
+
+
+def turn_number(turn: str) -> int | None:
+    """Return a turn as a number; None if it is none."""
+    return int(turn) if turn.isdecimal() and len(turn) <= _LONGEST_TURN else None
+
+
+# All memories of a place are ordered by their turns whenever they are shown.
+@lru_cache(maxsize=4096)
+def _span_of(turns: str) -> TurnSpan:
+    first, *further = _TURN_SEPARATOR.split(turns)
+    return TurnSpan(first.strip(), further[-1].strip() if further else first.strip())
 
 
 _PERSISTENCES = {kind.value: kind for kind in Persistence}

@@ -1,8 +1,12 @@
-"""The keys of subjects (places, things and creatures, the game): how they are written, and their order."""
+"""The keys of subjects (places, things and creatures, the game): how they are written, and their order.
+
+In a column of a database they are texts that are, bytewise, in the order of `place_order`.
+"""
 
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeGuard, overload
 
 from zorkgpt.bounded import ADDRESS, parse_json
@@ -18,6 +22,12 @@ _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _HIDDEN = re.compile(r"[^\S ]|[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """What no editor shows, or shows as a space, or in another order than it is read."""
 _IN_JSON = "subject"
+_NUMBER_COLUMN, _TEXT_COLUMN, _PATH_COLUMN, _THING_COLUMN, _GAME_COLUMN = "01234"
+_BETWEEN, _AFTER = "\x01", "\x02"
+"""No place holds a control character, so these are before everything that can follow an element of a path."""
+FOLLOWING = _BETWEEN
+"""With it, a column is the next one after itself."""
+_LAST = "\U0010ffff"
 
 
 def is_place(key: SubjectKey | None) -> TypeGuard[PlaceKey]:
@@ -225,3 +235,54 @@ def saved_place(value: object) -> PlaceKey:
     if not is_place(key):
         raise TypeError(f"The place is {quoted(value)}; it must not be another subject.")
     return key
+
+
+@lru_cache(maxsize=4096)
+def column_of(place: SubjectKey) -> str:
+    """Return a subject as it is written in a column."""
+    if isinstance(place, tuple):
+        return _PATH_COLUMN + _BETWEEN.join(map(_element_column, place))
+    if isinstance(place, str):
+        return _TEXT_COLUMN + place
+    if isinstance(place, int):
+        return _NUMBER_COLUMN + _digits(place)
+    return _THING_COLUMN + _digits(place.number) if isinstance(place, Thing) else _GAME_COLUMN
+
+
+def place_in(column: str) -> SubjectKey:
+    """Return the subject that `column_of` has written."""
+    kind, rest = column[0], column[1:]
+    if kind == _TEXT_COLUMN:
+        return rest
+    if kind == _NUMBER_COLUMN:
+        return int(rest) - LIMIT
+    if kind == _THING_COLUMN:
+        return Thing(int(rest) - LIMIT)
+    if kind == _PATH_COLUMN:
+        return tuple(each[1:] if each[0] == _TEXT_COLUMN else int(each[1:]) - LIMIT for each in rest.split(_BETWEEN))
+    return GAME
+
+
+def ranges_of(prefix: str | tuple[int | str, ...]) -> list[tuple[str, str]]:
+    """Return the ranges of columns of places that begin with a string, or with these elements of a path, in order.
+
+    Each is the first column, and the one before which it ends.
+    """
+    if isinstance(prefix, str):
+        return [(_TEXT_COLUMN + prefix, _TEXT_COLUMN + prefix + _LAST)]
+    if not prefix:
+        return [(_NUMBER_COLUMN, _THING_COLUMN)]
+    path = _PATH_COLUMN + _BETWEEN.join(map(_element_column, prefix))
+    paths = (path, path + _AFTER)
+    if len(prefix) > 1:
+        return [paths]
+    alone = column_of(prefix[0])
+    return [(alone, alone + _BETWEEN), paths]
+
+
+def _element_column(element: int | str) -> str:
+    return _TEXT_COLUMN + element if isinstance(element, str) else _NUMBER_COLUMN + _digits(element)
+
+
+def _digits(number: int) -> str:
+    return f"{number + LIMIT:019d}"

@@ -19,11 +19,10 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.places import place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.history import HistoryRecord, replayed
+from zorkgpt.memory.storage.history import HistoryRecord, Trial, replayed, trial_row
 from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.memory.storage.trials import Trial, trial_row
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import EPISODE_LOG, RUNS, episodes_in
 

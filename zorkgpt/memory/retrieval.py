@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from math import log
@@ -10,12 +10,12 @@ from math import log
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.credit.assignment import is_danger, reliability, results_in_words, tells_of_loss
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, episode_key
+from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, TurnSpan, episode_key
 from zorkgpt.memory.places import place_text, render_place
+from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import WordCounts, words, words_of
 from zorkgpt.memory.things import STARTS_HERE, is_ledger_entry, is_of_attempts
-from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.prompts.render import cut, fence, one_line
 from zorkgpt.text import indented, quoted, visible
 
@@ -95,6 +95,13 @@ class LocatedMemory:
     def id(self) -> str:
         """The id, by which the manager finds the memory again."""
         return memory_id(self.location_id, self.memory)
+
+    def relative_to(self, scope: PlaceScope) -> "LocatedMemory":
+        """Return the memory with its place relative to a scope. It has its id, which follows from the stored place."""
+        if not scope.path:
+            return self
+        memory = replace(self.memory, id=self.id)
+        return replace(self, location_id=scope.relative(self.location_id), memory=memory)
 
 
 class Method(StrEnum):

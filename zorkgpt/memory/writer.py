@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.conditions import Observations
 from zorkgpt.memory.credit.assignment import CreditLedger
 from zorkgpt.memory.dedup import decision as decisions
@@ -17,8 +18,7 @@ from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.events import MemoryEvents
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.known import KnownMemories
-from zorkgpt.memory.metadata import utc_now
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, SubjectKey
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, SubjectKey, TurnSpan
 from zorkgpt.memory.places import is_place, place_from_json, place_to_json
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change
@@ -26,7 +26,6 @@ from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over, titled
-from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.memory.visits import Visits
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.credit.assignment import results_in_words
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, episode_key
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, TurnSpan, episode_key
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.changes import Change, after_change
 from zorkgpt.memory.storage.document import Document
@@ -17,7 +17,6 @@ from zorkgpt.memory.storage.history import HistoryRecord, differences, record_of
 from zorkgpt.memory.storage.markdown import is_awaited
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import Journal
-from zorkgpt.memory.turn_span import TurnSpan
 from zorkgpt.viewer.json_lines import JournalRows, cut, episode_of, json_safe, text, turn_key, whole_number
 from zorkgpt.viewer.memory_file import MemoryFile
 

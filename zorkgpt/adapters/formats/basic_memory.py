@@ -8,8 +8,7 @@ from typing import Any
 
 from zorkgpt.bounded import IMPORTED_FILE, parse_json
 from zorkgpt.errors import MemoryStoreError, OutOfBounds
-from zorkgpt.memory.checks import check_text, title_of
-from zorkgpt.memory.metadata import checked_metadata
+from zorkgpt.memory.checks import check_text, checked_metadata, title_of
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import checked_place, parse_place, place_text, render_place
 from zorkgpt.memory.retrieval import LocatedMemory

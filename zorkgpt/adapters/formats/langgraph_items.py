@@ -21,7 +21,7 @@ from zorkgpt.adapters.langgraph_encoding import (
     value_of_text,
 )
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.metadata import checked_time
+from zorkgpt.memory.checks import checked_time
 from zorkgpt.memory.models import Category, Memory, Persistence
 from zorkgpt.memory.places import is_place
 from zorkgpt.memory.retrieval import LocatedMemory

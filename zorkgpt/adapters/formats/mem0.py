@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.checks import check_text, title_of
-from zorkgpt.memory.metadata import checked_metadata, checked_time
+from zorkgpt.memory.checks import check_text, checked_metadata, checked_time, title_of
 from zorkgpt.memory.models import Category, Memory, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import checked_place, place_text
 from zorkgpt.memory.retrieval import LocatedMemory

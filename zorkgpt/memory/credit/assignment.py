@@ -19,13 +19,11 @@ from zorkgpt.memory.credit.adherence import (
     recurred,
 )
 from zorkgpt.memory.losses import LossKind, loss_in
-from zorkgpt.memory.models import Category, Memory, SubjectKey, ZMachineContext, same_episode
+from zorkgpt.memory.models import Category, Memory, SubjectKey, TurnSpan, ZMachineContext, same_episode
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.history import Trial, TurnStamp, trial_of, trial_row
 from zorkgpt.memory.storage.tables import Trials
-from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
 from zorkgpt.memory.storage.versions import titled
-from zorkgpt.memory.turn_span import TurnSpan
 
 EVERY_TURNS = 10
 """Turns after which counts are written that no other change has taken along."""

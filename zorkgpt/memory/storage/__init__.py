@@ -4,7 +4,7 @@
 `postgres.py` are the two databases. `addresses.py` tells paths from addresses.
 
 - Reading: `lasting.py` says what is read of the memories. A file is read whole, as a `Document`; a database is read row
-  by row (`rows.py`, `place_column.py`). `filters.py` holds the filters.
+  by row (`rows.py`). `filters.py` holds the filters.
 - Format: `document.py` parses and renders the file, `section.py` the section of a location, `entry.py` one memory, and
   `escaping.py` their texts. `damage.py` tells a damaged file from an edit.
 - Changes: `changes.py` defines them, `book.py` collects those of a transaction, and `versions.py` derives the next

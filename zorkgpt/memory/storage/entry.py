@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zorkgpt.bounded import RECORD, parse_json
+from zorkgpt.memory.checks import checked_metadata, checked_time
 from zorkgpt.memory.claims import Claim, parse_claim
-from zorkgpt.memory.metadata import checked_metadata, checked_time
 from zorkgpt.memory.models import (
     INVALIDATION_MARKER,
     Category,
@@ -15,6 +15,7 @@ from zorkgpt.memory.models import (
     MemoryKind,
     MemoryStatus,
     Persistence,
+    TurnSpan,
     episode_key,
 )
 from zorkgpt.memory.storage.escaping import (
@@ -31,7 +32,6 @@ from zorkgpt.memory.storage.escaping import (
     one_line,
     unescape,
 )
-from zorkgpt.memory.turn_span import TurnSpan
 
 
 class NotAnEntry(ValueError):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
+from zorkgpt.memory.checks import checked_metadata
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.metadata import checked_metadata
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key, same_episode
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.versions import is_current

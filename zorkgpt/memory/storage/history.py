@@ -1,7 +1,7 @@
-"""Records of the journal: what changed, when, and by whom; and the memories that a series of records leads to."""
+"""Records: what changed, when, and by whom, with the memories that this leads to; and what came of a memory."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from zorkgpt.memory.claims import Claim, claims_in
@@ -16,6 +16,7 @@ from zorkgpt.memory.models import (
     memory_of,
 )
 from zorkgpt.memory.places import place_from_json, place_order, place_to_json
+from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.escaping import one_line
@@ -86,6 +87,18 @@ class HistoryRecord:
         if self.change.is_lasting:
             return None
         return episode_key(self.turn_stamp.episode if self.turn_stamp else self.change.memory.episode)
+
+    def relative_to(self, scope: PlaceScope) -> "HistoryRecord":
+        """Return the record with its place relative to a scope. Memories have their ids, as they are stored."""
+        if not scope.path:
+            return self
+        change, place = self.change, self.change.location_id
+        before, after, other = (
+            None if memory is None else replace(memory, id=memory_id(place, memory))
+            for memory in (change.before, change.after, change.other)
+        )
+        relative = replace(change, location_id=scope.relative(place), before=before, after=after, other=other)
+        return replace(self, change=relative)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,3 +251,46 @@ def kind_of(before: Memory | None, after: Memory) -> ChangeKind:
 
 def _reason(memory: Memory) -> str | None:
     return memory.invalidation_reason if memory.status == MemoryStatus.SUPERSEDED else None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One time that the player did what a memory speaks of."""
+
+    episode: int | str
+    turn: int
+    location_id: SubjectKey
+    title: str
+    """The title of the memory, which had been shown before the turn."""
+    action: str
+    result: str
+    """The outcome, by the Z-machine's facts."""
+    worked: bool
+    """Whether the outcome is what the memory promises."""
+    after: tuple[int, int] = (0, 0)
+    """The memory's counts including this one: worked, tried."""
+
+    @property
+    def killed(self) -> bool:
+        """Whether the player died of it, against what the memory promises."""
+        return not self.worked and self.result.split("; ")[0] == "died"
+
+
+_TRIAL_FIELDS = tuple(field.name for field in fields(Trial))
+
+
+def trial_of(row: dict[str, Any]) -> Trial:
+    """Build a trial from stored values.
+
+    Raises:
+        KeyError, TypeError, ValueError: They are not those of a trial.
+    """
+    worked, tried = row["after"]
+    stored = {name: row[name] for name in _TRIAL_FIELDS if name != "after"}
+    stored["location_id"] = place_from_json(row["location_id"])
+    return Trial(**stored, after=(int(worked), int(tried)))
+
+
+def trial_row(trial: Trial) -> dict[str, Any]:
+    """Return the fields of a trial as plain values, which `trial_of` reads back."""
+    return asdict(trial) | {"location_id": place_to_json(trial.location_id)}

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
-from zorkgpt.memory.places import has_prefix
+from zorkgpt.memory.places import FOLLOWING, column_of, has_prefix, place_in, ranges_of
 from zorkgpt.memory.storage.changes import Change, Step
 from zorkgpt.memory.storage.document import TITLE, Document, line_end, parse
 from zorkgpt.memory.storage.entry import Entry
@@ -24,7 +24,6 @@ from zorkgpt.memory.storage.escaping import decode, encode, folded
 from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.lasting import Heading
 from zorkgpt.memory.storage.person_edits import PersonEdits
-from zorkgpt.memory.storage.place_column import FOLLOWING, column_of, place_in, ranges_of
 from zorkgpt.memory.storage.section import (
     LocationSection,
     after_run,

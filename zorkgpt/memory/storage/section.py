@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from zorkgpt.memory.ids import give_ids, memory_id
-from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, episode_key, same_episode
+from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, TurnSpan, episode_key, same_episode
 from zorkgpt.memory.places import is_place, parse_place, render_place
 from zorkgpt.memory.storage.changes import Change, Step, VisitCount, position_of
 from zorkgpt.memory.storage.entry import (
@@ -21,7 +21,6 @@ from zorkgpt.memory.storage.entry import (
     split_fields,
 )
 from zorkgpt.memory.storage.escaping import NAME, UNDECODED, decode, encode, escape, one_line, unescape
-from zorkgpt.memory.turn_span import TurnSpan
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,14 @@ from zorkgpt.memory.storage.history import (
     COUNTED,
     PERSON_SOURCES,
     HistoryRecord,
+    Trial,
     TurnStamp,
     record_of,
     replayed,
     row_of,
+    trial_of,
+    trial_row,
 )
-from zorkgpt.memory.storage.trials import Trial, trial_of, trial_row
 
 _PAGE = 5_000
 """Rows read at a time."""
@@ -163,7 +165,7 @@ INSERT INTO zorkgpt_state (format, revision) VALUES (1, 0) ON CONFLICT DO NOTHIN
 )
 """The tables of a store that keeps the memories too: see `zorkgpt.memory.storage.rows`.
 
-`place` is as `place_column` writes it, and NULL for text that is of no place. `position` is the place of a section in
+`place` is as `column_of` writes it, and NULL for text that is of no place. `position` is the place of a section in
 the file from which it was imported, and NULL for others. `memory` is the id of the memory, `title` its title in lower
 case, `text_key` the key of its text among the vectors, `revision` the one that wrote it. `entry` is the memory as it is
 in a Markdown file, `lead` the text above it, `head` and `tail` that above and below all memories of a section.

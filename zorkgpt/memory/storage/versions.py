@@ -4,9 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryStatus, SubjectKey, episode_key, same_episode
+from zorkgpt.memory.models import (
+    INVALIDATION_MARKER,
+    Memory,
+    MemoryStatus,
+    SubjectKey,
+    TurnSpan,
+    episode_key,
+    same_episode,
+    turn_number,
+)
 from zorkgpt.memory.storage.escaping import folded, one_line
-from zorkgpt.memory.turn_span import TurnSpan, turn_number
 
 # Asked of every memory of a place on every turn, and CPython 3.11 is slow to look up a member of an enum.
 _SUPERSEDED = MemoryStatus.SUPERSEDED

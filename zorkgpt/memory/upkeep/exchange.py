@@ -10,9 +10,8 @@ from typing import Any
 from zorkgpt.bounded import IMPORTED_FILE, parse_json, read_file
 from zorkgpt.errors import FileError, MemoryStoreError, OutOfBounds
 from zorkgpt.files import write_file
-from zorkgpt.memory.checks import check_name, check_text, normalize, title_of
+from zorkgpt.memory.checks import check_name, check_text, normalize, title_of, utc_now
 from zorkgpt.memory.ids import memory_id
-from zorkgpt.memory.metadata import utc_now
 from zorkgpt.memory.models import MEMORY_FIELDS, Category, Memory, Persistence, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import place_from_json, place_in_words, place_to_json
 from zorkgpt.memory.retrieval import LocatedMemory
