@@ -22,7 +22,7 @@ Stamp = tuple[int, ...]
 
 LOCK_TIMEOUT_S = 10.0
 _LOCK_POLL_S = 0.002
-LOOKS, BETWEEN_LOOKS_S = 5, 0.05
+_LOOKS, _BETWEEN_LOOKS_S = 5, 0.05
 """Retries, because an editor that is saving may have emptied the file or not renamed it yet."""
 
 _KINDS = {
@@ -350,17 +350,16 @@ def reread_or_recover(
     Returns:
         The replacement; None if none was needed.
     """
-    for _ in range(LOOKS):
+    for _ in range(_LOOKS):
         if reread():
             return None
-        time.sleep(BETWEEN_LOOKS_S)
-    recovery = recover(file, replacement)
+        time.sleep(_BETWEEN_LOOKS_S)
+    recovery = _recover(file, replacement)
     reread()
     return recovery
 
 
-def recover(file: AtomicFile, replacement: Callable[[bytes | None], bytes | None]) -> Recovery | None:
-    """Set a missing or damaged file aside and replace it; see `reread_or_recover`."""
+def _recover(file: AtomicFile, replacement: Callable[[bytes | None], bytes | None]) -> Recovery | None:
     data, _ = file.read()
     better = replacement(data)
     if better is None:

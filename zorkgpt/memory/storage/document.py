@@ -201,5 +201,10 @@ def _with_section(document: Document, section: LocationSection) -> Document:
 
 
 def _ending_blank(section: LocationSection, eol: str) -> LocationSection:
-    missing = 0 if section.data.endswith(encode(eol + eol)) else 1 if section.data.endswith(b"\n") else 2
-    return parse_section(section.data + encode(eol * missing)) if missing and section.data else section
+    data = ending_blank(section.data, encode(eol))
+    return section if data == section.data else parse_section(data)
+
+
+def ending_blank(data: bytes, eol: bytes) -> bytes:
+    """Return the bytes of a section with a blank line at their end."""
+    return data + eol * (0 if data.endswith(eol + eol) else 1 if data.endswith(b"\n") else 2)

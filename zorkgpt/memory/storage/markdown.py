@@ -5,7 +5,6 @@ interrupts, the digest of the file tells whether the last journal entries happen
 hand.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.files import BETWEEN_LOOKS_S, LOCK_TIMEOUT_S, LOOKS, AtomicFile, Disk, Recovery, Stamp, recover
+from zorkgpt.files import LOCK_TIMEOUT_S, AtomicFile, Disk, Recovery, Stamp, reread_or_recover
 from zorkgpt.guards import new_guard
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, SubjectKey
@@ -253,13 +252,10 @@ class MarkdownStore:
             self._reconcile()
 
     def _reread_or_recover(self) -> None:
-        for _ in range(LOOKS):
-            if self._reread():
-                return
-            time.sleep(BETWEEN_LOOKS_S)
-        self.recovered = recover(self.file, self._replacement) or self.recovered
-        self._reread()
-        self._reconcile(source="recovered")
+        recovery = reread_or_recover(self.file, self._reread, self._replacement)
+        if recovery is not None:
+            self.recovered = recovery
+            self._reconcile(source="recovered")
 
     def _reread(self) -> bool:
         """Read the file. False if it is missing or damaged and something better is known."""

@@ -18,7 +18,7 @@ from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import FOLLOWING, column_of, has_prefix, place_in, ranges_of
 from zorkgpt.memory.storage.changes import Change, Step
-from zorkgpt.memory.storage.document import TITLE, Document, line_end, parse
+from zorkgpt.memory.storage.document import TITLE, Document, ending_blank, line_end, parse
 from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode, folded
 from zorkgpt.memory.storage.filters import Filters, Prefix
@@ -274,7 +274,7 @@ class MemoryRows:
             yield TITLE + eol + eol
         for at, (number, is_added) in enumerate(order):
             is_beside_added = at + 1 < len(order) and (is_added or order[at + 1][1])
-            yield _ending_blank(data[number], eol) if is_beside_added else data[number]
+            yield ending_blank(data[number], eol) if is_beside_added else data[number]
 
     def _line_end(self) -> str:
         if not self._eol:
@@ -650,8 +650,3 @@ def _mark_rows(indexed: Mapping[int, _Indexed]) -> list[tuple[str, str, int, int
 
 def _length(indexed: Mapping[int, _Indexed]) -> int:
     return sum(len(each.words) for each in indexed.values())
-
-
-def _ending_blank(data: bytes, eol: bytes) -> bytes:
-    missing = 0 if data.endswith(eol + eol) else 1 if data.endswith(b"\n") else 2
-    return data + eol * missing
