@@ -69,6 +69,7 @@ CREATE TABLE IF NOT EXISTS zorkgpt_file (
 );
 """
 )
+
 _EARLIER_INDEX = (
     "zorkgpt_vocabulary",
     "zorkgpt_words",

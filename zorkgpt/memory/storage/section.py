@@ -1,7 +1,6 @@
 """The section of one subject: its heading, its visits, its memories and whatever else stands between them."""
 
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -50,8 +49,6 @@ class LocationSection:
     parts: tuple[str | Entry, ...]
     """The text and the memories that follow heading and visits."""
     data: bytes
-    checksum: int
-    """The CRC-32 of everything below heading and visits."""
     problems: tuple[Problem, ...] = ()
     memories: tuple[Memory, ...] = field(init=False)
     """The memories among the parts."""
@@ -105,9 +102,7 @@ def parse_section(data: bytes) -> LocationSection:
     parts = tuple(_parts(text, at, problems))
     give_ids(key, (part.memory for part in parts if isinstance(part, Entry)))
     name = one_line(unescape(found[3] or ""))
-    start = at if text.isascii() else len(encode(text[:at]))
-    checksum = zlib.crc32(memoryview(data)[start:])
-    return LocationSection(key, name, visits, episodes, heading, visited, parts, data, checksum, tuple(problems))
+    return LocationSection(key, name, visits, episodes, heading, visited, parts, data, tuple(problems))
 
 
 def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection:
@@ -280,9 +275,9 @@ def _section(
     visited: str,
     parts: tuple[str | Entry, ...],
 ) -> LocationSection:
-    body = encode("".join([part.raw if isinstance(part, Entry) else part for part in parts]))
-    data = encode(heading + visited) + body
-    return LocationSection(location_id, name, visits, episodes, heading, visited, parts, data, zlib.crc32(body))
+    raw = [part.raw if isinstance(part, Entry) else part for part in parts]
+    data = encode("".join([heading, visited, *raw]))
+    return LocationSection(location_id, name, visits, episodes, heading, visited, parts, data)
 
 
 def _unknown(data: bytes, text: str) -> LocationSection:
@@ -295,7 +290,7 @@ def _unknown(data: bytes, text: str) -> LocationSection:
     elif title.startswith("## "):
         message = f"a section of its own: {title!r}"
     problems = (Problem(1, message, broken),) if message else tuple(_paragraphs(text))
-    return LocationSection(None, "", 0, (), "", "", (), data, zlib.crc32(data), problems)
+    return LocationSection(None, "", 0, (), "", "", (), data, problems)
 
 
 def _paragraphs(text: str) -> Iterator[Problem]:
