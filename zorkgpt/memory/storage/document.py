@@ -124,6 +124,8 @@ class Document:
 
     def problems(self) -> Iterator[Problem]:
         """Yield what was kept without being understood, from the top, with lines counted from the first one."""
+        if not any(section.problems for section in self.sections):
+            return
         line = 0
         for section in self.sections:
             for problem in section.problems:

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from zorkgpt.memory.ids import give_ids, memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, TurnSpan, episode_key, same_episode
@@ -33,9 +35,9 @@ class Problem:
     """Whether it was meant as a memory or a location; else it is a note of the file's owner."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LocationSection:
-    """The part of the file from one heading to the next."""
+    """The part of the file from one heading to the next. Never changed in place."""
 
     location_id: SubjectKey | None
     """The key of its subject. None: it has none, and is kept as it is."""
@@ -48,14 +50,18 @@ class LocationSection:
     """The line with the visits, as it stands in the file."""
     parts: tuple[str | Entry, ...]
     """The text and the memories that follow heading and visits."""
-    data: bytes
     problems: tuple[Problem, ...] = ()
-    memories: tuple[Memory, ...] = field(init=False)
-    """The memories among the parts."""
 
-    def __post_init__(self) -> None:
-        memories = tuple([part.memory for part in self.parts if isinstance(part, Entry)])
-        object.__setattr__(self, "memories", memories)
+    @cached_property
+    def memories(self) -> tuple[Memory, ...]:
+        """The memories among the parts."""
+        return tuple([part.memory for part in self.parts if isinstance(part, Entry)])
+
+    @cached_property
+    def data(self) -> bytes:
+        """The section as it stands in the file."""
+        raw = [part.raw if isinstance(part, Entry) else part for part in self.parts]
+        return encode("".join([self.heading, self.visited, *raw]))
 
 
 _STRING = r"\"(?:[^\"\\\n]|\\.)+\""
@@ -90,7 +96,7 @@ def parse_section(data: bytes) -> LocationSection:
     found = _HEADING.match(text)
     key = None if found is None else _key(found[1] or " ".join(found[2].lower().split()))
     if found is None or key is None:
-        return _unknown(data, text)
+        return _unknown(text)
     heading, at = found[0], found.end()
     visits, visited = 0, ""
     episodes: tuple[int | str, ...] = ()
@@ -102,14 +108,14 @@ def parse_section(data: bytes) -> LocationSection:
     parts = tuple(_parts(text, at, problems))
     give_ids(key, (part.memory for part in parts if isinstance(part, Entry)))
     name = one_line(unescape(found[3] or ""))
-    return LocationSection(key, name, visits, episodes, heading, visited, parts, data, tuple(problems))
+    return LocationSection(key, name, visits, episodes, heading, visited, parts, tuple(problems))
 
 
 def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection:
     """Return a section without memories and visits."""
     body = f"{eol}### Memories{eol}{eol}---{eol}"
     visited = _visited(0, (), eol) if is_place(location_id) else ""
-    return _section(location_id, one_line(name), 0, (), _heading(location_id, name, eol), visited, (body,))
+    return LocationSection(location_id, one_line(name), 0, (), _heading(location_id, name, eol), visited, (body,))
 
 
 def after_run(section: LocationSection, run: Sequence[Step], eol: str) -> LocationSection:
@@ -138,9 +144,8 @@ def after_run(section: LocationSection, run: Sequence[Step], eol: str) -> Locati
 
 
 def _with_visits(section: LocationSection, visits: int, episodes: tuple[int | str, ...], eol: str) -> LocationSection:
-    heading = section.heading if section.heading.endswith("\n") else section.heading + eol
     visited = _visited(visits, episodes, eol)
-    return _section(section.location_id, section.name, visits, episodes, heading, visited, section.parts)
+    return _changed(section, eol, visits=visits, episodes=episodes, visited=visited)
 
 
 def _with_visits_counted(section: LocationSection, episodes: Sequence[int | str], eol: str) -> LocationSection:
@@ -178,29 +183,29 @@ def episodes_of_memories(memories: Iterable[Memory]) -> tuple[int | str, ...]:
 
 def with_parts(section: LocationSection, parts: tuple[str | Entry, ...], eol: str) -> LocationSection:
     """Return the section with other content below; heading and visits keep their characters."""
-    heading, visited = section.heading, section.visited
-    if visited and not visited.endswith("\n"):
-        visited += eol
-    if not heading.endswith("\n"):
-        heading += eol
-    return _section(section.location_id, section.name, section.visits, section.episodes, heading, visited, parts)
-
-
-def _with_number(section: LocationSection, location_id: SubjectKey, eol: str) -> LocationSection:
-    """Return the section under another key, with all that it holds; visits only if that is a place."""
-    heading = _heading(location_id, section.name, eol)
-    visits, episodes, visited = section.visits, section.episodes, section.visited
-    if not is_place(location_id):
-        visits, episodes, visited = 0, (), ""
-    return _section(location_id, section.name, visits, episodes, heading, visited, section.parts)
+    return _changed(section, eol, parts=parts)
 
 
 def with_key(section: LocationSection, location_id: SubjectKey, eol: str) -> LocationSection:
-    """Return the section under another key, each memory with the id that it has as an explicit one."""
+    """Return the section under another key, each memory with the id that it has as an explicit one.
+
+    It keeps its visits only if the key is that of a place.
+    """
     old = section.location_id
     assert old is not None
     ids = {id(memory): replace(memory, id=memory_id(old, memory)) for memory in section.memories}
-    return _with_all_changed(_with_number(section, location_id, eol), ids, eol)
+    visits: dict[str, Any] = {} if is_place(location_id) else {"visits": 0, "episodes": (), "visited": ""}
+    heading = _heading(location_id, section.name, eol)
+    moved = _changed(section, eol, location_id=location_id, heading=heading, **visits)
+    return _with_all_changed(moved, ids, eol)
+
+
+def _changed(section: LocationSection, eol: str, **fields: Any) -> LocationSection:
+    """Return the section with other values of these fields. Its heading and its visits end their lines."""
+    for name in ("heading", "visited"):
+        line = fields.get(name, getattr(section, name))
+        fields[name] = line if line.endswith("\n") or not line else line + eol
+    return replace(section, problems=(), **fields)
 
 
 def read_entry(text: str) -> Entry:
@@ -266,21 +271,7 @@ def _visited(visits: int, episodes: tuple[int | str, ...], eol: str) -> str:
     return f"**Visits:** {visits} | **Episodes:** {', '.join(map(render_name, episodes))}".rstrip() + eol
 
 
-def _section(
-    location_id: SubjectKey | None,
-    name: str,
-    visits: int,
-    episodes: tuple[int | str, ...],
-    heading: str,
-    visited: str,
-    parts: tuple[str | Entry, ...],
-) -> LocationSection:
-    raw = [part.raw if isinstance(part, Entry) else part for part in parts]
-    data = encode("".join([heading, visited, *raw]))
-    return LocationSection(location_id, name, visits, episodes, heading, visited, parts, data)
-
-
-def _unknown(data: bytes, text: str) -> LocationSection:
+def _unknown(text: str) -> LocationSection:
     message, broken = None, False
     title = text.partition("\n")[0].strip().removeprefix("\ufeff")
     if title.lower().startswith("## location"):
@@ -290,7 +281,7 @@ def _unknown(data: bytes, text: str) -> LocationSection:
     elif title.startswith("## "):
         message = f"a section of its own: {title!r}"
     problems = (Problem(1, message, broken),) if message else tuple(_paragraphs(text))
-    return LocationSection(None, "", 0, (), "", "", (), data, problems)
+    return LocationSection(None, "", 0, (), "", "", (text,), problems)
 
 
 def _paragraphs(text: str) -> Iterator[Problem]:
