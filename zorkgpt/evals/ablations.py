@@ -15,8 +15,7 @@ from zorkgpt.encoding import as_json
 from zorkgpt.files import write_file
 from zorkgpt.memory.models import Memory, Persistence, SubjectKey, fields_of, memory_of
 from zorkgpt.memory.places import parse_place, place_order, render_place
-from zorkgpt.memory.storage.filters import Filters
-from zorkgpt.memory.storage.lasting import EVERY
+from zorkgpt.memory.storage.lasting import EVERY, Filters
 from zorkgpt.memory.storage.markdown import MarkdownStore
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words
 from zorkgpt.runlog.episodes import read_episode

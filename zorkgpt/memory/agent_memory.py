@@ -48,9 +48,8 @@ from zorkgpt.memory.scope import PlaceScope, checked_scope
 from zorkgpt.memory.search import Searcher
 from zorkgpt.memory.settings import setting, settings_of
 from zorkgpt.memory.storage.addresses import is_address
-from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.history import MemoryChange
-from zorkgpt.memory.storage.lasting import by_place, episodes_of
+from zorkgpt.memory.storage.lasting import Filters, by_place, episodes_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.scoped import ScopedStore
 from zorkgpt.memory.storage.tables import Origin

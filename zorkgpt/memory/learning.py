@@ -61,8 +61,8 @@ from zorkgpt.memory.retrieval import LocatedMemory, shown
 from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW, ChangeLimit
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.filters import Filters
 from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.things import (

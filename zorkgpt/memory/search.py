@@ -10,8 +10,7 @@ from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
-from zorkgpt.memory.storage.filters import Filters
-from zorkgpt.memory.storage.lasting import EVERY, LastingMemories
+from zorkgpt.memory.storage.lasting import EVERY, Filters, LastingMemories
 from zorkgpt.memory.storage.words import WordCounts, words, words_of
 from zorkgpt.text import key_of
 

@@ -19,7 +19,7 @@ from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, 
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_text
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.filters import Filters
+from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current

@@ -3,8 +3,8 @@
 `protocol.py` says what the memory needs of a store. `markdown.py` and `sql_store.py` implement it; `sqlite.py` and
 `postgres.py` are the two databases. `addresses.py` tells paths from addresses.
 
-- Reading: `lasting.py` says what is read of the memories. A file is read whole, as a `Document`; a database is read row
-  by row (`rows.py`). `filters.py` holds the filters.
+- Reading: `lasting.py` says what is read of the memories, and holds the filters. A file is read whole, as a `Document`;
+  a database is read row by row (`rows.py`).
 - Format: `document.py` parses and renders the file, `section.py` the section of a location, `entry.py` one memory, and
   `escaping.py` their texts. `damage.py` tells a damaged file from an edit.
 - Changes: `changes.py` defines them, `book.py` collects those of a transaction, and `versions.py` derives the next

@@ -12,9 +12,8 @@ from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount,
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import one_line
-from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.history import Trial, TurnStamp
-from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading_of
+from zorkgpt.memory.storage.lasting import Filters, LastingMemories, Prefix, episodes_of, heading_of
 from zorkgpt.memory.storage.versions import observed, proven_wrong
 
 

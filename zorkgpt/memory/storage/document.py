@@ -10,8 +10,7 @@ from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import has_prefix, place_order
 from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.escaping import encode
-from zorkgpt.memory.storage.filters import Filters, Prefix
-from zorkgpt.memory.storage.lasting import Heading
+from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix
 from zorkgpt.memory.storage.section import (
     LocationSection,
     Problem,

@@ -21,8 +21,7 @@ from zorkgpt.memory.storage.changes import Change, Step
 from zorkgpt.memory.storage.document import TITLE, Document, ending_blank, line_end, parse
 from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode, folded
-from zorkgpt.memory.storage.filters import Filters, Prefix
-from zorkgpt.memory.storage.lasting import Heading
+from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.section import (
     LocationSection,

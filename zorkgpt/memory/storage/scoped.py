@@ -13,9 +13,8 @@ from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.filters import Filters, Prefix
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.lasting import EVERY, Heading, LastingMemories
+from zorkgpt.memory.storage.lasting import EVERY, Filters, Heading, LastingMemories, Prefix
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection
 from zorkgpt.memory.storage.words import WordCounts, matches, words_in
