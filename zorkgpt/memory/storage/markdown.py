@@ -161,17 +161,12 @@ class MarkdownStore:
     def matching(
         self, asked: Iterable[str], marks: Sequence[str], limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-        """Return memories with any of the words and all of the marks, about the best first, and how often words are."""
         with self.guard:
             return matches(self._words.of(self._document), asked, marks, limit)
 
     @contextmanager
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
         """Begin a change of the memories as they are on disk now. They are on disk when the block ends.
-
-        Args:
-            source: Who makes the change, for the journal.
-            turn_stamp: The turn in which it is made; None if unknown.
 
         Raises:
             MemoryStoreError: The file could not be locked, read or written; file, journal and document are as before.
@@ -191,10 +186,7 @@ class MarkdownStore:
         raise MemoryStoreError(f"{self.path} is being changed all the time by something that ignores its lock.")
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Replace every JSON text beside the file by what `clean` returns; "" deletes it. Leaves no trace on disk.
-
-        What was kept to return to a checkpoint is dropped.
-        """
+        """Clean the JSON texts beside the file, and drop the vectors and what was kept to return to a checkpoint."""
         with self.guard, self.file.locked(), self.database.change():
             self.journal.clean(clean)
             self.trials.clean(clean)
@@ -214,7 +206,6 @@ class MarkdownStore:
         return ""
 
     def vectors(self) -> "VectorTable":
-        """Return the table of vectors."""
         from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 
         return SqliteVectors(self.database)

@@ -112,10 +112,6 @@ class SqlStore:
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
         """Begin a change of the memories as they are in the database now. It is committed when the block ends.
 
-        Args:
-            source: Who makes the change, for the journal.
-            turn_stamp: The turn in which it is made; None if unknown.
-
         Raises:
             MemoryStoreError: The database could not be locked, read or written; it is as before.
         """
@@ -148,7 +144,6 @@ class SqlStore:
     def matching(
         self, asked: Iterable[str], marks: Sequence[str], limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-        """Return memories with any of the words and all of the marks, about the best first, and how often words are."""
         with self.guard:
             numbers, holding = self._words.find(list(asked), marks, limit)
             [(memories, words)] = self.database.rows("SELECT memories, words FROM zorkgpt_state")
@@ -159,10 +154,7 @@ class SqlStore:
         self.lasting.put_back(parts)
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Replace every JSON text beside the memories by what `clean` returns; "" deletes it.
-
-        What was kept to return to a checkpoint is dropped.
-        """
+        """Clean the JSON texts, and drop what was kept to return to a checkpoint."""
         with self.database.change():
             self.restorer.forget_all()
             self.journal.clean(clean)
@@ -171,7 +163,6 @@ class SqlStore:
             self._words.rebuild()
 
     def vectors(self) -> "VectorTable":
-        """Return the table of vectors."""
         raise NotImplementedError
 
     def claim_episode(self, least: int) -> int:
@@ -189,7 +180,6 @@ class SqlStore:
             return str(self.database.rows("SELECT subject FROM zorkgpt_state")[0][0])
 
     def close(self) -> None:
-        """Close the connections; the next call opens them again."""
         with self.guard:
             self.database.close()
             self.lasting.forget()
@@ -238,10 +228,7 @@ class PostgresStore(SqlStore):
             return self._vectors
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Replace every JSON text beside the memories by what `clean` returns; "" deletes it.
-
-        Vectors of texts that no memory has any more are deleted, and those that this machine keeps.
-        """
+        """Clean the JSON texts, and delete the vectors that this machine keeps, and those of texts that are gone."""
         super().erase(clean)
         if self._own_vectors.exists():
             delete_vectors(self._own_vectors)
@@ -251,7 +238,6 @@ class PostgresStore(SqlStore):
             delete_all_but(self.database, self.lasting.text_keys()[0])
 
     def close(self) -> None:
-        """Close the connections; the next call opens them again."""
         with self.guard:
             super().close()
             self._own_vectors.close()
@@ -284,13 +270,11 @@ class SqliteStore(SqlStore):
         super().__init__(database, FullText(database), name=str(file), path=beside, now=now)
 
     def vectors(self) -> "VectorTable":
-        """Return the table of vectors."""
         from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
 
         return SqliteVectors(self.database)
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Replace every JSON text beside the memories by what `clean` returns; "" deletes it. Leaves no trace."""
         super().erase(clean)
         delete_vectors(self.database)
         self.database.shrink()
