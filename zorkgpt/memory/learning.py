@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -126,11 +126,6 @@ class LearningCounts:
     unknown_titles: int = 0
     turn_failures: int = 0
     """Turns that nothing could be learned from, whatever the reason."""
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return plain values; `asdict` would take longer, and this is asked for on every turn."""
-        values = ((each.name, getattr(self, each.name)) for each in fields(self))
-        return {name: dict(value) if isinstance(value, dict) else value for name, value in values}
 
 
 class Learner:
@@ -306,7 +301,7 @@ class Learner:
         return {
             "visits": self._visits.snapshot(),
             "ledger": self._ledger.snapshot(),
-            "counts": self.counts.snapshot(),
+            "counts": asdict(self.counts),
             "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
             "changed_at": list(self._changed_at),

@@ -292,14 +292,14 @@ class PlaceNotes:
     @cached_property
     def left(self) -> list[tuple[float, str]]:
         """Actions left to try here as (cost, action), the cheapest first."""
-        costs = ((self._cost(tier) + self.cost_of_repeating(action, tier), action) for tier, action in self._pending())
+        costs = ((self._cost(tier) + self._cost_of_repeating(action, tier), action) for tier, action in self._pending())
         return sorted(costs, key=itemgetter(0))
 
     def _cost(self, tier: Tier) -> float:
         # So that such commands are spread over the places.
         return COST[tier] + (self.grammar_tries if tier is Tier.GRAMMAR else 0)
 
-    def cost_of_repeating(self, action: str, tier: Tier) -> float:
+    def _cost_of_repeating(self, action: str, tier: Tier) -> float:
         """Return the cost of an action for the earlier episodes in which it scored nothing."""
         if self.remembered.get(action) is ActionOutcome.SCORES or action in self.reopened:
             return 0.0
