@@ -38,7 +38,7 @@ from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures import own_stories
 from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.credit.assignment import is_danger
+from zorkgpt.memory.credit import is_danger
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import Thing
 from zorkgpt.memory.retrieval import LocatedMemory

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.credit.adherence import outcome_in_words, outcome_matches
+from zorkgpt.memory.credit import outcome_in_words, outcome_matches
 from zorkgpt.memory.models import ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.credit.assignment import EVERY_TURNS
+from zorkgpt.memory.credit import EVERY_TURNS
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.history import Trial
 

@@ -6,8 +6,7 @@ import pytest
 
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.credit.adherence import outcome_matches, recurred
-from zorkgpt.memory.credit.assignment import is_danger, results_in_words
+from zorkgpt.memory.credit import is_danger, outcome_matches, recurred, results_in_words
 from zorkgpt.memory.losses import Loss, LossCause, LossKind, loss_in
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, SubjectKey, Thing, ZMachineContext

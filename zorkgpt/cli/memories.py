@@ -409,7 +409,7 @@ def _comparison(provider: str | None, world: "World") -> dict[str, Any]:
 
 def described(place: "SubjectKey", memory: "Memory") -> str:
     """Return a memory in one line, with its id."""
-    from zorkgpt.memory.credit.assignment import results_in_words
+    from zorkgpt.memory.credit import results_in_words
 
     state = "" if memory.status == "ACTIVE" else f", {memory.status.lower()}"
     if memory.superseded_by and memory.superseded_by != "INVALIDATED":

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from zorkgpt.memory.credit.assignment import is_danger
+from zorkgpt.memory.credit import is_danger
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, Route, UntriedWays
 from zorkgpt.world.directions import exit_name

@@ -13,7 +13,7 @@ from session.outcome import failed
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.memory.claims import STATES, Claim, Relation
-from zorkgpt.memory.credit.adherence import words_of
+from zorkgpt.memory.credit import words_of
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey, same_episode
 from zorkgpt.memory.objects import PlacedObject

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zorkgpt.memory.claims import ABOUT_THINGS, Claim, Relation
-from zorkgpt.memory.credit.assignment import tells_of_loss
+from zorkgpt.memory.credit import tells_of_loss
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.losses import Loss, LossCause
 from zorkgpt.memory.models import (

@@ -27,8 +27,7 @@ from zorkgpt.memory.asking import (
 from zorkgpt.memory.attempts import Attempts
 from zorkgpt.memory.claims import Claim, State
 from zorkgpt.memory.conditions import Rivals, conditions, is_opposed, rivals
-from zorkgpt.memory.credit.adherence import things_met
-from zorkgpt.memory.credit.assignment import tells_of_loss
+from zorkgpt.memory.credit import tells_of_loss, things_met
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.facts import (
     as_known,

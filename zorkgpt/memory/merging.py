@@ -15,7 +15,7 @@ from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.claims import State
 from zorkgpt.memory.conditions import conditions, rivals
-from zorkgpt.memory.credit.assignment import counted, failure_reason, has_always_failed
+from zorkgpt.memory.credit import counted, failure_reason, has_always_failed
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex

@@ -8,7 +8,7 @@ from itertools import islice
 from math import log
 
 from zorkgpt.errors import MemoryEditError
-from zorkgpt.memory.credit.assignment import is_danger, reliability, results_in_words, tells_of_loss
+from zorkgpt.memory.credit import is_danger, reliability, results_in_words, tells_of_loss
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, TurnSpan, episode_key
 from zorkgpt.memory.places import place_text, render_place

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.conditions import Observations
-from zorkgpt.memory.credit.assignment import CreditLedger
+from zorkgpt.memory.credit import CreditLedger
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator

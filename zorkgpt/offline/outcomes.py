@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.credit.assignment import ENOUGH_SAFE, is_danger, tells_of_loss, times_safe
+from zorkgpt.memory.credit import ENOUGH_SAFE, is_danger, tells_of_loss, times_safe
 from zorkgpt.memory.models import Category, Memory
 from zorkgpt.text import normalized_action
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from zorkgpt.errors import MemoryStoreError
-from zorkgpt.memory.credit.assignment import results_in_words
+from zorkgpt.memory.credit import results_in_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey, TurnSpan, episode_key
 from zorkgpt.memory.places import place_order
