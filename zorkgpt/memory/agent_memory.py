@@ -17,7 +17,6 @@ from zorkgpt.errors import MemoryEditError, MemoryStoreError
 from zorkgpt.extras import missing_extra
 from zorkgpt.llm.messages import LLM
 from zorkgpt.log import get_logger
-from zorkgpt.memory.asking import Judgments
 from zorkgpt.memory.checks import (
     check_episode,
     check_name,
@@ -46,7 +45,7 @@ from zorkgpt.memory.places import LIMIT, checked_place, checked_prefix, has_pref
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
 from zorkgpt.memory.scope import PlaceScope, checked_scope
 from zorkgpt.memory.search import Searcher
-from zorkgpt.memory.settings import setting, settings_of
+from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.storage.addresses import is_address
 from zorkgpt.memory.storage.history import MemoryChange
 from zorkgpt.memory.storage.lasting import Filters, by_place, episodes_of
@@ -54,7 +53,6 @@ from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.scoped import ScopedStore
 from zorkgpt.memory.storage.tables import Origin
 from zorkgpt.memory.synthesis import MemorySynthesizer
-from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.world import NEUTRAL, World, context_of
 from zorkgpt.memory.writer import MemoryWriter, NewMemory
 from zorkgpt.run_folder import RUNS
@@ -110,7 +108,6 @@ class AgentMemory:
     _takes_scope: ClassVar[bool] = True
 
     store = _UntilClosed[Store]()
-    _visits = _UntilClosed[Visits]()
     _writer = _UntilClosed[MemoryWriter]()
     _known = _UntilClosed[KnownMemories]()
     _learner = _UntilClosed[Learner]()
@@ -144,31 +141,11 @@ class AgentMemory:
         embeddings = embeddings or configured_embeddings(settings.deduplication, llm_client)
         self._deduplicator = deduplicator(self.store, settings.deduplication, embeddings, judge, self._log)
         self._state = EpisodeState(game_state)
-        self._visits = Visits()
         self._writer = MemoryWriter(
-            self.store,
-            self._visits,
-            self._log,
-            deduplicator=self._deduplicator,
-            stamp=self._state.stamp,
-            debug=settings.debug_ephemeral,
+            self.store, self._state, self._log, deduplicator=self._deduplicator, debug=settings.debug_ephemeral
         )
         self._known = self._writer.known
-        # A synthesizer that doesn't say otherwise asks a model, so its answers are worth caching.
-        asks_a_model = setting(synthesizer, "asks_a_model", True)
-        caches_answers = settings.ask_only_once and asks_a_model
-        self._learner = Learner(
-            self._writer,
-            self._visits,
-            synthesizer,
-            self._state,
-            self._log,
-            asks_a_model=asks_a_model,
-            history_window=settings.history_window,
-            judgments=Judgments(self.store.judgments, self._log) if caches_answers else None,
-            triggers=settings.triggers,
-            change_limit=settings.change_limit,
-        )
+        self._learner = Learner(self._writer, synthesizer, self._state, settings, self._log)
         index = None if self._deduplicator is None else self._deduplicator.index
         self._searcher = Searcher(self._known, index)
 
@@ -255,7 +232,7 @@ class AgentMemory:
         """Drop what waits to be counted if this is a child: its parent process counts it."""
         if self._process != os.getpid():
             self._process = os.getpid()
-            self._visits.drop()
+            self._writer.visits.drop()
             self._writer.evidence.drop()
 
     @property

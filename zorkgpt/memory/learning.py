@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.asking import (
-    ALL,
     AnsweredQuestion,
     Judgments,
-    Trigger,
     confirmed_memory,
     handled_numbers,
     look_key,
@@ -57,7 +55,7 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory, shown
-from zorkgpt.memory.settings import DEFAULT_HISTORY_WINDOW, ChangeLimit
+from zorkgpt.memory.settings import MemorySettings, setting
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import TurnStamp
@@ -73,7 +71,6 @@ from zorkgpt.memory.things import (
     is_of_attempts,
     ledger_entry,
 )
-from zorkgpt.memory.visits import Visits
 from zorkgpt.memory.writer import MemoryWriter, NewMemory
 from zorkgpt.prompts.render import one_line
 from zorkgpt.text import quoted, with_article
@@ -131,41 +128,30 @@ class Learner:
     """Takes the turns of an episode in, and keeps what they teach.
 
     Args:
-        synthesizer: says what a turn teaches; None: turns only count as visits and as trials of what was advised.
-        asks_a_model: whether the synthesizer's answers cost something and may hold slips, which it is asked about.
-        history_window: how many turns before the present one the synthesizer sees.
-        judgments: answers that need not be asked for again; None: everything is asked.
-        triggers: the reasons to ask that count.
-        change_limit: how much the model may supersede or invalidate without confirmation.
+        synthesizer: Says what a turn teaches. If None, turns only count as visits and as trials of what was advised.
     """
 
     def __init__(
         self,
         writer: MemoryWriter,
-        visits: Visits,
         synthesizer: MemorySynthesizer | None,
         state: EpisodeState,
+        settings: MemorySettings,
         log: logging.Logger,
-        *,
-        asks_a_model: bool = True,
-        history_window: int = DEFAULT_HISTORY_WINDOW,
-        judgments: Judgments | None = None,
-        triggers: frozenset[Trigger] = ALL,
-        change_limit: ChangeLimit | None = None,
     ) -> None:
         self.synthesizer = synthesizer
         self.counts = LearningCounts()
         self._writer = writer
         self._known = writer.known
         self._observations = writer.observations
-        self._visits = visits
+        self._visits = writer.visits
         self._state = state
+        self._settings = settings
         self._log = log
-        self._asks_a_model = asks_a_model
-        self._history_window = history_window
-        self._judgments = judgments
-        self._triggers = triggers
-        self._change_limit = change_limit or ChangeLimit()
+        # A synthesizer that doesn't say otherwise asks a model, so its answers cost something and may hold slips.
+        self._asks_a_model = setting(synthesizer, "asks_a_model", True)
+        is_cached = settings.ask_only_once and self._asks_a_model
+        self._judgments = Judgments(writer.store.judgments, log) if is_cached else None
         self._changed_at: list[int] = []
         """When each of the last lasting memories was superseded or invalidated by the model, as `LearningCounts.turns`:
         not everyone numbers turns."""
@@ -453,7 +439,7 @@ class Learner:
             self._observe(turn)
             repeated = self._attempts.is_repeated(turn) or turn.context.repeated
             turn = replace(turn, context=replace(turn.context, repeated=repeated))
-        history = self._state.history(self._history_window)
+        history = self._state.history(self._settings.history_window)
         request = replace(self._of_place(turn), history=history, reached=self._reached(turn))
         return replace(request, responses=self._responses(request), elsewhere=self._elsewhere(request))
 
@@ -604,7 +590,7 @@ class Learner:
         like = judgments.answer(routine or look) if judgments is not None and (routine or look) else None
         is_routine = like is not None and like.holds(request.believed)
         answer = None
-        reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._triggers)
+        reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._settings.triggers)
         if reasons:
             request = replace(request, triggers=tuple(reason.value for reason in reasons))
             answer = self._asked(synthesizer, request)
@@ -735,7 +721,7 @@ class Learner:
         self, synthesizer: MemorySynthesizer, request: SynthesisRequest, answer: "MemorySynthesisResponse"
     ) -> set[tuple[SubjectKey, str]]:
         """Ask the model to confirm each change over the limit; return the memories that stay, by subject and title."""
-        limit, counts = self._change_limit, self.counts
+        limit, counts = self._settings.change_limit, self.counts
         self._changed_at = [turn for turn in self._changed_at if turn > counts.turns - limit.window_turns]
         stay = set()
         for old, how in self._planned_changes(request, answer)[max(0, limit.changes - len(self._changed_at)) :]:

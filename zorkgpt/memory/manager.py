@@ -255,7 +255,7 @@ class SimpleMemoryManager(AgentMemory):
 
     def is_first_visit(self, location_id: PlaceKey) -> bool:
         """Return whether no earlier turn of this episode was recorded at this location."""
-        return self._visits.is_first(checked_place(location_id), self._state.turn)
+        return self._writer.visits.is_first(checked_place(location_id), self._state.turn)
 
     def get_visits(self, location_id: PlaceKey) -> tuple[int, int]:
         """Return the number of visits and of episodes with a visit, both including the current visit.
@@ -265,7 +265,7 @@ class SimpleMemoryManager(AgentMemory):
         location_id = checked_place(location_id)
         self._writer.refresh()
         with self.store.guard:
-            return self._visits.totals(self.store.lasting, location_id, self._state.episode)
+            return self._writer.visits.totals(self.store.lasting, location_id, self._state.episode)
 
     def memories_at(self, location_id: PlaceKey) -> list[Memory]:
         """Return the current memories of a location, and of the things that are there or start there."""
@@ -422,7 +422,7 @@ class SimpleMemoryManager(AgentMemory):
     def drop_episode(self) -> None:
         """Discard the restored episode without writing anything."""
         with self.store.guard:
-            self._visits.drop()
+            self._writer.visits.drop()
             self._writer.evidence.drop()
             self._writer.forget_episode()
             self._learner.reset()

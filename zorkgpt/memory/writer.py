@@ -15,6 +15,7 @@ from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.entailment.comparison import compared
+from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.events import MemoryEvents
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.known import KnownMemories
@@ -56,21 +57,20 @@ class MemoryWriter:
 
     Args:
         deduplicator: Asked before a lasting memory is stored. None if only identical texts count as repeats.
-        stamp: Returns the current turn for the journal; None if unknown.
         debug: Whether to log every change of an ephemeral memory.
     """
 
     def __init__(
         self,
         store: Store,
-        visits: Visits,
+        state: EpisodeState,
         log: logging.Logger,
         *,
-        deduplicator: Deduplicator | None = None,
-        stamp: Callable[[], TurnStamp | None] = lambda: None,
-        debug: bool = False,
+        deduplicator: Deduplicator | None,
+        debug: bool,
     ) -> None:
         self.store = store
+        self.visits = Visits()
         self.known = KnownMemories(store, log)
         self.observations = Observations(store.journal)
         self.events = MemoryEvents(self.known, log, debug=debug)
@@ -84,8 +84,7 @@ class MemoryWriter:
         self.protected = 0
         """The number of attempts in this episode to replace or invalidate a memory that a person pinned or edited."""
         self._log = log
-        self._visits = visits
-        self._stamp = stamp
+        self._state = state
         self._debug = debug
         self._episode_start: int | None = None
         """The end of the journal before the first ephemeral memory of the episode; None if there is none."""
@@ -282,7 +281,7 @@ class MemoryWriter:
                 return
             kept = known_again(memories, known) if known is not None else None
             if known is None:
-                kept = draft.add(location_id, name, entry, visits=self._visits.uncounted(location_id))
+                kept = draft.add(location_id, name, entry, visits=self.visits.uncounted(location_id))
             if kept is None or kept.is_settled_by_person:
                 return
             if kept.claims != entry.claims or kept.text != entry.text:
@@ -336,13 +335,13 @@ class MemoryWriter:
             MemoryStoreError: If the store can't be read or written.
         """
         with self.store.guard:
-            stamp = self._stamp()
+            stamp = self._state.stamp()
             if lasting:
                 with self.store.transaction(turn_stamp=stamp) as draft:
                     draft.start = draft.book = replace(draft.book, ephemeral=self.known.ephemeral)
                     draft.names = self.known.names
                     # A change in an episode that the place does not list yet would count as a visit of its own.
-                    self._visits.count_in(draft)
+                    self.visits.count_in(draft)
                     begun = draft.book
                     yield draft
                     if draft.is_discarded or (draft.book is begun and not counts_only):
@@ -353,7 +352,7 @@ class MemoryWriter:
                     self._failure_logged = ""
                 if draft.is_changed or counts_only:
                     self.evidence.written(draft)
-                    self._visits.written(draft)
+                    self.visits.written(draft)
             else:
                 draft = Draft(self.known.book, self.known.names, turn_stamp=stamp)
                 yield draft
@@ -399,9 +398,9 @@ class MemoryWriter:
             turn: The current turn. None if no turn follows here, so that everything is due.
         """
         if turn is None:
-            self._visits.settle()
+            self.visits.settle()
         with self._failures_reported():
-            if self.evidence.is_due(turn) or self._visits.are_waiting(self.store.lasting):
+            if self.evidence.is_due(turn) or self.visits.are_waiting(self.store.lasting):
                 with self._changing(lasting=True, counts_only=True):
                     pass
 
@@ -493,7 +492,7 @@ class MemoryWriter:
             memory = taking_over(memory, known, episodes_of(draft.lasting, location_id))
             olds, known = [*olds, known], None
         if known is None:
-            visits = self._visits.uncounted(location_id) if is_place(location_id) else ()
+            visits = self.visits.uncounted(location_id) if is_place(location_id) else ()
             stored = draft.add(location_id, name, memory, visits=visits)
         else:
             stored = draft.see_again(location_id, known, memory.turns, memory.episode)
