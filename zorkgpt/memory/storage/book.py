@@ -8,7 +8,7 @@ from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
 from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey
 from zorkgpt.memory.places import has_prefix, place_in_words, place_order
-from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change, runs
+from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import one_line
@@ -74,16 +74,12 @@ class MemoryBook:
             KeyError: If a memory that is to be changed does not exist.
         """
         lasting, ephemeral = self.lasting, self.ephemeral
-        for run in runs(steps):
-            if run[0].is_lasting:
-                lasting = lasting.applied(run)
-                continue
-            place = run[0].location_id
-            memories = ephemeral.get(place, ())
-            for step in run:
-                assert isinstance(step, Change)
-                memories = after_change(memories, step)
-            ephemeral = {**ephemeral, place: memories}
+        for step in steps:
+            if isinstance(step, Change) and not step.is_lasting:
+                place = step.location_id
+                ephemeral = {**ephemeral, place: after_change(ephemeral.get(place, ()), step)}
+            else:
+                lasting = lasting.applied(step)
         return MemoryBook(lasting, ephemeral)
 
 

@@ -1,8 +1,6 @@
 """Changes of memories: the closed set of steps that a transaction is made of."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import ClassVar, Literal
 
 from zorkgpt.memory.models import Memory, SubjectKey
@@ -64,19 +62,10 @@ class VisitCount:
     episodes: tuple[int | str, ...]
     """The episode of each visit."""
     before: ClassVar[None] = None
-    is_lasting: ClassVar[bool] = True
+    after: ClassVar[None] = None
 
 
 Step = Change | VisitCount
-
-
-def runs(steps: Iterable[Step]) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps: together if they add memories of a place one after the other, else each alone."""
-    for (_, _, adds), group in groupby(steps, key=lambda step: (step.location_id, step.is_lasting, _is_addition(step))):
-        if adds:
-            yield tuple(group)
-        else:
-            yield from ((step,) for step in group)
 
 
 def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:
@@ -94,7 +83,3 @@ def position_of(memories: tuple[Memory, ...], memory: Memory | None) -> int:
     if identical is not None:
         return identical
     return memories.index(memory) if memory in memories else len(memories)
-
-
-def _is_addition(step: Step) -> bool:
-    return isinstance(step, Change) and step.before is None

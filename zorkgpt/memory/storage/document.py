@@ -1,7 +1,7 @@
 """The memory file as a whole: parsed into a document and rendered back, every unchanged byte kept."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -14,7 +14,7 @@ from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix
 from zorkgpt.memory.storage.section import (
     LocationSection,
     Problem,
-    after_run,
+    after_step,
     new_section,
     parse_section,
     with_key,
@@ -131,17 +131,17 @@ class Document:
                 yield replace(problem, line=line + problem.line)
             line += section.data.count(b"\n")
 
-    def applied(self, run: Sequence[Step]) -> "Document":
-        """Return the document after one of the `runs` of steps.
+    def applied(self, step: Step) -> "Document":
+        """Return the document after a step.
 
         Raises:
             KeyError: If the memory that is to be changed does not exist.
         """
-        place, old, document = run[0].location_id, run[0].before, self
+        place, old, document = step.location_id, step.before, self
         if place not in self.section_indexes and old is None:
-            document = _with_section(self, new_section(place, run[0].location_name, self.eol))
+            document = _with_section(self, new_section(place, step.location_name, self.eol))
         index = document.section_indexes[place][0] if old is None else _index_of(self, place, old)
-        return document.replaced(index, after_run(document.sections[index], run, self.eol))
+        return document.replaced(index, after_step(document.sections[index], step, self.eol))
 
     def rewritten(self, document: "Document") -> "Document":
         """Return the other document."""

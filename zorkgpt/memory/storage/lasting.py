@@ -180,8 +180,8 @@ class LastingMemories(Protocol):
         """All of it as a Markdown file. A database makes it from all of its rows."""
         ...
 
-    def applied(self, run: Sequence[Step]) -> "LastingMemories":
-        """Return the memories after one of the `runs` of steps. A database is changed in place, in a transaction.
+    def applied(self, step: Step) -> "LastingMemories":
+        """Return the memories after a step. A database is changed in place, within a transaction.
 
         Raises:
             KeyError: If the memory that is to be changed does not exist.

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import FOLLOWING, column_of, has_prefix, place_in, ranges_of
-from zorkgpt.memory.storage.changes import Change, Step
+from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.document import TITLE, Document, ending_blank, line_end, parse
 from zorkgpt.memory.storage.entry import Entry
 from zorkgpt.memory.storage.escaping import decode, encode, folded
@@ -25,7 +25,7 @@ from zorkgpt.memory.storage.lasting import Filters, Heading, Prefix
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.section import (
     LocationSection,
-    after_run,
+    after_step,
     new_section,
     parse_section,
     read_entry,
@@ -387,25 +387,24 @@ class MemoryRows:
         for number, data in sections.items():
             self._replace_section(number, None if data is None else parse_section(bytes(data)))
 
-    def applied(self, run: Sequence[Step]) -> "MemoryRows":
-        """Change a section as `after_run` does, of which no more is read than the steps concern."""
-        place, old = run[0].location_id, run[0].before
+    def applied(self, step: Step) -> "MemoryRows":
+        """Change a section as `after_step` does, of which no more is read than the step concerns."""
+        place, old = step.location_id, step.before
         self.is_changed = True
         if old is None:
             if not self._sections_of(place):
-                self._insert_section(new_section(place, run[0].location_name, self._line_end()))
+                self._insert_section(new_section(place, step.location_name, self._line_end()))
             section = self._sections_of(place)[0]
             rows = [] if section.end is None else [_Stored(section.id, 0, "", Entry(_ABOVE, decode(section.end)))]
         else:
             stored = self._found(place, old)
             section = next(each for each in self._sections_of(place) if each.id == stored.section)
-            is_removed = isinstance(run[0], Change) and run[0].after is None
-            rows = self._with_neighbors(place, stored) if is_removed else [stored]
+            rows = self._with_neighbors(place, stored) if step.after is None else [stored]
         self._note(section.id)
         eol = line_end(section.head.data)
         texts = [part for row in rows for part in (row.lead, row.entry)][1:]
         parts = tuple(part for part in (*section.head.parts, *texts, decode(section.tail)) if part)
-        self._write_part(place, section, rows, after_run(with_parts(section.head, parts, eol), run, eol))
+        self._write_part(place, section, rows, after_step(with_parts(section.head, parts, eol), step, eol))
         return self
 
     def _with_neighbors(self, place: SubjectKey, stored: _Stored) -> list[_Stored]:

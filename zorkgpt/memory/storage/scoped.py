@@ -64,9 +64,9 @@ class ScopedMemories:
         sections = tuple(each for each in whole.sections if self._scope.contains(each.location_id))
         return replace(whole, sections=sections)
 
-    def applied(self, run: Sequence[Step]) -> "ScopedMemories":
-        check_inside(self._scope, run[0].location_id)
-        return ScopedMemories(self.whole.applied(run), self._scope)
+    def applied(self, step: Step) -> "ScopedMemories":
+        check_inside(self._scope, step.location_id)
+        return ScopedMemories(self.whole.applied(step), self._scope)
 
     def rewritten(self, document: Document) -> "ScopedMemories":
         """Replace the sections of the scope. They stay where they are; additional ones come last."""

@@ -9,7 +9,7 @@ from typing import Any
 from zorkgpt.memory.ids import give_ids, memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence, SubjectKey, TurnSpan, episode_key, same_episode
 from zorkgpt.memory.places import is_place, parse_place, render_place
-from zorkgpt.memory.storage.changes import Change, Step, VisitCount, position_of
+from zorkgpt.memory.storage.changes import Step, VisitCount, position_of
 from zorkgpt.memory.storage.entry import (
     PERSISTENCE_BY_TAG,
     STATUS_BY_TAG,
@@ -118,20 +118,16 @@ def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection
     return LocationSection(location_id, one_line(name), 0, (), _heading(location_id, name, eol), visited, (body,))
 
 
-def after_run(section: LocationSection, run: Sequence[Step], eol: str) -> LocationSection:
-    """Return the section after one of the `runs` of steps at its place.
+def after_step(section: LocationSection, step: Step, eol: str) -> LocationSection:
+    """Return the section after a step at its place.
 
     Raises:
         KeyError: If it lacks the memory that is to be changed.
     """
-    step = run[0]
     if isinstance(step, VisitCount):
         return _with_visits_counted(section, step.episodes, eol)
     if step.before is None:
-        added = [each.memory for each in run if isinstance(each, Change)]
-        for memory in added:
-            section = _with_episode(section, memory.episode, eol)
-        return _with_memories(section, added, eol)
+        return _with_memory(_with_episode(section, step.memory.episode, eol), step.memory, eol)
     at = position_of(section.memories, step.before)
     if at == len(section.memories):
         raise KeyError(step.before.title)
@@ -214,12 +210,9 @@ def read_entry(text: str) -> Entry:
     return parse_entry(_lines(text)) if plain is None else _plain_entry(plain)
 
 
-def _with_memories(section: LocationSection, memories: Sequence[Memory], eol: str) -> LocationSection:
-    """Return the section with these memories more, in order: after the last one, or where the first one belongs."""
-    parts = section.parts
-    entries: list[str | Entry] = [render_entry(memories[0], eol=eol)]
-    for memory in memories[1:]:
-        entries += (eol, render_entry(memory, eol=eol))
+def _with_memory(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
+    """Return the section with one more memory: after the last one, or where the first one belongs."""
+    parts, entry = section.parts, render_entry(memory, eol=eol)
     for at in range(len(parts) - 1, -1, -1):
         last = parts[at]
         if isinstance(last, Entry):
@@ -227,10 +220,10 @@ def _with_memories(section: LocationSection, memories: Sequence[Memory], eol: st
             # What follows the last memory is text, never a memory.
             following = "".join(part for part in parts[at + 1 : at + 2] if isinstance(part, str))
             gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
-            middle = tuple(part for part in (lead, *entries, gap) if part)
+            middle = (lead, entry, gap) if gap else (lead, entry)
             return with_parts(section, (*parts[: at + 1], *middle, *parts[at + 1 :]), eol)
     before, after = _opening("".join(part for part in parts if isinstance(part, str)), eol)
-    return with_parts(section, tuple(part for part in (before, *entries, after) if part), eol)
+    return with_parts(section, tuple(part for part in (before, entry, after) if part), eol)
 
 
 def _with_all_changed(section: LocationSection, new: Mapping[int, Memory], eol: str) -> LocationSection:
