@@ -432,7 +432,13 @@ class Trials(Records):
         return self._read(self._database.rows(f"{query} ORDER BY id", asked))
 
     def _read(self, rows: Iterable[tuple[str]]) -> Iterator[Trial]:
-        return (trial for trial in _trials(rows) if self._scope.contains(trial.location_id))
+        for (said,) in rows:
+            try:
+                trial = trial_of(_loaded(said))
+            except (KeyError, TypeError, ValueError):
+                continue
+            if self._scope.contains(trial.location_id):
+                yield trial
 
 
 class JudgmentTable:
@@ -487,14 +493,6 @@ def discard(
 def delete_vectors(database: Rows) -> None:
     """Delete all vectors in SQLite: they are computed again when they are needed."""
     database.put("DELETE FROM zorkgpt_vectors WHERE id > %s", [(0,)])
-
-
-def _trials(rows: Iterable[tuple[str]]) -> Iterator[Trial]:
-    for (said,) in rows:
-        try:
-            yield trial_of(_loaded(said))
-        except (KeyError, TypeError, ValueError):
-            continue
 
 
 def _loaded(said: str) -> Any:
