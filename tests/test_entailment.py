@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from zorkgpt.memory.contrast import Contrast, compare
 from zorkgpt.memory.entailment.compare import is_plainly_open, relation_of
 from zorkgpt.memory.entailment.comparison import compared, is_open, is_worth_asking
+from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
 
 LABELLED = Path(__file__).parent.parent / "benchmarks" / "data" / "dedup_dev.jsonl"
@@ -202,6 +203,41 @@ UNSURE = [
     ("The captain's old name opens it.", "The old name of the captain opens it.", ""),
     ("The captain's name opens it.", "The name of the cook opens it.", ""),
 ]
+
+
+# "+" stands for an article before a word, "=" for a quotation.
+READ = [
+    ("The lamp, an old one, is on; a bell (brass) rings!", "+lamp, +old 1, is on. +bell, brass, rings."),
+    ("“A whole quotation.”", "+whole quotation."),
+    ("\"Open\" is 'what' it said.", "=open is =what it said."),
+    ('"', ""),
+    ("Say 'open sesame' and 'go'.", "say =open =sesame and =go."),
+    ("Type * to list - or ... to wait, ' or '.", "type * to list, or, to wait, or,"),
+    ("Type '' or '*' twice.", "type, or '*' twice."),
+    ("* A bullet (of a list)", "+bullet, of +list,"),
+    ("(all) - is well", "all, is well"),
+    ("It is 5' deep and 6\" wide.", "it is 5' deep and 6\" wide."),
+    (
+        "Twenty one, twenty-one; thirty, one or forty-two; nineteen one, twenty one two.",
+        "21, 21. 30, 1 or 42. 19 1, 21 2.",
+    ),
+    ("Twenty one-two, ten two and twenty zero.", "20 1 2, 10 2 and 20 0."),
+    ("No, exit. Not here.", "no,, exit. not here."),
+    ("A man-eating shark has a two-way radio and can't swim.", "+man-eating shark has a 2 way radio and can not swim."),
+    ("It needs 5 MW at 3 PM.", "it needs 5 MW at 3 pm."),
+    ("ALL 5 MW ARE ON.", "all 5 mw are on."),
+    ("The aBc of plan A is here.", "+aBc of plan A is here."),
+    ("A b2 bomb and a 2nd one, the few and a lot of the a", "+b2 bomb and a 2nd 1, the few and a lot of the a"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), READ)
+def test_a_text_is_read_as_words_with_their_stops_quotes_and_articles(text, expected):
+    found = read(text)
+    marked = zip(found.words, found.stops, found.literal, found.articles, strict=True)
+    assert (
+        " ".join(f"{'+' * article}{'=' * literal}{word}{stop}" for word, stop, literal, article in marked) == expected
+    )
 
 
 @pytest.mark.parametrize(("older", "newer"), SAME)

@@ -42,6 +42,10 @@ GATE = ZMachineContext(turn=7, changed=(AttributeChange(4, "iron gate", "open", 
         (memory("Lamp", category="SUCCESS", text="It glows.", action="turn on lamp"), "turn lamp on", True),
         (memory("Lamp", category="SUCCESS", text="It glows.", action="turn on lamp"), "turn off lamp", False),
         (memory("Lamp", category="SUCCESS", text="Taken.", action="take lamp"), "pick up the lamp", True),
+        (memory("Lamp", category="SUCCESS", text="Taken.", action="take lamp"), "pick lamp", False),
+        (memory("Lamp", category="SUCCESS", text="Taken.", action="take lamp"), "turn up lamp", False),
+        (NORTH, "north door", False),
+        (NORTH, "go", False),
     ],
 )
 def test_only_the_action_in_its_field_follows_a_memory(kept, action, followed):
@@ -110,10 +114,16 @@ def test_the_outcome_is_told_in_the_words_of_the_object_tree():
         score_delta=5,
         location_changed=True,
         destination_name="Kitchen",
-        moved=(ObjectMove(3, "lamp", 5, "Hall", 1, "you"),),
-        changed=(AttributeChange(4, "gate", "open", False),),
+        moved=(
+            replace(THIEF.moved[0], by_itself=True),
+            *(ObjectMove(3, thing, 5, "Hall", 1, "you") for thing in ("lamp", "rope", "axe", "egg")),
+        ),
+        changed=(AttributeChange(4, "gate", "open", False), *(AttributeChange(5, "lamp", "lit", True),) * 3),
     )
-    assert outcome_in_words(turn) == "came to Kitchen; score +5; lamp: Hall → you; gate: not open"
+    assert outcome_in_words(turn) == (
+        "came to Kitchen; score +5; lamp: Hall → you; rope: Hall → you; axe: Hall → you; "
+        "gate: not open; lamp: lit; lamp: lit"
+    )
     assert [outcome_in_words(one) for one in (DIED, NOTHING, UNSEEN, TAKEN)] == [
         "died",
         "nothing changed",

@@ -72,12 +72,11 @@ def parse_action(action: str) -> ParsedAction | None:
     words = [word for word in words_of(action) if word not in _DROPPED]
     if not words:
         return None
-    verb, rest = words[0], words[1:]
-    verb = SHORT_DIRECTIONS.get(verb, verb)
-    if verb in _DIRECTIONS and not rest:
-        return ParsedAction(GO, (verb,))
-    if verb in _GOING and len(rest) == 1 and SHORT_DIRECTIONS.get(rest[0], rest[0]) in _DIRECTIONS:
-        return ParsedAction(GO, (SHORT_DIRECTIONS.get(rest[0], rest[0]),))
+    verb, *rest = words
+    way = " ".join(rest if verb in _GOING else words)
+    direction = SHORT_DIRECTIONS.get(way, way)
+    if direction in _DIRECTIONS:
+        return ParsedAction(GO, (direction,))
     if verb == "pick" and "up" in rest:
         verb, rest = "take", [word for word in rest if word != "up"]
     nouns = tuple(word for word in rest if word not in _PARTICLES)
