@@ -1,8 +1,9 @@
 """Measure how many faults the memory's own tests notice: mutants of `zorkgpt/memory`, made by Cosmic Ray's operators.
 
 Each mutant changes one operator, number, condition, loop or handler. It is tested by the tests that run its lines, in a
-copy of the checkout: fast ones of each file first, as many as take half a minute. It is killed if one of them fails.
-As in Cosmic Ray, type annotations are not changed. As in mutmut, arguments of decorators are not changed either.
+copy of the checkout: fast ones of each file first, as many as take half a minute, and none that is marked slow. It is
+killed if one of them fails.
+As in mutmut, only what functions do is changed: no constants, decorators or type annotations.
 
     uv run --group mutation python -m benchmarks.mutation --sample 300 --seed 1
 """
@@ -71,7 +72,7 @@ def mutants(path: str) -> list[list[Mutant]]:
     from cosmic_ray.plugins import get_operator, operator_names
 
     source = (ROOT / path).read_text(encoding="utf-8")
-    skipped = declarations(source)
+    inside, annotations = spans(source)
     nodes = list(walk(get_ast(source)))
     positions: dict[tuple[int, int, str], list[Mutant]] = defaultdict(list)
     for name in sorted(operator_names()):
@@ -83,7 +84,7 @@ def mutants(path: str) -> list[list[Mutant]]:
         occurrence = 0
         for node in nodes:
             for start, stop in operator.mutation_positions(node):
-                if not any(first <= start < last for first, last in skipped):
+                if is_within(start, inside) and not is_within(start, annotations):
                     positions[*start, kind].append(Mutant(path, name, occurrence, *start, stop[0]))
                 occurrence += 1
     return list(positions.values())
@@ -113,16 +114,28 @@ def walk(node):
         yield from walk(child)
 
 
-def declarations(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return the positions of type annotations, imports for type checkers, and decorators."""
-    nodes = []
-    for node in ast.walk(ast.parse(source)):
-        nodes += [getattr(node, name, None) for name in ("annotation", "returns")]
-        nodes += getattr(node, "decorator_list", ())
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            nodes.append(node)
-    spans = (node for node in nodes if isinstance(node, ast.AST))
-    return [((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in spans]
+Position = tuple[int, int]
+"""The number of a line, and of a column in it."""
+Span = tuple[Position, Position]
+
+
+def spans(source: str) -> tuple[list[Span], list[Span]]:
+    """Return where the statements of functions are, and where the type annotations are."""
+    nodes = list(ast.walk(ast.parse(source)))
+    functions = [node.body for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    notes = [note for node in nodes for name in ("annotation", "returns") if (note := getattr(node, name, None))]
+    return (
+        [_span(body[0], body[-1]) for body in functions],
+        [_span(note, note) for note in notes if isinstance(note, ast.expr)],
+    )
+
+
+def _span(first: ast.stmt | ast.expr, last: ast.stmt | ast.expr) -> Span:
+    return (first.lineno, first.col_offset), (last.end_lineno, last.end_col_offset)
+
+
+def is_within(position: Position, some: list[Span]) -> bool:
+    return any(first <= position < last for first, last in some)
 
 
 @dataclass(frozen=True)
@@ -153,7 +166,7 @@ class Coverage:
         return cls(lines, size, {test: float(duration) for duration, test in took})
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Return the tests of a mutant, of its statement or of the whole file where it is run by an import.
+        """Return the tests that run the statement of a mutant.
 
         The tests of each file of tests are ranked by how much of what they run is in the mutant's file. A test comes
         the earlier the faster it is and the higher its rank.
@@ -161,8 +174,6 @@ class Coverage:
         lines = self.lines.get(mutant.path, {})
         inside = Counter(chain.from_iterable(lines.values()))
         tests = set().union(*(lines.get(line, ()) for line in statement(mutant)))
-        if not tests and is_top_level(mutant):
-            tests = set(inside)
         seconds = {test: FIXTURES_S + self.seconds.get(test, 0) for test in tests}
         rank: Counter[str] = Counter()
         cost = {}
@@ -184,15 +195,6 @@ def statement(mutant: Mutant) -> range:
     ]
     first, last = max((each for each in around if each[1] >= mutant.line), default=(mutant.line, mutant.line))
     return range(first, max(first, last) + 1)
-
-
-def is_top_level(mutant: Mutant) -> bool:
-    """Return whether a line is outside of every function."""
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    tree = ast.parse((ROOT / mutant.path).read_text(encoding="utf-8"))
-    return not any(
-        isinstance(node, functions) and node.body[0].lineno <= mutant.line <= node.end_lineno for node in ast.walk(tree)
-    )
 
 
 def tested(mutant: Mutant, tests: list[str], copy: Path) -> Mutant:
@@ -257,9 +259,10 @@ def measure_coverage(file: Path) -> None:
     # Coverage erases every file whose name begins with that of the data and a dot.
     config = file.with_name(f"settings-of-{file.name}")
     config.write_text(f"[run]\nsource = {PACKAGE}\ndata_file = {file}\nrelative_files = True\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", *TESTS, "--durations=0", "--cov", f"--cov-config={config}"]
+    command = [sys.executable, "-m", "pytest", "-q", *TESTS, "-m", "not slow", "--durations=0"]
     with log_of(file).open("w") as log:
-        subprocess.run([*command, "--cov-context=test", "--cov-report="], cwd=ROOT, check=True, stdout=log)
+        options = ["--cov", f"--cov-config={config}", "--cov-context=test", "--cov-report="]
+        subprocess.run([*command, *options], cwd=ROOT, check=True, stdout=log)
 
 
 def log_of(coverage_file: Path) -> Path:
