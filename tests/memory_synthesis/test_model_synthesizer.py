@@ -15,9 +15,11 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.llm.structured import FORM_HEADING, json_schema
 from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
 from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer, SynthesisAnswer
-from zorkgpt.memory.models import Memory, ZMachineContext
+from zorkgpt.memory.models import GAME, Memory, Thing, ZMachineContext
 from zorkgpt.memory.objects import ObjectMove, ThingState
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
 
 NOTHING = {"should_remember": False}
@@ -143,12 +145,6 @@ def test_what_a_fact_is_about_comes_back_in_fields_and_what_can_not_be_read_of_i
     assert (found.action, found.claims, found.place) == ("open gate", (Claim(Relation.HERE, 7),), None)
 
 
-def test_the_model_is_told_what_is_at_hand_by_number():
-    lamp = ThingState(7, "lamp", 9, "shelf", on_top=True, states=("unlit",))
-    request = with_(context=replace(REQUEST.context, things=(lamp, ThingState(8, "gate", fixed=True))))
-    assert '- 7 "lamp": on 9 "shelf", unlit\n- 8 "gate"\n' in prompt_of(request)
-
-
 def test_a_doubt_about_the_first_answer_is_put_to_the_model():
     doubted = prompt_of(with_(doubts=("“Gate” is to be replaced by “Hay”, which seems to be about another.",)))
     assert "# Your first answer" in doubted
@@ -182,17 +178,116 @@ def test_after_any_fault_of_the_server_nothing_false_is_said(fault):
     assert said is None
 
 
-def test_the_model_is_told_the_turn_the_facts_and_the_hints():
-    prompt = prompt_of(REQUEST)
-    for part in (
-        '"Barn" (location 5)',
-        "```\ndrop ladder\n```",
-        "```\nDropped.\n```",
-        '- The ladder moved from you to "Barn".\n',
-        '- "Barn" (location 5) was visited before in this episode.\n',
-        "- By the object tree, this moved: the ladder; where it is now is ephemeral.\n",
-    ):
-        assert part in prompt
+TOLD = """
+"Barn" (location 5). A memory is kept here, unless its `place` says otherwise.
+
+The place of arrival is "Loft" (location 6), and the response holds the first look at it in this episode. A memory about it has the `place` "arrival".
+
+# The turn
+
+At this place the player did
+```
+drop ladder
+```
+and the game answered
+```
+Ünder it is a hole.
+```
+
+# Certain, from the game's state ("you" are the player)
+
+- The score fell by 3.
+- You stayed at "Barn" (location 5).
+- You now carry the rope.
+- You died on this turn.
+- From counterfactuals, played from saved states after the turn: Waiting elsewhere would have killed you at the same time, when the story had counted 40 moves: a clock or a need did it.
+- You carry the rope.
+- "Barn" (location 5) was visited before in this episode. You've been there 3 times across 2 episodes.
+- "Loft" (location 6) was visited before in this episode.
+
+# Things at hand, by number, after the turn
+
+- 4 "key": in 3 "chest"
+- 7 "lamp": on 9 "shelf", unlit
+- 8 "gate"
+
+# Hints about the persistence
+
+- Not the first look at "Barn" (location 5) in this episode: core is ruled out there.
+- The command puts something somewhere: where it lies now is likely ephemeral.
+
+# Existing memories of this place
+
+```
+{"title": "Ladder", "text": "Größe.", "category": "NOTE", "persistence": "core", "action": "climb ladder", "holds_when": "the trap door is open", "now": "gone"}
+```
+
+# Existing memories of the place of arrival
+
+```
+{"title": "The \\"old\\" ladder", "text": "It leans on the wall.", "category": "NOTE", "persistence": "core"}
+{"title": "Hay may burn", "text": "It smells of oil.", "category": "NOTE", "persistence": "ephemeral", "status": "TENTATIVE"}
+```
+
+# Existing memories of things at hand and of the whole game, and unconfirmed ones of other places
+
+```
+{"about": "everywhere", "title": "Score", "text": "It is 5."}
+{"about": "key (thing 4)", "title": "Key", "text": "It fits.", "status": "TENTATIVE"}
+{"about": "Yard (8)", "title": "Dog", "text": "It barks."}
+```
+
+# Recent turns, oldest first
+
+```
+{"action": "wait", "response": "Time passes."}
+```
+
+# The question
+
+What, if anything, should be remembered of the action and of the place of arrival, and which memories are replaced, confirmed or disproved?
+
+Answer with one JSON object and nothing else, of that schema."""  # noqa: E501
+
+
+def test_the_model_is_told_all_that_is_known_of_the_turn():
+    died = Loss(LossKind.DEATH, LossCause.CLOCK, clock=40)
+    context = ZMachineContext(
+        turn=9,
+        score_delta=-3,
+        score_before=5,
+        died=True,
+        loss=died,
+        inventory_after=("rope",),
+        things=(
+            ThingState(4, "key", 3, "chest"),
+            ThingState(7, "lamp", 9, "shelf", on_top=True, states=("unlit",)),
+            ThingState(8, "gate", fixed=True),
+        ),
+    )
+    known = {"action": "climb ladder", "when": (Claim(Relation.OPEN, 12, "trap door"),)}
+    told = with_(
+        response="Ünder it is a hole.",
+        context=context,
+        memories=(Memory("NOTE", "Ladder", 1, "2", 0, "Größe.", "core", **known),),
+        now={"Ladder": "gone"},
+        elsewhere=(
+            LocatedMemory(GAME, "", Memory("NOTE", "Score", 1, "2", 0, "It is 5.", "permanent")),
+            LocatedMemory(Thing(4), "key", Memory("NOTE", "Key", 1, "2", 0, "It fits.", "permanent", "TENTATIVE")),
+            LocatedMemory(8, "Yard", Memory("NOTE", "Dog", 1, "2", 0, "It barks.", "permanent")),
+        ),
+        history=(RecentTurn(0, "", "wait", "Time passes."),),
+        reached=replace(REQUEST, location_id=6, location_name="Loft"),
+        visits=(3, 2),
+    )
+    assert prompt_of(told).partition("# The place\n")[2] == TOLD
+
+
+def test_of_many_memories_the_model_sees_the_newest_and_how_many_are_left_out():
+    memories = tuple(Memory("NOTE", f"Note {n}", 1, "2", 0, "word " * 200, "core") for n in range(8))
+    lines = prompt_of(with_(memories=memories)).partition("# Existing memories of this place\n")[2].splitlines()
+    assert lines[2] == "(4 older ones left out)"
+    assert [json.loads(line)["title"] for line in lines[3:7]] == ["Note 4", "Note 5", "Note 6", "Note 7"]
 
 
 @pytest.mark.parametrize("request_", [REQUEST, with_(arrival=True, context=ZMachineContext(first_visit=True))])
@@ -239,23 +334,12 @@ def test_the_arrival_is_asked_about_as_the_first_look():
     assert 'This is the first visit to "Barn" (location 5) in this episode.' in prompt
 
 
-def test_the_first_look_at_the_next_place_is_part_of_the_question_about_the_action():
-    seen = replace(REQUEST, location_id=6, location_name="Loft", memories=REQUEST.memories, arrival=True)
-    prompt = prompt_of(with_(memories=(), reached=seen))
-    assert 'The place of arrival is "Loft" (location 6), and the response holds the first look at it' in prompt
-    here, there = prompt.split("# Existing memories of this place\n")[1].split(
-        "# Existing memories of the place of arrival\n"
-    )
-    assert (here, "Hay may burn" in there) == ("\nNone.\n\n", True)
-
-
 def test_the_model_is_told_what_is_carried_and_which_visit_this_is():
     context = ZMachineContext(inventory_after=("lamp", "rope"))
-    staying, back = with_(context=context, visits=(1, 1), first_stay=True), with_(context=context, visits=(4, 2))
     first = '- This is still the first visit to "Barn" (location 5) in any episode, and not the first turn of it.\n'
-    assert f"- You carry the lamp, the rope.\n{first}" in prompt_of(staying)
-    told = "was visited before in this episode. You've been there 4 times across 2 episodes.\n"
-    assert f'- "Barn" (location 5) {told}' in prompt_of(back)
+    assert f"- You carry the lamp, the rope.\n{first}" in prompt_of(
+        with_(context=context, visits=(1, 1), first_stay=True)
+    )
 
 
 def test_an_arrival_after_a_death_is_no_way_and_its_question_not_about_the_death():
