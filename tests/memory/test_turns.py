@@ -170,7 +170,19 @@ def test_a_first_visit_lasts_until_its_first_turn_has_been_processed(play, state
     state.turn_count = 14
     assert not manager.is_first_visit(5)
     manager.record_action_outcome(5, "Hall", "look", "A hall.", {"turn": 14})
-    assert [request.context.first_visit for request in manager.synthesizer.requests] == [True, True]
+    for turn, place in ((15, 5), (16, 6), (17, 5)):
+        state.turn_count = turn
+        manager.record_action_outcome(place, "Hall", "wait", "Time passes.", {"turn": turn, "score_delta": 1})
+    assert [
+        (request.location_id, request.context.first_visit, request.first_stay, request.visits)
+        for request in manager.synthesizer.requests
+    ] == [
+        (5, True, True, (1, 1)),
+        (5, True, True, (1, 1)),
+        (5, False, True, (1, 1)),
+        (6, True, True, (1, 1)),
+        (5, False, False, (2, 1)),
+    ]
     manager.reset_episode()
     assert manager.is_first_visit(5)
 

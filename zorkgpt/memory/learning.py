@@ -588,8 +588,10 @@ class Learner:
         key, routine, look = (make(request, judge) for make in (turn_key, routine_key, look_key))
         answered = judgments.answer(key) if judgments is not None else None
         like = judgments.answer(routine or look) if judgments is not None and (routine or look) else None
-        is_routine = like is not None and like.holds(request.believed)
+        if like is not None and not like.holds(request.believed):
+            like = None
         answer = None
+        is_routine = like is not None
         reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._settings.triggers)
         if reasons:
             request = replace(request, triggers=tuple(reason.value for reason in reasons))
@@ -597,7 +599,7 @@ class Learner:
         elif answered is not None and answered.holds(request.believed):
             self.counts.judged_before += 1
             answer = answered.answer
-        elif like is not None and is_routine:
+        elif like is not None:
             self.counts.judged_before += 1
             self._see_answer_again(request, like.answer)
         elif not request.context.location_changed and (known := confirmed_memory(request)):

@@ -106,13 +106,11 @@ PlaceOrder = tuple[int, tuple[tuple[int, int, str], ...]]
 
 def place_order(key: SubjectKey) -> PlaceOrder:
     """Return by what subjects are sorted: places by number, by text and by path, things by number, the game."""
-    if isinstance(key, tuple):
-        return (2, tuple(map(_element_order, key)))
-    if isinstance(key, str):
-        return (1, (_element_order(key),))
-    if isinstance(key, int):
+    if isinstance(key, (int, str)):
         return (0, (_element_order(key),))
-    return (3, (_element_order(key.number),)) if isinstance(key, Thing) else (4, ())
+    if isinstance(key, tuple):
+        return (1, tuple(map(_element_order, key)))
+    return (2, (_element_order(key.number),)) if isinstance(key, Thing) else (3, ())
 
 
 def _element_order(key: int | str) -> tuple[int, int, str]:
