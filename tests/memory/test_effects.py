@@ -108,8 +108,12 @@ def test_only_what_did_nothing_again_in_the_same_state_is_called_permanent(play,
         {"action": "open door", "nothing_changed": False, "changed": (AttributeChange(3, "door", "open", True),)},
         {"action": "press button", "nothing_changed": False, "unnamed_change": True},
         {"action": "wait", "nothing_changed": False, "moved": (ObjectMove(9, "cat", 5, "Hall", 6, "Yard", True),)},
+        {"action": "wait", "nothing_changed": False, "changed": (AttributeChange(9, "cat", "asleep", True, True),)},
+        {"action": "pray", "nothing_changed": False, "inventory_changed": True},
+        {"action": "pray", "nothing_changed": False, "score_delta": 1},
+        {"action": "pray", "nothing_changed": False, "died": True},
     ],
-    ids=["object", "unnamed", "by itself"],
+    ids=["object", "unnamed", "moves by itself", "changes by itself", "inventory", "score", "death"],
 )
 def test_any_change_clears_what_was_tried_in_vain(play, state, between):
     manager = play()
