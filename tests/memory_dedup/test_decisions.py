@@ -33,9 +33,27 @@ def test_the_relation_decides_unless_it_would_lower_what_is_known(relation, know
 
 
 def test_what_says_the_same_wins_over_a_nearer_contradiction():
-    contrary, same = comparison("conflict", 0.97), comparison("same", 0.8)
-    assert decide(fact("x"), [contrary, same]) == Decision("repeats", same)
+    contrary, same, adds = comparison("conflict", 0.97), comparison("same", 0.8), comparison("adds", None)
+    assert decide(fact("x"), [contrary, adds, same]) == Decision("repeats", same)
+    assert decide(fact("x"), [contrary, adds]) == Decision("refines", adds)
+    assert decide(fact("x"), [adds, contrary, comparison("adds")]) == Decision("refines", comparison("adds"))
     assert decide(fact("x"), []) == NEW
+
+
+def test_what_nothing_is_near_enough_to_is_new_and_says_what_was_nearest():
+    far, near = comparison("distinct", 0.1), comparison("unsure", 0.7)
+    assert decide(fact("x"), [far, near]) == Decision("new", near)
+
+
+def test_an_open_contradiction_is_not_settled_by_saying_one_side_again():
+    same = comparison("same", status="TENTATIVE")
+    assert decide(fact("x"), [same, comparison("conflict")]) == Decision("repeats", same)
+
+
+def test_what_a_person_has_settled_is_repeated_and_never_refined():
+    same, adds = (comparison(relation, pinned=True, persistence="core") for relation in ("same", "adds"))
+    assert decide(fact("x"), [same]) == Decision("repeats", same)
+    assert decide(fact("x"), [adds]).kind == "new"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +62,10 @@ def test_what_says_the_same_wins_over_a_nearer_contradiction():
         ({}, {}, False, "newer"),
         ({}, {}, True, "open"),
         ({"observation_count": 2}, {}, False, "open"),
+        ({"observation_count": 4}, {}, False, "open"),
         ({"observation_count": 5}, {}, False, "older"),
+        ({"observation_count": 5}, {}, True, "older"),
+        ({"pinned": True}, {"score_change": 10}, False, "older"),
         ({"score_change": 10}, {}, False, "open"),
         ({}, {"score_change": 10}, True, "open"),
         ({}, {"status": "TENTATIVE"}, False, "open"),
@@ -57,6 +78,7 @@ def test_evidence_decides_which_of_two_contradicting_memories_is_believed(older,
 
 def test_an_open_contradiction_is_settled_by_three_more_observations():
     rival = fact("b", status="TENTATIVE")
+    assert not is_settled(fact("a", observation_count=9), fact("b", pinned=True))
     assert [is_settled(fact("a", status="TENTATIVE", observation_count=n), rival) for n in (1, 3, 4)] == [
         False,
         False,
