@@ -26,6 +26,8 @@ from zorkgpt.world.directions import DIRECTIONS, exits_in, exits_opened
         ("A cobbled yard on the west side of the house.", ()),
         ("On the east wall is an inscription. The west wall is solid granite.", ()),
         ("A narrow stairway leads down at the north end of the room.", ("north", "down")),
+        ("To the east, the wall of the church breaks the wind.", ()),
+        ("Growling, the dog follows you to the East Side of the Church.", ()),
         ("There is no path to the east.", ()),
         ("The cliffs are stretching from north to south.", ()),
         ("A path runs from north to south.", ("north", "south")),

@@ -59,14 +59,14 @@ _COMPASS = _pattern(r"\b(?:(north|south)(?:[- ]?(east|west))?|(east|west))(?:war
 _OPENING = r"(?:window|door|gate|hatch|flap|curtain|portal)"
 _WAY = _pattern(
     r"\b(?:way|path|pathway|road|track|trail|passage|passageway|corridor|tunnel|stair|staircase|stairway|step|ladder|"
-    r"exit|entrance|doorway|gateway|arch|archway|opening|hole|crack|bridge|lane|street|hallway|crawlway|follow|lead|"
-    rf"{_OPENING})s?\b"
+    r"exit|entrance|doorway|gateway|arch|archway|opening|hole|crack|bridge|lane|street|hallway|crawlway|lead|"
+    rf"follow(?!s? you)|{_OPENING})s?\b"
 )
 _PART = _pattern(
     r"\s+(?:side|edge|end|bank|shore|part|half|corner|coast|rim|face|front)\s+of\b(?!\s+(?:the\s+)?room\b)|"
     r"\s+of\s+(?!here\b|you\b|this\b)"
 )
-_WALL = _pattern(r"\s+wall\b")
+_WALL = _pattern(r"(?:,\s+(?:an?|the))?\s+wall\b")
 _STANDING = _pattern(r"\b(?:you(?:'re| are| stand| have)|this is|facing|stands?|lies?)\b[^,;]*$")
 _FLOWING = _pattern(r"\b(?:flows?|flowing|stretch(?:es|ing)?|blows?|blowing)\b[^,;.]*$")
 _FOLLOWED = _pattern(r"\b(?:path|road|track|trail|passage) follows\b")
