@@ -30,6 +30,8 @@ def folder(tmp_path):
     graph.add_failure(3, "up")
     graph.add_move(Move(3, "say plugh", 1, MoveKind.TRANSPORTED))
     graph.add_exit(1, "west")
+    graph.add_exit(1, "east")
+    graph.add_move(Move(1, "east", 1, MoveKind.DIED))
     MapFile(tmp_path / "map_state.json", graph).save()
     (tmp_path / "current_state.json").write_text(json.dumps({"location": {"id": 1, "name": "Hall"}}))
     return tmp_path
@@ -40,6 +42,7 @@ def test_show_tells_every_room(folder, capsys):
     assert capsys.readouterr().out == (
         "1 Hall (the player is here)\n"
         "  up → 2 Attic\ufffd[31m 67%, 3 Pit 33% (60% sure)\n"
+        "  east ⇢ 1 Hall (died, 1x)\n"
         "  not tried: west\n"
         "2 Attic\ufffd[31m\n"
         "  down → 1 Hall (67% sure, aboard)\n"

@@ -94,10 +94,11 @@ def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
         kind = f", {way.kind}" if way.kind != "walked" else ""
         pruned = ", pruned" if graph.is_pruned(room_id, name) else ""
         lines.append(f"  {name} → {ends} ({way.confidence:.0%} sure{kind}{pruned})")
-    for move, times in graph.moves.items():
-        if move.from_id == room_id:
-            lines.append(f"  {move.way} ⇢ {move.to_id} {graph.rooms[move.to_id].name} ({move.kind}, {times}x)")
-    if untried := graph.untried(room_id):
+    moves = {move: times for move, times in graph.moves.items() if move.from_id == room_id}
+    for move, times in moves.items():
+        lines.append(f"  {move.way} ⇢ {move.to_id} {graph.rooms[move.to_id].name} ({move.kind}, {times}x)")
+    moved = {move.way for move in moves}
+    if untried := [way for way in graph.untried(room_id) if way not in moved]:
         lines.append(f"  not tried: {', '.join(untried)}")
     return lines
 
