@@ -310,6 +310,13 @@ def test_the_model_says_by_number_what_a_fact_is_about(play, state, place, subje
     assert "Fact" in [one.title for one in by_place(manager.store.document.find(EVERY))[subject]]
 
 
+def test_a_fact_can_be_about_a_creature_that_has_just_left(play, state):
+    manager = play(remember("Runs home", kind="insight", place=9))
+    left = (ObjectMove(9, "dog", 5, "Yard", None, "nowhere", by_itself=True),)
+    turn(manager, state, "wait", "The dog runs home.", moved=left, nothing_changed=False)
+    assert "Runs home" in [one.title for one in by_place(manager.store.document.find(EVERY))[Thing(9)]]
+
+
 def tried(manager, place=5):
     return [one.observation_count for one in manager.memory_cache.get(place, ()) if is_of_attempts(one)]
 
@@ -332,7 +339,7 @@ def test_a_place_counts_each_command_that_changed_nothing_once_an_episode(play, 
     manager.flush()
     assert tried(manager) == [3]
     shown = manager.get_location_memory(5).splitlines()
-    assert shown[-1] == '[NOTE] Tried without effect: "pull wall", "push wall" changed nothing here. (3 so far)'
+    assert shown[-1] == '[NOTE] Tried without effect: "pull wall", "push wall" changed nothing here.'
     assert not any(is_of_attempts(memory) for request in requests(manager) for memory in request.memories)
 
 
@@ -344,7 +351,7 @@ def test_what_has_an_effect_later_is_no_longer_among_what_had_none(play, state):
     turn(manager, state, "Push wall", "It moves.", nothing_changed=False, unnamed_change=True)
     turn(manager, state, "push wall", "No further.")
     leave(manager, state)
-    assert manager.get_location_memory(5) == '[NOTE] Tried without effect: "pull wall" changed nothing here. (2 so far)'
+    assert manager.get_location_memory(5) == '[NOTE] Tried without effect: "pull wall" changed nothing here.'
     turn(manager, state, "pull wall", "It moves.", nothing_changed=False, unnamed_change=True)
     leave(manager, state)
     assert manager.get_location_memory(5) == ""

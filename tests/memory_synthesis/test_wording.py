@@ -129,6 +129,11 @@ def test_what_stayed_behind_is_told_as_such():
     assert things_in_words(request(things=(chest, key))) == ['3 "chest": closed, out of sight', '4 "key": in 3 "chest"']
 
 
+def test_a_thing_that_is_gone_is_still_named_by_number():
+    gone = request("wait", "The rat runs off.", moved=(ObjectMove(9, "rat", 5, "Barn", None, "nowhere"),))
+    assert things_in_words(gone) == ['9 "rat": gone']
+
+
 def test_what_happens_elsewhere_is_not_told():
     rat = ObjectMove(9, "grey rat", 40, "Attic", 41, "Loft")
     wound = AttributeChange(9, "grey rat", "asleep", True)

@@ -25,7 +25,7 @@ from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.escaping import folded, one_line
 from zorkgpt.memory.storage.versions import same_words
-from zorkgpt.memory.synthesis import SynthesisRequest
+from zorkgpt.memory.synthesis import SynthesisRequest, noticed_moves
 from zorkgpt.text import normalized_action
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _subjects(request: SynthesisRequest, name_of: Callable[[PlaceKey], str]) -> 
     """Return the places and things that the question names, by number."""
     turn = request.context
     found: dict[PlaceKey, tuple[SubjectKey, str]] = {}
-    for one in turn.things:
+    for one in (*noticed_moves(request), *turn.things):
         found[one.number] = Thing(one.number), one.name
     for located in request.elsewhere:
         key = located.location_id

@@ -289,8 +289,11 @@ def _cause(loss: Loss) -> str:
 
 
 def things_in_words(request: SynthesisRequest) -> list[str]:
-    """Return what is at hand after the turn, a line each: number, name, where it is and in which state."""
-    return [_thing(thing) for thing in request.context.things]
+    """Return what is at hand after the turn, or has gone in it, a line each: number, name, where it is and its state."""
+    things = request.context.things
+    at_hand = {thing.number for thing in things}
+    gone = {move.number: move.name for move in noticed_moves(request) if move.number not in at_hand}
+    return [*map(_thing, things), *(f'{number} "{_name(name)}": gone' for number, name in gone.items())]
 
 
 def _thing(thing: ThingState) -> str:
@@ -360,7 +363,7 @@ def signals(request: SynthesisRequest) -> list[str]:
     acted = not request.arrival
     hints = {
         # What an action prints that leads elsewhere is about the place it leads to.
-        "The first look at this place in this episode, and much to read: what is simply there is likely core.": (
+        "The first turn at this place in this episode, and much to read: what is simply there is likely core.": (
             turn.first_visit and long and (request.arrival or not turn.location_changed)
         ),
         "The first look at the place of arrival, and much to read: what is simply there is likely core.": (
