@@ -31,7 +31,7 @@ class CriticAnswer(BaseModel):
     """The form that the model fills in."""
 
     reason: str = Field(max_length=600, description="one or two sentences to the player")
-    score: float = Field(ge=-1, le=1, description="-1: pointless or harmful, 0: may be, 1: certainly worth a turn")
+    score: float = Field(ge=-1, le=1, description="-1: pointless or harmful, 0: undecided, 1: certainly worth a turn")
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,13 +214,13 @@ def test_a_way_that_led_nowhere_before_is_told_with_what_is_open_now():
     state = (Claim(Relation.OPEN, 12, "trap door"), Claim(Relation.CARRIED, 7, "bag"), Claim(Relation.OPEN, 7, "bag"))
     walked = replace(TRUTH, location_changed=True, location_after=2, destination_name="Cellar", state=state)
     answer = taught("down", "Cellar", replace(walked, failed_before=True))
-    nowhere = "Led nowhere on an earlier try"
+    nowhere = "Was blocked on an earlier try"
     assert answer.memory_title == "down → Cellar"
-    assert answer.memory_text == f"{nowhere}, worked with the trap door open."
+    assert answer.memory_text == f"{nowhere}, and open with the trap door open."
     assert answer.claims == (Claim(Relation.LEADS, None, "down", 2, "Cellar"),)
     unlocked = (*state, Claim(Relation.OPEN, 8, "gate"), Claim(Relation.UNLOCKED, 8, "gate"))
     answer = taught("down", "Cellar", replace(walked, failed_before=True, state=unlocked))
-    assert answer.memory_text == f"{nowhere}, worked with the trap door open and the gate open and unlocked."
+    assert answer.memory_text == f"{nowhere}, and open with the trap door open and the gate open and unlocked."
     answer = taught("down", "Cellar", replace(walked, failed_before=True, state=()))
     assert answer.memory_text == f"{nowhere}."
 
@@ -303,7 +303,13 @@ def test_a_short_reply_or_another_verb_shows_no_text(action, response):
     assert taught(action, response).should_remember is False
 
 
+def test_what_an_action_without_a_source_changed_is_told_with_its_answer_once():
+    answer = taught("say sesame", LETTER, OPENED)
+    assert (answer.memory_title, answer.also) == ("say sesame: opens the oak door", ())
+    assert "the lamp stands in the cellar" in answer.memory_text
+
+
 def test_a_text_that_scores_is_kept_beside_the_points():
     answer = taught("read lamp", LETTER, replace(TRUTH, score_delta=2))
     assert (answer.memory_title, [also.kind for also in answer.also]) == ("read lamp: +2 points", ["text"])
-    assert answer.memory_text == "Shows a text, kept with what it stands on."
+    assert answer.memory_text == "Shows a text that is remembered separately."

@@ -64,12 +64,12 @@ _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 Claims = Annotated[
     tuple[Claim, ...],
     BeforeValidator(_readable),
-    Field(description="what the fact says is so of single things or ways; mostly empty"),
+    Field(description="checkable statements about single things or exits; usually empty"),
 ]
-ActionSaid = Annotated[str | None, Field(description="the action that it is about, as given; empty: about none")]
+ActionSaid = Annotated[str | None, Field(description="the action that it is about, verbatim; empty if none")]
 PlaceSaid = Annotated[
     FactPlace | None,
-    Field(description="what it is about: where the action was taken, where it led, everywhere, or a number"),
+    Field(description="what it is about: the place of the action, the place of arrival, everywhere, or a number"),
 ]
 Titles = Annotated[set[str], Field(max_length=3)]
 
@@ -106,7 +106,7 @@ class MemorySynthesisResponse(BaseModel):
     supersedes_memory_titles: Titles = Field(default_factory=set)
     also: Annotated[tuple[FurtherFact, ...], BeforeValidator(_few)] = Field(
         default=(),
-        description="further facts that were learned with it; mostly empty",
+        description="further facts from the same turn; usually empty",
         json_schema_extra={"maxItems": MOST_FURTHER_FACTS},
     )
     confirm_memory_titles: Titles = Field(default_factory=set)

@@ -11,7 +11,7 @@ from zorkgpt.text import with_article
 
 
 class Relation(StrEnum):
-    """What a claim says of a thing, a place or a way."""
+    """What a claim says about a thing, a place or an exit."""
 
     HERE = "here"
     """The thing is at the place, held by nothing else."""

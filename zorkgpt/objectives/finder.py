@@ -206,9 +206,9 @@ class NewObjective(BaseModel):
     """An objective that the model proposes."""
 
     text: str = Field(max_length=300, description="what is wanted, in one short sentence")
-    kind: KindName = Field("text", description="which condition tells that it is done")
-    thing: int | str | None = Field(None, description="number of the thing of the condition")
-    place: int | str | None = Field(None, description="number of its place; for thing_at of a place or a thing")
+    kind: KindName = Field("text", description="the condition that shows it is done")
+    thing: int | str | None = Field(None, description="number of the thing that the condition is about")
+    place: int | str | None = Field(None, description="number of the place; for thing_at, of a place or a thing")
     points: int | None = Field(None, description="for score")
     way: str = Field("", description="for way_tried")
     done_when: str = Field("", max_length=300, description="for text: what the game will say or show")

@@ -66,6 +66,8 @@ def _text_read(request: SynthesisRequest) -> FurtherFact | None:
         return None
     things = (thing for thing in request.context.things if not thing.out_of_sight)
     source = next((thing for thing in things if folded(thing.name).split()[-1] in words), None)
+    if source is None and _effects(request):
+        return None
     text = text if len(text) <= _READ_LIMIT else f"{text[: _READ_LIMIT - 1].rstrip()}…"
     near = [one.memory for one in request.elsewhere if source and one.location_id == Thing(source.number)]
     texts = [one for one in (near if source else request.memories) if one.kind is MemoryKind.TEXT]
@@ -159,7 +161,7 @@ def _memory_of_points(request: SynthesisRequest) -> MemorySynthesisResponse:
     way = [f"leads to {_destination(request)}"] if truth.location_changed else []
     effects = [f"+{number_of(truth.score_delta, 'point', 'points')}", *way, *_effects(request)]
     done = [*_taken(_gained(request)), *_left(request, _lost(request))]
-    done += ["shows a text, kept with what it stands on"] * (_text_read(request) is not None)
+    done += ["shows a text that is remembered separately"] * (_text_read(request) is not None)
     return _fact(request, Category.SUCCESS, ActionOutcome.SCORES, effects, otherwise=_listed(done))
 
 
@@ -176,7 +178,7 @@ def _conditional_exit(request: SynthesisRequest) -> MemorySynthesisResponse:
         if claim.relation in (Relation.OPEN, Relation.UNLOCKED) and claim.number not in carried:
             states.setdefault(claim.name, []).append(claim.relation.value)
     opened = [f"{with_article(name)} {_listed(values)}" for name, values in states.items()]
-    detail = "led nowhere on an earlier try" + (f", worked with {_listed(opened)}" if opened else "")
+    detail = "was blocked on an earlier try" + (f", and open with {_listed(opened)}" if opened else "")
     place, number = _destination(request), truth.location_after
     claims = (Claim(Relation.LEADS, None, request.action, number, place),) if isinstance(number, int) else ()
     title = f"{normalized_action(request.action)} → {place}"
