@@ -78,7 +78,9 @@ def _subjects(request: SynthesisRequest, name_of: Callable[[PlaceKey], str]) -> 
     """Return the places and things that the question names, by number."""
     turn = request.context
     found: dict[PlaceKey, tuple[SubjectKey, str]] = {}
-    for one in (*noticed_moves(request), *turn.things):
+    for move in noticed_moves(request):
+        found[move.number] = Thing(move.number), move.name
+    for one in turn.things:
         found[one.number] = Thing(one.number), one.name
     for located in request.elsewhere:
         key = located.location_id

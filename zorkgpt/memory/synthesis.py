@@ -289,7 +289,7 @@ def _cause(loss: Loss) -> str:
 
 
 def things_in_words(request: SynthesisRequest) -> list[str]:
-    """Return what is at hand after the turn, or has gone in it, a line each: number, name, where it is and its state."""
+    """Return what is at hand after the turn, or has gone in it, a line each: number, name, where it is, its state."""
     things = request.context.things
     at_hand = {thing.number for thing in things}
     gone = {move.number: move.name for move in noticed_moves(request) if move.number not in at_hand}
