@@ -372,3 +372,93 @@ def test_what_an_answer_takes_started_where_the_player_is():
     things.note_moves(replace(took(), location_before=None))
     assert things.of_this_episode(HALL, [HERE]) is None
     assert things.of_this_episode(ATTIC, [HERE]) == HERE
+
+
+CHEST = ThingState(9, "chest", states=("open",), fixed=True)
+COIN = ThingState(10, "coin", 9, "chest")
+LAMP = ThingState(4, "lamp", states=("unlit",))
+LIT = replace(LAMP, states=("lit",))
+DOOR = ThingState(13, "door", fixed=True, states=("closed",))
+WALL = ThingState(14, "wall", fixed=True)
+ROPE = ThingState(15, "rope")
+IN_HALL = (CHEST, COIN, ThingState(11, "troll", alive=True), ThingState(12, "axe", 11, "troll"), DOOR, WALL)
+HALL_BEGAN = "Chest (open), troll, door (closed), lamp (unlit). In the chest: coin. Carried by the troll: axe."
+ATTIC_BEGAN = "Door (closed), rope."
+
+# The place after the turn, what is there, what has changed; then what is at hand, what starts there, and what is now
+# elsewhere than at the start.
+WALK = [
+    (HALL, (*IN_HALL, LAMP), {}, [4, 9, 10, 11, 12, 13, 14], HALL_BEGAN, {}),
+    (
+        HALL,
+        (*IN_HALL, replace(LIT, carried=True)),
+        {"moved": took().moved, "changed": (AttributeChange(4, "lamp", "on", True),)},
+        [4, 9, 10, 11, 12, 13, 14],
+        HALL_BEGAN,
+        {},
+    ),
+    (ATTIC, (replace(LIT, carried=True), DOOR, ROPE), {"location_before": HALL}, [4, 13, 15], ATTIC_BEGAN, {}),
+    (ATTIC, (LIT, DOOR, ROPE), {"moved": put().moved}, [4, 13, 15], ATTIC_BEGAN, {ATTIC: "Lamp (lit)."}),
+    (
+        HALL,
+        (CHEST, DOOR, WALL),
+        {"location_before": ATTIC, "moved": (ObjectMove(11, "troll", HALL, "", CELLAR, "", by_itself=True),)},
+        [9, 13, 14],
+        HALL_BEGAN,
+        {ATTIC: "Lamp (lit)."},
+    ),
+    (
+        HALL,
+        (replace(CHEST, states=("closed",)), DOOR, WALL),
+        {"changed": (AttributeChange(9, "chest", "open", False),)},
+        [9, 13, 14],
+        HALL_BEGAN,
+        {ATTIC: "Lamp (lit)."},
+    ),
+    (CELLAR, (), {"location_before": HALL, "all_in_sight": False}, [], "", {ATTIC: "Lamp (lit)."}),
+    (ATTIC, (LAMP, DOOR), {"location_before": CELLAR}, [4, 13], ATTIC_BEGAN, {ATTIC: "Lamp (unlit)."}),
+]
+
+
+def test_the_ledger_follows_a_walk():
+    ledger, starts = ThingsLedger(), {}
+    for place, there, changes, at_hand, began, now in WALK:
+        ledger.record(
+            ZMachineContext(**{"location_before": place, "things": there, "all_in_sight": True} | changes), place
+        )
+        starts[place] = ledger.start_claims(starts.get(place, ()))
+        assert [thing.number for thing in ledger.things_at(place, ())] == at_hand
+        assert ledger.described(starts[place]) == began
+        found = ledger.now_here(lambda place: starts.get(place, ()))
+        assert {place: ledger.described(claims) for place, claims in found.items()} == now
+    assert [thing.number for thing in ledger.things_at(HALL, starts[HALL])] == [9, 10, 12, 13]
+    saved = ledger.snapshot()
+    records = saved.pop("records")
+    assert saved == {"strayed": [(11, 5)], "at_hand": [4, 13], "in_sight": 6, "here": 6, "surveyed": [5, 6]}
+    assert {number: {name: value for name, value in record.items() if value} for number, record in records} == {
+        9: {
+            "name": "chest",
+            "where": "chest #9 here",
+            "place": 5,
+            "states": ["closed"],
+            "fixed": True,
+            "began": {"open": True},
+        },
+        10: {"name": "coin"},
+        11: {"name": "troll", "alive": True},
+        12: {"name": "axe", "where": "axe #12 in troll #11", "place": 5},
+        13: {"name": "door", "where": "door #13 here", "place": 6, "states": ["closed"], "fixed": True},
+        14: {"name": "wall", "where": "wall #14 here", "place": 5, "fixed": True},
+        4: {
+            "name": "lamp",
+            "where": "lamp #4 here",
+            "place": 6,
+            "states": ["unlit"],
+            "moved": True,
+            "start_place": 5,
+            "start_holder": 5,
+            "began": {"on": False},
+        },
+        15: {"name": "rope"},
+    }
+    assert again(ledger).snapshot() == ledger.snapshot()

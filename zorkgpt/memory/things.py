@@ -113,7 +113,8 @@ class ThingsLedger:
         """
         if place == self._here:
             return tuple(Thing(number) for number in sorted(self._at_hand))
-        numbers = dict.fromkeys(claim.number for claim in starting if not self._instead(place, claim))
+        lie_here = (one for one in starting if one.relation in _WHEREABOUTS and not self._instead(place, one))
+        numbers = dict.fromkeys(claim.number for claim in lie_here)
         return tuple(Thing(number) for number in numbers if number is not None)
 
     # A turn
