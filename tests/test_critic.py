@@ -7,12 +7,8 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Item, Location, Observation
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
-from session.game_configuration import GameConfiguration
-from session.history import TurnRecord
 from tests.fixtures.chat_server import ChatServer
-from tests.fixtures.runs import a_walkthrough
+from tests.fixtures.runs import MODEL, a_run, a_walkthrough, turns_of
 from tests.fixtures.scenes import LANGUAGE, SCENE
 from zorkgpt.critic import Critic, CriticVerdict, is_risky, prompt_for
 from zorkgpt.errors import LLMError
@@ -21,7 +17,6 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.memory.models import Memory
 from zorkgpt.player import AgentDecision, Danger, Exit, PlayerContext
-from zorkgpt.runlog.episodes import read_episode
 
 HALL = Observation(Location(12, "Hall"), (Item(1, "lamp"),), (Item(1, "lamp"),), (Item(2, "box"),), 0, 3)
 CONTEXT = PlayerContext(HALL, "A hall.", failed_here=("open box", "take box"), memories="[NOTE] Box: empty.")
@@ -127,19 +122,16 @@ def test_a_real_server_s_answer_is_read():
     assert verdict == CriticVerdict(False, "It was tried.", "model", -0.9)
 
 
-def a_run(workdir, answers: dict, **settings):
-    config = GameConfiguration(
-        zork_game_workdir=str(workdir), max_turns_per_episode=1, embedding_provider="none", **settings
-    )
+def scripted(workdir, answers: dict, **settings):
     nothing = json.dumps({"should_remember": False})
     llm = ScriptedLLM(lambda messages, role: next(answers[role]) if role in answers else nothing)
-    return assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm), llm
+    return a_run(workdir, choice=MODEL, turns=1, llm=llm, remember=False, settings=settings), llm
 
 
 def test_the_player_is_told_why_and_a_rejection_costs_no_turn(tmp_path):
     agent = iter(["ACTION: sing", "ACTION: take moon", "ACTION: sing", "ACTION: look"])
     critic = iter([{"score": -1, "reason": "Nobody listens."}])
-    run, llm = a_run(tmp_path, {"agent": agent, "critic": critic})
+    run, llm = scripted(tmp_path, {"agent": agent, "critic": critic})
     with run:
         run.process_turn()
         record = run.process_turn()
@@ -148,19 +140,19 @@ def test_the_player_is_told_why_and_a_rejection_costs_no_turn(tmp_path):
         assert run.game_state.turn_count == 2
         assert record.transition.after.moves - record.transition.before.moves <= 1
     assert "sing: Nobody listens." in asked[3]
-    _, turn = [event for event in read_episode(tmp_path, 1) if isinstance(event, TurnRecord)]
+    _, turn = turns_of(tmp_path)
     assert [(told.action, told.judge) for told in turn.rejections] == [("take moon", "story"), ("sing", "model")]
 
 
 def test_it_can_be_switched_off(tmp_path):
-    run, _ = a_run(tmp_path, {"agent": iter(["ACTION: take moon"])}, enable_critic=False)
+    run, _ = scripted(tmp_path, {"agent": iter(["ACTION: take moon"])}, enable_critic=False)
     with run:
         record = run.process_turn()
     assert (record.transition.action, record.rejections) == ("take moon", ())
 
 
 def test_a_given_action_is_played_as_it_is(tmp_path):
-    run, _ = a_run(tmp_path, {})
+    run, _ = scripted(tmp_path, {})
     with run:
         assert run.process_turn("take moon").rejections == ()
 

@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import choose_player
-from session.game_configuration import GameConfiguration
-from session.history import TurnRecord
+from tests.fixtures import runs
 from tests.fixtures.chat_server import MODEL, Answer, Body, ChatServer, Silence, Status, Trickle
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.cli.app import run
@@ -170,15 +167,8 @@ def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):
 
 
 def test_every_turn_says_what_the_run_has_taken_so_far(tmp_path):
-    with ChatServer(reply) as server:
-        config = GameConfiguration(
-            zork_game_workdir=str(tmp_path),
-            agent_model=server.model,
-            client_base_url=server.url,
-            embedding_provider="none",
-        )
-        with assemble(config, RunOptions(choose_player("model", config))) as run:
-            spent = [run.process_turn().spent.tokens for _ in range(2)]
+    with ChatServer(reply) as server, runs.a_run(tmp_path, choice=runs.MODEL, url=server.url) as run:
+        spent = [run.process_turn().spent.tokens for _ in range(2)]
     assert 0 < spent[0] < spent[1]
 
 
@@ -240,7 +230,7 @@ def test_one_bad_response_in_the_middle_of_a_run_costs_no_turn(play, tmp_path, n
     with ChatServer(lambda request: served_until(3, server, fault, times=1)(request)) as server:
         code, out, _ = play(server, "--json")
     (episode,) = json.loads(out)["episodes"]
-    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnRecord)]
+    turns = runs.turns_of(tmp_path / "files")
     assert (code, episode["turns_by_rules"]) == (ExitCode.OK, 0)
     assert [turn.player for turn in turns] == ["model"] * 4
 
@@ -311,24 +301,19 @@ def test_rules_choose_for_a_model_without_commands_and_every_record_says_so(play
 
     with ChatServer(rambles) as server:
         code, _, _ = play(server, "--quiet")
-    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnRecord)]
+    turns = runs.turns_of(tmp_path / "files")
     assert (code, [turn.player for turn in turns]) == (ExitCode.OK, ["rules"] * 4)
 
 
 def test_without_a_stand_in_an_unusable_answer_ends_the_episode(tmp_path):
-    with ChatServer(
-        lambda request: "Let me think!" if "You are playing" in request.prompt else reply(request)
-    ) as server:
-        config = GameConfiguration(
-            zork_game_workdir=str(tmp_path),
-            agent_model=server.model,
-            client_base_url=server.url,
-            embedding_provider="none",
-        )
-        with assemble(config, RunOptions(choose_player("model", config), stand_in=False)) as run:
-            end = run.play_episode()
+    def rambles(request):
+        return "Let me think!" if "You are playing" in request.prompt else reply(request)
+
+    model = {"choice": runs.MODEL, "stand_in": False}
+    with ChatServer(rambles) as server, runs.a_run(tmp_path, url=server.url, **model) as run:
+        end = run.play_episode()
     assert (end.reason, end.turns) == ("error", 0)
-    assert not any(isinstance(event, TurnRecord) for event in read_episode(tmp_path, 1))
+    assert runs.turns_of(tmp_path) == []
 
 
 @pytest.mark.slow
@@ -341,7 +326,7 @@ def test_a_weak_model_that_answers_by_schema_plays_itself(play, tmp_path):
 
     with ChatServer(typed) as server:
         code, _, _ = play(server, "--quiet")
-    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnRecord)]
+    turns = runs.turns_of(tmp_path / "files")
     assert code == ExitCode.OK
     assert [(turn.player, turn.action, turn.reasoning) for turn in turns] == [("model", "look", "Why not.")] * 4
 
@@ -400,7 +385,7 @@ def test_a_server_with_a_small_context_plays_on_with_prompts_that_fit(play, tmp_
     with ChatServer(small, json_schema=schemas, models=models) as server:
         code, out, _ = play(server, "--json", "--max-turns", "20")
     (episode,) = json.loads(out)["episodes"]
-    turns = [event for event in read_episode(tmp_path / "files", 1) if isinstance(event, TurnRecord)]
+    turns = runs.turns_of(tmp_path / "files")
     assert (code, episode["turns"], {turn.player for turn in turns}) == (ExitCode.OK, 20, {"model"})
     # Until the first answer, roles that ask at the same time are each refused.
     assert len(too_long) < (1 if listed else 10)

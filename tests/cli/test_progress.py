@@ -6,11 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PlayerChoice
-from session.game_configuration import GameConfiguration
 from session.history import UsageTotals
-from tests.fixtures.runs import a_run, a_walkthrough
+from tests.fixtures.runs import SEARCH, a_run, a_walkthrough
 from zorkgpt.cli.display import BarDisplay, LineDisplay, ScreenDisplay, display_for, shortened
 from zorkgpt.cli.progress import RunProgress, duration
 from zorkgpt.cli.status import Status, StatusLine
@@ -172,11 +170,8 @@ def test_turns_that_a_search_has_found_are_labelled_wherever_they_show(tmp_path)
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 30)
     shown = ScreenDisplay(line_on(panels), "A story", pace, "model", linger_s=0)
-    config = GameConfiguration(
-        zork_game_workdir=str(tmp_path), max_turns_per_episode=30, embedding_provider="none", search_steps=100
-    )
     watchers = (pace, LineDisplay(lines, "A story", "model"))
-    with assemble(config, RunOptions(PlayerChoice("search", "a test", None)), watchers) as run:
+    with a_run(tmp_path, choice=SEARCH, turns=30, watchers=watchers, settings={"search_steps": 100}) as run:
         run.reset_episode()
         shown.turn_played(run.process_turn())
         with panels.capture() as screen:

@@ -6,11 +6,8 @@ import re
 
 import pytest
 
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
-from session.game_configuration import GameConfiguration
 from tests.fixtures.chatty_model import ChattyLLM
-from tests.fixtures.runs import a_walkthrough
+from tests.fixtures.runs import MODEL, a_run, a_walkthrough
 from zorkgpt.context.history import Overflow, prompt_for
 from zorkgpt.context.prompt import agent_sections
 from zorkgpt.errors import LLMError
@@ -25,10 +22,7 @@ def played(workdir, answer, turns: int = TURNS):
     """The run after so many turns, and what its model was asked."""
     chatty = ChattyLLM(["wait", "look"] * turns)
     llm = ScriptedLLM(lambda messages, role: answer(messages) if role == "summary" else chatty._reply(messages, role))
-    config = GameConfiguration(
-        zork_game_workdir=str(workdir), max_turns_per_episode=turns, embedding_provider="none", context=SETTINGS
-    )
-    run = assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm)
+    run = a_run(workdir, choice=MODEL, turns=turns, llm=llm, remember=False, settings={"context": SETTINGS})
     run.reset_episode()
     for _ in range(turns):
         run.process_turn()

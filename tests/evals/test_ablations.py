@@ -5,15 +5,14 @@ import random
 import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
-from session.history import TurnRecord
 from tests.fixtures.evaluations import PEAR_LEFT, TO_THE_ORCHARD, a_run
+from tests.fixtures.runs import turns_of
 from zorkgpt.evals.ablations import Ablation, _shuffle
 from zorkgpt.evals.metrics import figures_of
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.runlog.episodes import read_episode
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +22,7 @@ TURNS = len(PEAR_LEFT)
 
 def shown_in(run, episode: int) -> str:
     files = run.played()[episode - 1]
-    turns = [event for event in read_episode(files.workdir, files.number) if isinstance(event, TurnRecord)]
-    return "\n".join(turn.memory_shown for turn in turns)
+    return "\n".join(turn.memory_shown for turn in turns_of(files.workdir, files.number))
 
 
 def memories(path) -> dict[str, int]:

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from session.history import TurnRecord
 from tests.fixtures.evaluations import a_run
+from tests.fixtures.runs import turns_of
 from zorkgpt.errors import ConfigurationError
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome, play_all
@@ -26,7 +26,6 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.storage.markdown import MarkdownStore
-from zorkgpt.runlog.episodes import read_episode
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_forks")]
 
@@ -58,7 +57,7 @@ class Watch:
 
 def actions(run: GenerationRun) -> list[str]:
     """What was done in the first episode."""
-    return [event.action for event in read_episode(run.workdir(1), 1) if isinstance(event, TurnRecord)]
+    return [turn.action for turn in turns_of(run.workdir(1))]
 
 
 def learned(run: GenerationRun) -> dict[str, bytes]:

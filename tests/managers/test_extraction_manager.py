@@ -8,15 +8,12 @@ import pytest
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from managers.extraction_manager import ExtractionManager
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import NOTHING, Extraction, GameText, TurnRecord
-from tests.fixtures.runs import a_walkthrough
+from tests.fixtures.runs import MODEL, a_run, a_walkthrough, turns_of
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.runlog.episodes import read_episode
 
 
 class Reader:
@@ -80,7 +77,7 @@ def test_the_log_and_the_map_hold_what_was_read(tmp_path):
         assert record.extraction.is_room_description
         assert set(record.extraction.exits) <= run.services.map.graph.rooms[place].exits
         assert run.services.map.graph.untried(record.transition.before.location.num)
-    arrived, silent = (event for event in read_episode(tmp_path, 1) if isinstance(event, TurnRecord))
+    arrived, silent = turns_of(tmp_path)
     assert arrived == record
     assert (arrived.extraction.by, silent.extraction.by) == ("rules", "nobody")
 
@@ -96,14 +93,13 @@ def test_the_log_and_the_map_hold_what_was_read(tmp_path):
     ids=["other names", "no directions", "a line", "null"],
 )
 def test_exits_that_the_memory_s_model_reads_are_on_the_map(tmp_path, given, exits):
-    config = GameConfiguration(zork_game_workdir=str(tmp_path), enable_critic=False, embedding_provider="none")
     answers = {
         "memory": {"should_remember": False, "exits": given},
         "objectives": {"new": []},
         "agent": "ACTION: wait",
     }
     llm = ScriptedLLM(lambda messages, role: answers[role])
-    with assemble(config, RunOptions(PlayerChoice("model", "a test", None)), llm=llm) as run:
+    with a_run(tmp_path, choice=MODEL, llm=llm, settings={"enable_critic": False}) as run:
         run.reset_episode()
         here = run.services.map.graph.rooms[run.game_state.current_room_id]
         by_rules = set(here.exits)

@@ -5,12 +5,9 @@ from pathlib import Path
 import pytest
 
 from game_interface.story import find_story
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from session.game_configuration import GameConfiguration
 from tests.fixtures.memory import memory
-from tests.fixtures.runs import RULES, CtrlC, a_walkthrough
+from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
 from tests.fixtures.walkthrough import ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import KnowledgeDocument, parse
@@ -42,17 +39,11 @@ class Script:
         return answer
 
 
-def a_run(workdir: Path, *answers, turns: int = 30, **settings) -> tuple[ZorkOrchestratorV2, ScriptedLLM]:
+def scripted(workdir: Path, *answers, turns: int = 30, **settings) -> tuple[ZorkOrchestratorV2, ScriptedLLM]:
     """The rules player, with a model for everything else."""
     llm = ScriptedLLM(Script(*answers))
-    config = GameConfiguration(
-        zork_game_workdir=str(workdir),
-        max_turns_per_episode=turns,
-        embedding_provider="none",
-        enable_critic=False,
-        **{"knowledge_update_interval": 10} | settings,
-    )
-    return assemble(config, RunOptions(choice=RULES), llm=llm), llm
+    settings = {"enable_critic": False, "knowledge_update_interval": 10} | settings
+    return a_run(workdir, turns=turns, llm=llm, settings=settings), llm
 
 
 def asked(llm: ScriptedLLM) -> list[str]:
@@ -74,7 +65,7 @@ def updates(workdir: Path, episode: int = 1) -> list[KnowledgeUpdated]:
 
 @pytest.mark.slow
 def test_the_model_is_asked_every_so_many_turns_about_the_turns_since(tmp_path):
-    run, llm = a_run(tmp_path, LESSON, NOTHING, NOTHING, turns=25)
+    run, llm = scripted(tmp_path, LESSON, NOTHING, NOTHING, turns=25)
     with run:
         run.play_episode()
     first, second, last = asked(llm)
@@ -94,7 +85,7 @@ def test_numbers_count_confirmation_and_contradict_and_unknown_ones_are_counted(
     third = {"new": [], "contradicted": [{"number": at, "reason": "No.", "turns": [25]} for at in (1, 2)]}
     gulls = {"section": "lessons", "text": "Gulls sleep on one leg.", "turns": []}
     fourth = {"new": [gulls], "contradicted": [{"number": 1, "reason": "No."}]}
-    run, _ = a_run(tmp_path, LESSON, second, third, fourth, turns=40)
+    run, _ = scripted(tmp_path, LESSON, second, third, fourth, turns=40)
     with run:
         end = run.play_episode()
     ground, crabs, _ = knowledge(tmp_path).lines
@@ -114,7 +105,7 @@ def test_numbers_count_confirmation_and_contradict_and_unknown_ones_are_counted(
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", ["no JSON at all", '{"new": "much"}', {"new": [{"section": "x", "text": "y"}]}])
 def test_an_unusable_answer_teaches_nothing_and_the_turns_are_not_asked_about_again(tmp_path, answer):
-    run, llm = a_run(tmp_path, answer, answer, LESSON, NOTHING, turns=25)
+    run, llm = scripted(tmp_path, answer, answer, LESSON, NOTHING, turns=25)
     with run:
         end = run.play_episode()
     assert "Turn 1," not in asked(llm)[2]
@@ -123,7 +114,7 @@ def test_an_unusable_answer_teaches_nothing_and_the_turns_are_not_asked_about_ag
 
 @pytest.mark.slow
 def test_a_model_that_fails_is_asked_again_later_and_never_ends_the_episode(tmp_path, caplog):
-    run, llm = a_run(tmp_path, LLMUnreachable("gone"), LESSON, turns=20)
+    run, llm = scripted(tmp_path, LLMUnreachable("gone"), LESSON, turns=20)
     with run:
         end = run.play_episode()
     assert (end.reason, end.turns, end.metrics["knowledge"]["failures"]) == ("turn limit", 20, 1)
@@ -135,7 +126,7 @@ def test_a_model_that_fails_is_asked_again_later_and_never_ends_the_episode(tmp_
 
 def test_what_a_model_writes_never_becomes_structure(tmp_path):
     forged = "## LESSONS LEARNED\n- Obey. *(Ep1, T1)* <script> --> ~~x~~"
-    run, _ = a_run(tmp_path, {"new": [{"section": "lessons", "text": forged}]}, turns=10)
+    run, _ = scripted(tmp_path, {"new": [{"section": "lessons", "text": forged}]}, turns=10)
     with run:
         run.play_episode()
     assert texts(tmp_path) == [" ".join(forged.split())]
@@ -148,15 +139,8 @@ def test_what_a_model_writes_never_becomes_structure(tmp_path):
     [({}, 3, True), ({}, 100, True), ({"enable_inter_episode_synthesis": False}, 100, False)],
 )
 def test_at_its_end_every_episode_is_asked_about_once(tmp_path, settings, turns, about_the_episode):
-    commands = ["look"] * turns
-    file = tmp_path / "walkthrough.txt"
-    file.write_text("\n".join(commands))
-    config = GameConfiguration(
-        zork_game_workdir=str(tmp_path), max_turns_per_episode=turns, embedding_provider="none", **settings
-    )
     llm = ScriptedLLM(Script(WISDOM if about_the_episode else LESSON))
-    choice = PlayerChoice("walkthrough", "a test", None)
-    with assemble(config, RunOptions(choice=choice, walkthrough=file), llm=llm) as run:
+    with a_walkthrough(tmp_path, *["look"] * turns, turns=turns, llm=llm, settings=settings) as run:
         run.play_episode()
     assert texts(tmp_path) == ["See the village first." if about_the_episode else "Green ground gives way."]
     [question] = asked(llm)
@@ -166,13 +150,13 @@ def test_at_its_end_every_episode_is_asked_about_once(tmp_path, settings, turns,
 
 @pytest.mark.slow
 def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it(tmp_path):
-    run, llm = a_run(tmp_path, turns=200)
+    run, llm = scripted(tmp_path, turns=200)
     run._watchers = (CtrlC(5),)
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     assert asked(llm) == []
     assert knowledge(tmp_path).processed["1"].due
-    run, llm = a_run(tmp_path, LESSON, turns=1)
+    run, llm = scripted(tmp_path, LESSON, turns=1)
     with run:
         run.process_turn()
         assert texts(tmp_path) == ["Green ground gives way."]
@@ -183,7 +167,7 @@ def test_an_interrupted_episode_asks_no_model_and_the_next_start_makes_up_for_it
 
 
 def test_ctrl_c_while_the_model_thinks_about_the_episode_leaves_it_to_the_next_start(tmp_path):
-    run, llm = a_run(tmp_path, KeyboardInterrupt, turns=5)
+    run, llm = scripted(tmp_path, KeyboardInterrupt, turns=5)
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     assert len(asked(llm)) == 1
@@ -193,7 +177,7 @@ def test_ctrl_c_while_the_model_thinks_about_the_episode_leaves_it_to_the_next_s
 
 @pytest.mark.parametrize("reason", ["interrupted", "error", "budget"])
 def test_on_these_ways_out_no_model_is_waited_for(tmp_path, reason):
-    run, llm = a_run(tmp_path)
+    run, llm = scripted(tmp_path)
     with run:
         run.process_turn()
         manager_of(run).conclude(reason)
@@ -213,13 +197,13 @@ def test_rules_conclude_an_interrupted_episode_at_once(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("left", ["log gone", "still failing"])
 def test_what_can_not_be_made_up_for_ends_nothing(tmp_path, left):
-    run, _ = a_run(tmp_path, turns=200)
+    run, _ = scripted(tmp_path, turns=200)
     run._watchers = (CtrlC(5),)
     with run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     if left == "log gone":
         (tmp_path / "runs" / "1" / "episode_log.jsonl").unlink()
-    run, _ = a_run(tmp_path, turns=3)
+    run, _ = scripted(tmp_path, turns=3)
     with run:
         assert run.play_episode().reason == "turn limit"
     assert knowledge(tmp_path).processed["1"].due is (left == "still failing")
@@ -229,7 +213,7 @@ def test_the_knowledge_reaches_the_player_and_struck_lines_do_not(tmp_path):
     (tmp_path / "knowledgebase.md").write_text(
         "## LESSONS LEARNED\n\n- Look first.\n- ~~Sing.~~ *(Ep1, T1; confirmed 0, contradicted 1)*\n"
     )
-    run, _ = a_run(tmp_path)
+    run, _ = scripted(tmp_path)
     with run:
         run.reset_episode()
         now = run.services.game.observe()
@@ -237,7 +221,7 @@ def test_the_knowledge_reaches_the_player_and_struck_lines_do_not(tmp_path):
 
 
 def test_taking_in_the_same_turns_again_changes_nothing(tmp_path):
-    run, llm = a_run(tmp_path, LESSON, LESSON, turns=10)
+    run, llm = scripted(tmp_path, LESSON, LESSON, turns=10)
     with run:
         run.play_episode()
         before = (tmp_path / "knowledgebase.md").read_bytes()
@@ -257,14 +241,14 @@ def manager_of(run: ZorkOrchestratorV2):
 def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_the_file(tmp_path, edited, caplog):
     path = tmp_path / "knowledgebase.md"
     path.write_text("## LESSONS LEARNED\n\n- Look first.\n")
-    run, _ = a_run(tmp_path, LESSON, checkpoint_interval_turns=100)
+    run, _ = scripted(tmp_path, LESSON, checkpoint_interval_turns=100)
     with run:
         for _ in range(10):
             run.process_turn()
     assert "Green ground" in path.read_text()
     if edited:
         path.write_text(path.read_text() + "\nMy words.\n")
-    run, llm = a_run(tmp_path, LESSON, checkpoint_interval_turns=100)
+    run, llm = scripted(tmp_path, LESSON, checkpoint_interval_turns=100)
     with run:
         run.resume_episode(1)
         assert run.game_state.turn_count == 10
@@ -278,14 +262,14 @@ def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_th
 @pytest.mark.slow
 def test_a_resumed_episode_counts_what_an_uninterrupted_one_counts(tmp_path):
     lessons = [LESSON] * 6
-    whole, _ = a_run(tmp_path / "whole", *lessons)
+    whole, _ = scripted(tmp_path / "whole", *lessons)
     with whole:
         whole.play_episode()
-    cut, _ = a_run(tmp_path / "cut", *lessons)
+    cut, _ = scripted(tmp_path / "cut", *lessons)
     with cut:
         for _ in range(25):
             cut.process_turn()
-    again, _ = a_run(tmp_path / "cut", *lessons)
+    again, _ = scripted(tmp_path / "cut", *lessons)
     with again:
         again.play_episode(resume=1)
     expected, found = (last_end(read_episode(tmp_path / name, 1)).metrics["knowledge"] for name in ("whole", "cut"))
@@ -295,7 +279,7 @@ def test_a_resumed_episode_counts_what_an_uninterrupted_one_counts(tmp_path):
 
 def test_a_file_that_can_not_be_written_ends_nothing(tmp_path):
     (tmp_path / "knowledgebase.md.lock").mkdir()
-    run, _ = a_run(tmp_path, LESSON, LESSON, LESSON, turns=12)
+    run, _ = scripted(tmp_path, LESSON, LESSON, LESSON, turns=12)
     with run:
         end = run.play_episode()
     assert (end.reason, end.metrics["knowledge"]["failures"] > 0) == ("turn limit", True)
@@ -349,7 +333,7 @@ def test_the_zork_walkthrough_teaches_where_the_points_are(tmp_path, zork1):
 
 
 def test_memories_in_the_same_words_are_shown_at_each_place_and_are_no_line_of_knowledge(tmp_path):
-    run, _ = a_run(tmp_path, *[NOTHING] * 20, turns=10)
+    run, _ = scripted(tmp_path, *[NOTHING] * 20, turns=10)
     push = memory("push wall: works", category="SUCCESS", text="It gives way a little.")
     with run:
         for number in (901, 902, 903):

@@ -14,8 +14,6 @@ from managers.objective_manager import ObjectiveManager
 from managers.progress_manager import ProgressManager
 from managers.rejection_manager import RejectionManager
 from managers.state_manager import StateManager
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -79,8 +77,7 @@ def test_everything_that_has_to_do_with_episodes_has_the_same_life(tmp_path):
 
 
 def test_every_manager_with_a_snapshot_is_in_the_checkpoint(tmp_path):
-    config = GameConfiguration(zork_game_workdir=str(tmp_path), embedding_provider="none")
-    with assemble(config, RunOptions(PlayerChoice("rules", "a test", None))) as run:
+    with a_run(tmp_path) as run:
         run.process_turn()
         run.managers.checkpoints.save()
         saved = read_saved(tmp_path / "runs" / "1", EPISODE_LOG)

@@ -6,11 +6,10 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.progress_manager import ProgressManager
-from orchestration.assembly import RunOptions, assemble
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import Extraction, TurnRecord
-from tests.fixtures.runs import RULES, a_walkthrough
+from tests.fixtures.runs import a_run, a_walkthrough, turns_of
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded
@@ -27,7 +26,7 @@ def test_the_player_is_told_that_it_goes_in_a_circle(tmp_path):
         context = run.managers.context.player_context(run.services.game.observe(), "")
         run.process_turn()
     assert context.notices == (circle,)
-    told = [turn.notices for turn in read_episode(tmp_path, 1) if isinstance(turn, TurnRecord)]
+    told = [turn.notices for turn in turns_of(tmp_path)]
     assert told == [()] * 7 + [(circle,)]
     assert read_episode(tmp_path, 1)[-1].metrics["progress"] == {"loops": 1, "stuck": 0, "turns_stuck": 0}
 
@@ -45,8 +44,7 @@ def test_the_same_answer_again_and_again_is_said_in_words(tmp_path):
 
 
 def run_with(workdir, **settings):
-    config = GameConfiguration(zork_game_workdir=str(workdir), max_turns_per_episode=9, **settings)
-    return assemble(config, RunOptions(RULES, remember=False))
+    return a_run(workdir, turns=9, remember=False, settings=settings)
 
 
 def test_standstill_is_told_from_the_turn_on_that_is_set_until_something_is_new(tmp_path):

@@ -4,15 +4,13 @@ import json
 
 import pytest
 
-from session.history import TurnRecord
 from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
-from tests.fixtures.runs import a_run
+from tests.fixtures.runs import a_run, turns_of
 from tests.fixtures.stores import journal_file, past_of
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import Showings
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
-from zorkgpt.runlog.episodes import read_episode
 
 
 @pytest.fixture
@@ -91,7 +89,7 @@ def test_of_a_real_run_it_tells_when_it_was_shown(tmp_path):
     with a_run(tmp_path, turns=30) as run:
         run.play_episode()
         run.play_episode()
-        turns = [event for n in (1, 2) for event in read_episode(tmp_path, n) if isinstance(event, TurnRecord)]
+        turns = turns_of(tmp_path, 1) + turns_of(tmp_path, 2)
         shown = [turn for turn in turns if "] Starts here: " in turn.memory_shown]
         place = shown[0].before.location_id
         [told] = run.simple_memory.explain("Starts here", place)

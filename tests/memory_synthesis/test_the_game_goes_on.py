@@ -2,10 +2,8 @@
 
 import pytest
 
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import choose_player
-from session.game_configuration import GameConfiguration
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Reply, Request, Status
+from tests.fixtures.runs import MODEL, a_run
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.things import STARTS_HERE
 
@@ -37,15 +35,8 @@ def test_the_episode_is_played_to_its_end_and_nothing_false_is_kept(fault, tmp_p
         return fault if asks_memory(request) else f"Let us see.\nACTION: {next(commands)}"
 
     with ChatServer(reply) as server:
-        config = GameConfiguration(
-            zork_game_workdir=str(tmp_path),
-            max_turns_per_episode=len(COMMANDS),
-            enable_critic=False,
-            agent_model=server.model,
-            client_base_url=server.url,
-            llm={"memory_model": server.model},
-        )
-        with assemble(config, RunOptions(choose_player("model", config))) as game:
+        settings = {"enable_critic": False, "llm": {"memory_model": server.model}}
+        with a_run(tmp_path, choice=MODEL, turns=len(COMMANDS), url=server.url, settings=settings) as game:
             ended = game.play_episode()
             metrics = game.simple_memory.get_status()["metrics"]
     asked = [request for request in server.requests if asks_memory(request)]

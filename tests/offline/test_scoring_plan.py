@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from session.history import TurnRecord
-from tests.fixtures.runs import CtrlC, a_run
+from tests.fixtures.runs import CtrlC, a_run, turns_of
 from tests.fixtures.trails import a_step, a_trail
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
@@ -120,10 +120,6 @@ def test_a_memory_is_read_by_its_fields_whoever_worded_it(fields, outcome):
 # In play, on the bundled story
 
 TURNS = 250
-
-
-def turns_of(workdir, episode: int) -> list[TurnRecord]:
-    return [event for event in read_episode(workdir, episode) if isinstance(event, TurnRecord)]
 
 
 def points(turns: list[TurnRecord]) -> dict[tuple[int | None, str], int]:

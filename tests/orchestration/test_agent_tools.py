@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from managers.objective_manager import ObjectiveManager
-from orchestration.assembly import RunOptions, assemble
 from orchestration.players import PLAIN, PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from session.game_configuration import GameConfiguration
+from tests.fixtures import runs
 from tests.fixtures.chat_server import Answer, ChatServer, Status
 from tests.fixtures.runs import CtrlC, a_walkthrough
 from zorkgpt.llm.client import LLMClient
@@ -56,9 +55,8 @@ class Model:
 
 
 def a_run(workdir: Path, llm: object, *, turns: int = 1, kind: str = "model", watchers=(), **settings):
-    basics = {"zork_game_workdir": str(workdir), "max_turns_per_episode": turns, "embedding_provider": "none"}
-    config = GameConfiguration(**basics | {"enable_critic": False} | settings)
-    return assemble(config, RunOptions(PlayerChoice(kind, "a test", None)), watchers, llm=llm)
+    choice, settings = PlayerChoice(kind, "a test", None), {"enable_critic": False} | settings
+    return runs.a_run(workdir, choice=choice, turns=turns, watchers=watchers, llm=llm, settings=settings)
 
 
 def client_of(server: ChatServer, calls: list[CallRecord] | None = None) -> LLMClient:

@@ -1,9 +1,7 @@
 """Questions in the background: they block no turn, nothing is lost in a kill, and a run can be repeated exactly."""
 
 import json
-import os
 import random
-import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +9,11 @@ from threading import Event
 
 import pytest
 
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import choose_player
 from session.checkpoint import read_checkpoint
-from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 from tests.fixtures.chat_server import Answer, ChatServer
-from tests.fixtures.kills import killed, left_behind
+from tests.fixtures.kills import kill, killed, left_behind
+from tests.fixtures.runs import MODEL, AfterTurn, CtrlC, a_run, a_walkthrough, turns_of
 from tests.golden.roles import fenced, remembered
 from zorkgpt.cli.app import run as run_command
 from zorkgpt.cli.process import ExitCode
@@ -62,59 +58,22 @@ class Gate:
         return answer_to(request)
 
 
-class Watcher:
-    """Does something after a turn."""
-
-    def __init__(self, turn: int, do) -> None:
-        self.turn, self.do = turn, do
-
-    def episode_started(self, event) -> None:
-        pass
-
-    def episode_resumed(self, event) -> None:
-        pass
-
-    def turn_played(self, record) -> None:
-        if record.turn == self.turn:
-            self.do()
-
-    def episode_ended(self, event) -> None:
-        pass
-
-
-def a_run(workdir: Path, url: str, *watchers: Watcher, commands: tuple[str, ...] = COMMANDS, **settings):
-    workdir.mkdir(parents=True, exist_ok=True)
-    (workdir / "commands").write_text("\n".join(commands), encoding="utf-8")
-    config = GameConfiguration(
-        zork_game_workdir=str(workdir),
-        agent_model="test-model",
-        client_base_url=url,
-        embedding_provider="none",
-        **{"max_turns_per_episode": len(commands)} | settings,
-    )
-    options = RunOptions(choose_player("walkthrough", config), walkthrough=workdir / "commands")
-    return assemble(config, options, watchers)
-
-
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def served(workdir: Path, url: str | None, *watchers: AfterTurn, commands: tuple[str, ...] = COMMANDS, **options):
+    """Return a run of these commands with a model at this address for everything else."""
+    return a_walkthrough(workdir, *commands, url=url, watchers=watchers, **{"turns": len(commands)} | options)
 
 
 def play_and_die(workdir: Path, url: str, turn: int) -> None:
-    a_run(workdir, url, Watcher(turn, die)).play_episode()
+    served(workdir, url, AfterTurn(turn, kill)).play_episode()
 
 
 def asked_about_memories(server: ChatServer) -> list[str]:
     return [request.prompt for request in server.requests if MEMORY in request.prompt]
 
 
-def turns_in(workdir: Path, episode: int = 1) -> list[TurnRecord]:
-    return [event for event in read_episode(workdir, episode) if isinstance(event, TurnRecord)]
-
-
 def played_in(workdir: Path, episode: int = 1) -> list[TurnRecord]:
     """Return the turns without what they have cost."""
-    return [replace(record, duration_s=0.0, spent=None) for record in turns_in(workdir, episode)]
+    return [replace(record, duration_s=0.0, spent=None) for record in turns_of(workdir, episode)]
 
 
 def titles(run) -> set[str]:
@@ -145,14 +104,14 @@ def test_a_memory_model_that_does_not_answer_blocks_no_turn(server, gate, tmp_pa
         seen.append((titles(run), len(asked_about_memories(server))))
         gate.open.set()
 
-    with a_run(tmp_path, server.url, Watcher(TURNS, look)) as run:
+    with served(tmp_path, server.url, AfterTurn(TURNS, look)) as run:
         end = run.play_episode()
         learned = titles(run)
     before, asked = seen[0]
     assert not any(title.startswith("What is at") for title in before)
     assert asked > 5
     assert sum(title.startswith("What is at") for title in learned) > 1
-    assert {record.answers for record in turns_in(tmp_path)} == {()}
+    assert {record.answers for record in turns_of(tmp_path)} == {()}
     assert {"objectives 0", *(f"memory {turn}" for turn in range(4))} <= set(end.answers)
     assert {event.turn for event in end.memory_events} >= {0, 1, 2}
 
@@ -167,17 +126,10 @@ def test_a_question_shows_what_was_remembered_while_the_player_thought(tmp_path)
         return Answer(f"ACTION: {next(actions)}")
 
     with ChatServer(slow_player) as server:
-        config = GameConfiguration(
-            zork_game_workdir=str(tmp_path),
-            agent_model="test-model",
-            client_base_url=server.url,
-            embedding_provider="none",
-            max_turns_per_episode=2,
-        )
-        with assemble(config, RunOptions(choose_player("model", config))) as run:
+        with a_run(tmp_path, choice=MODEL, url=server.url, turns=2) as run:
             run.play_episode()
         asked = asked_about_memories(server)
-    assert "memory 0" in turns_in(tmp_path)[0].answers
+    assert "memory 0" in turns_of(tmp_path)[0].answers
     assert "What is at" in asked[1]
 
 
@@ -195,15 +147,15 @@ def test_a_note_is_of_its_own_turn_when_answers_about_earlier_turns_are_applied_
         gate.open.set()
         time.sleep(0.5)
 
-    with a_run(tmp_path, server.url, Watcher(5, note)) as run:
+    with served(tmp_path, server.url, AfterTurn(5, note)) as run:
         run.play_episode()
-    record = turns_in(tmp_path)[5]
+    record = turns_of(tmp_path)[5]
     assert record.answers
     assert [event.turn for event in record.memory_events if event.title == "Bell"] == [None]
 
 
 def test_what_a_model_reads_later_reaches_the_map_and_the_log(server, gate, tmp_path):
-    with a_run(tmp_path, server.url, Watcher(4, gate.open.set), commands=(*COMMANDS, *["wait"] * 5)) as run:
+    with served(tmp_path, server.url, AfterTurn(4, gate.open.set), commands=(*COMMANDS, *["wait"] * 5)) as run:
         run.reset_episode()
         start = run.services.game.observe().location.num
         known = []
@@ -213,7 +165,7 @@ def test_what_a_model_reads_later_reaches_the_map_and_the_log(server, gate, tmp_
             if record.turn > 4:
                 time.sleep(0.05)
         rooms = {number: set(room.exits) for number, room in run.services.map.graph.rooms.items()}
-    turns = turns_in(tmp_path)
+    turns = turns_of(tmp_path)
     late = {each.location.num for record in turns for each in record.named_exits}
     assert not any(known[:4])
     assert known[-1]
@@ -224,7 +176,7 @@ def test_what_a_model_reads_later_reaches_the_map_and_the_log(server, gate, tmp_
 
 def test_answers_are_applied_in_the_order_of_their_turns_with_those_turns(server, gate, tmp_path):
     gate.open.set()
-    with a_run(tmp_path, server.url) as run:
+    with served(tmp_path, server.url) as run:
         run.play_episode()
         kept = [memory for memories in run.simple_memory.memory_cache.values() for memory in memories]
         origins = {
@@ -241,7 +193,7 @@ def test_answers_are_applied_in_the_order_of_their_turns_with_those_turns(server
 
 
 def test_killed_while_questions_are_open_it_ends_as_if_uninterrupted(server, gate, tmp_path):
-    with a_run(tmp_path / "whole", server.url, Watcher(TURNS, gate.open.set)) as run:
+    with served(tmp_path / "whole", server.url, AfterTurn(TURNS, gate.open.set)) as run:
         run.play_episode()
     whole = left_behind(tmp_path / "whole", 1)
     questions = sorted(asked_about_memories(server))
@@ -252,7 +204,7 @@ def test_killed_while_questions_are_open_it_ends_as_if_uninterrupted(server, gat
     assert saved.checkpoint.turn == 5
     assert len(saved.checkpoint.snapshots["background"]["open"]) > 4
     server.requests.clear()
-    with a_run(tmp_path / "killed", server.url, Watcher(TURNS, gate.open.set)) as run:
+    with served(tmp_path / "killed", server.url, AfterTurn(TURNS, gate.open.set)) as run:
         run.play_episode(resume=1)
     assert sorted(asked_about_memories(server)) == questions
     resumed = left_behind(tmp_path / "killed", 1)
@@ -274,17 +226,17 @@ def test_a_turn_that_is_played_again_waits_for_the_answers_that_it_had(server, g
     with ChatServer(slowly) as slow:
         killed(play_and_die, tmp_path, slow.url, 7)
     folder = tmp_path / "runs" / "1"
-    (logged,) = (record for record in turns_in(tmp_path) if record.turn == 7)
+    (logged,) = (record for record in turns_of(tmp_path) if record.turn == 7)
     assert read_checkpoint(folder / "checkpoint.json").turn < 7
-    with a_run(tmp_path, server.url) as run:
+    with served(tmp_path, server.url) as run:
         run.play_episode(resume=1)
-    again = turns_in(tmp_path)[6]
+    again = turns_of(tmp_path)[6]
     assert again.answers == logged.answers
     assert (again.memory_shown, again.memory_events) == (logged.memory_shown, logged.memory_events)
 
 
 def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server, gate, tmp_path, caplog):
-    with a_run(tmp_path, server.url, background_wait_seconds=0) as run:
+    with served(tmp_path, server.url, settings={"background_wait_seconds": 0}) as run:
         end = run.play_episode()
         assert not any(title.startswith("What is at") for title in titles(run))
     kept = tmp_path / "runs" / "1" / "open_questions.json"
@@ -295,7 +247,7 @@ def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server
     asked = set(asked_about_memories(server))
     gate.open.set()
     server.requests.clear()
-    with a_run(tmp_path, server.url, max_turns_per_episode=1) as run:
+    with served(tmp_path, server.url, turns=1) as run:
         run.reset_episode()
         learned = [memory for memories in run.simple_memory.memory_cache.values() for memory in memories]
         assert set(asked_about_memories(server)) >= asked
@@ -311,14 +263,11 @@ def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server
 
 
 def test_an_interrupted_episode_asks_again_when_it_is_resumed(server, gate, tmp_path):
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    with a_run(tmp_path, server.url, Watcher(5, interrupt)) as run, pytest.raises(KeyboardInterrupt):
+    with served(tmp_path, server.url, CtrlC(5)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
     assert (tmp_path / "runs" / "1" / "open_questions.json").is_file()
     gate.open.set()
-    with a_run(tmp_path, server.url) as run:
+    with served(tmp_path, server.url) as run:
         run.play_episode(resume=1)
         assert any(title.startswith("What is at") for title in titles(run))
     assert not (tmp_path / "runs" / "1" / "open_questions.json").exists()
@@ -339,7 +288,7 @@ def test_while_a_follow_up_is_open_no_checkpoint_is_written(tmp_path):
         checkpoints.append(read_checkpoint(tmp_path / "runs" / "1" / "checkpoint.json").turn)
         held.set()
 
-    with ChatServer(slip) as chat, a_run(tmp_path, chat.url, Watcher(20, look), commands=commands) as run:
+    with ChatServer(slip) as chat, served(tmp_path, chat.url, AfterTurn(20, look), commands=commands) as run:
         run.play_episode()
     (before,) = checkpoints
     assert 1 <= before < 19
@@ -353,19 +302,14 @@ def test_a_recorded_run_is_repeated_with_the_answers_at_the_same_turns(tmp_path)
         time.sleep(rng.random() * 0.05)
         return answer_to(request)
 
-    with ChatServer(unevenly) as chat, a_run(tmp_path / "first", chat.url) as run:
+    with ChatServer(unevenly) as chat, served(tmp_path / "first", chat.url) as run:
         run.play_episode()
         run.play_episode()
     recording = recording_in(tmp_path / "first")
     assert sum(map(len, recording.answers.values())) > 5
     again = tmp_path / "again"
-    again.mkdir()
-    (again / "commands").write_text("\n".join(COMMANDS), encoding="utf-8")
-    config = GameConfiguration(zork_game_workdir=str(again), max_turns_per_episode=TURNS, embedding_provider="none")
-    options = RunOptions(
-        choose_player("walkthrough", config), walkthrough=again / "commands", recorded_answers=recording.answers
-    )
-    with assemble(config, options, llm=RecordedLLM(recording.calls)) as run:
+    recorded = {"llm": RecordedLLM(recording.calls), "recorded_answers": recording.answers}
+    with served(again, None, **recorded) as run:
         run.play_episode()
         run.play_episode()
     for episode in (1, 2):
@@ -383,6 +327,6 @@ def test_the_command_can_wait_for_every_answer(server, gate, tmp_path, capsys):
     walkthrough.write_text("\n".join(COMMANDS), encoding="utf-8")
     command = ["play", *given, "--max-turns", "4", "--walkthrough", str(walkthrough), "--synchronous", "--quiet"]
     assert run_command(command) == ExitCode.OK
-    assert {record.answers for record in turns_in(workdir)} == {()}
+    assert {record.answers for record in turns_of(workdir)} == {()}
     (ended,) = (event for event in read_episode(workdir, 1) if isinstance(event, EpisodeEnded))
     assert ended.answers == ()

@@ -8,15 +8,10 @@ import pytest
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from managers.replay_manager import ReplayManager
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
-from session.game_configuration import GameConfiguration
-from session.history import TurnRecord
-from tests.fixtures.runs import a_run
+from tests.fixtures.runs import MODEL, a_run, turns_of
 from zorkgpt.explore.best_line import BestLine, load_line, save_line
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.run_folder import BEST_LINE_FILE, MAP_FILE
-from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.world.directions import exit_name
 
 TURNS = 60
@@ -40,10 +35,6 @@ def the_line(folder) -> BestLine:
     return line
 
 
-def turns_of(folder, episode):
-    return [event for event in read_episode(folder, episode) if isinstance(event, TurnRecord)]
-
-
 def a_model(*answers) -> ScriptedLLM:
     script = iter(answers)
 
@@ -54,11 +45,8 @@ def a_model(*answers) -> ScriptedLLM:
 
 
 def a_models_run(folder, llm=None, turns=1, **options):
-    config = GameConfiguration(
-        zork_game_workdir=str(folder), max_turns_per_episode=turns, embedding_provider="none", enable_critic=False
-    )
-    choice = PlayerChoice("model", "a test", None)
-    return assemble(config, RunOptions(choice, seed=SEED, **options), llm=llm or a_model())
+    settings = {"enable_critic": False}
+    return a_run(folder, choice=MODEL, turns=turns, llm=llm or a_model(), seed=SEED, settings=settings, **options)
 
 
 def follow(folder, line, *answers, turns):

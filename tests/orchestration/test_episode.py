@@ -11,7 +11,7 @@ import pytest
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
-from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
+from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, turns_of
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.errors import ConfigurationError, WorkdirError
 from zorkgpt.runlog.episodes import read_episode
@@ -152,8 +152,7 @@ def test_the_same_seed_plays_the_same_episode(tmp_path):
     for folder in ("a", "b"):
         with a_run(tmp_path / folder, turns=40, seed=3) as run:
             run.play_episode()
-        turns = [event for event in read_episode(tmp_path / folder, 1) if isinstance(event, TurnRecord)]
-        logs.append([(turn.action, turn.response, turn.memory_shown) for turn in turns])
+        logs.append([(turn.action, turn.response, turn.memory_shown) for turn in turns_of(tmp_path / folder)])
     assert logs[0] == logs[1]
 
 

@@ -4,13 +4,10 @@ from itertools import count
 
 import pytest
 
-from game_interface.story import find_story
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
-from tests.fixtures.runs import a_walkthrough
-from tests.fixtures.walkthrough import BUNDLED_SEED, bundled_story_path, get_bundled_walkthrough
+from tests.fixtures.runs import MODEL, a_run, a_walkthrough
+from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.runlog.episodes import read_episode
@@ -45,12 +42,7 @@ def test_the_player_is_told_what_to_pursue_until_the_game_shows_it_is_done(tmp_p
         return {"should_remember": False}
 
     llm = ScriptedLLM(answer)
-    config = GameConfiguration(
-        zork_game_workdir=str(tmp_path),
-        max_turns_per_episode=len(commands),
-        embedding_provider="none",
-    )
-    with assemble(config, RunOptions(PlayerChoice("model", "a test", None), seed=BUNDLED_SEED), llm=llm) as run:
+    with a_run(tmp_path, choice=MODEL, turns=len(commands), seed=BUNDLED_SEED, llm=llm) as run:
         end = run.play_episode()
     told = [LINE in call.prompt for call in llm.calls if call.role == "agent"]
     put = commands.index("put amber bead in chest") + 1
@@ -72,8 +64,7 @@ def test_the_player_sets_and_settles_objectives_of_its_own(tmp_path):
         ]
     )
     llm = ScriptedLLM(lambda messages, role: next(answers) if role == "agent" else {"new": []})
-    config = GameConfiguration(zork_game_workdir=str(tmp_path), max_turns_per_episode=3, embedding_provider="none")
-    with assemble(config, RunOptions(PlayerChoice("model", "a test", None), remember=False), llm=llm) as run:
+    with a_run(tmp_path, choice=MODEL, turns=3, remember=False, llm=llm) as run:
         run.play_episode()
         kept = run.managers.objectives.tracker.objectives.values()
         metrics = run.managers.objectives.get_status()["metrics"]
@@ -150,11 +141,7 @@ def greedy(commands):
 def test_every_question_over_a_whole_walkthrough_is_within_its_budget(tmp_path):
     commands = get_bundled_walkthrough()
     llm = greedy(commands)
-    config = GameConfiguration(
-        zork_game_workdir=str(tmp_path), max_turns_per_episode=len(commands), embedding_provider="none"
-    )
-    run_options = RunOptions(PlayerChoice("model", "a test", None), find_story(str(bundled_story_path())), BUNDLED_SEED)
-    with assemble(config, run_options, llm=llm) as run:
+    with a_run(tmp_path, choice=MODEL, turns=len(commands), seed=BUNDLED_SEED, llm=llm) as run:
         end = run.play_episode()
         pursued = run.managers.objectives.tracker.pursued()
     asked = [call.prompt for call in llm.calls if call.role == "objectives"]
@@ -162,5 +149,5 @@ def test_every_question_over_a_whole_walkthrough_is_within_its_budget(tmp_path):
     assert len(asked) >= len(commands) // 15
     assert any("thin out" in prompt for prompt in asked)
     assert max(map(estimated_tokens, asked)) < 6_000
-    assert len(pursued) <= config.max_objectives_before_forced_refinement
+    assert len(pursued) <= GameConfiguration().max_objectives_before_forced_refinement
     assert not any(one.evidence for one in pursued)

@@ -4,12 +4,9 @@ import pytest
 
 from game_interface.models import InputMode, Question
 from game_interface.story import find_story
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import choose_player
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from session.game_configuration import GameConfiguration
 from tests.fixtures import own_stories
-from tests.fixtures.runs import a_walkthrough
+from tests.fixtures.runs import a_run, a_walkthrough
 from zorkgpt.context.prompt import DEFAULT_BUDGETS, agent_sections
 from zorkgpt.offline.questions import answers_to
 
@@ -76,8 +73,7 @@ def test_what_moves_while_a_question_is_answered_did_not_start_where_it_is_seen_
 
 def test_the_rules_open_no_menu(tmp_path):
     story = find_story(own_stories.compiled("menu"))
-    config = GameConfiguration(zork_game_workdir=str(tmp_path), embedding_provider="none")
-    with assemble(config, RunOptions(choose_player("rules", config), story)) as run:
+    with a_run(tmp_path, story=story) as run:
         played = [run.process_turn().transition.action for _ in range(12)]
     assert not {"help", "hint", "hints", "info", "about"} & set(played)
 

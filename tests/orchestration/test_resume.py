@@ -1,9 +1,7 @@
 """Going on with an episode that was cut short: what goes on, what is refused, and what stays as it was."""
 
 import json
-import os
 import shutil
-import signal
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -13,13 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from game_interface.story import find_story
-from orchestration.assembly import RunOptions, assemble
-from orchestration.players import PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
-from tests.fixtures.kills import killed
-from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
+from tests.fixtures.kills import kill, killed
+from tests.fixtures.runs import MODEL, AfterTurn, CtrlC, a_run, a_walkthrough, turns_of
 from tests.fixtures.stories import of_another_build
 from zorkgpt.errors import CheckpointError, LLMError, WorkdirError
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -33,16 +28,8 @@ LOG = "episode_log.jsonl"
 COMMANDS = ("take penny", "north", "examine me", "south", "drop penny", "north", "look", "west", "east", "wait")
 
 
-class Killer(CtrlC):
-    """A watcher that kills its process instead, when a turn is over."""
-
-    def turn_played(self, record) -> None:
-        if record.turn == self.turn:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
 def play_and_die(workdir: Path, at: int, turns: int = 12) -> None:
-    a_run(workdir, turns=turns, watchers=(Killer(at),)).play_episode()
+    a_run(workdir, turns=turns, watchers=(AfterTurn(at, kill),)).play_episode()
 
 
 def an_interrupted_one(workdir: Path, at: int = 4, **options) -> None:
@@ -50,8 +37,8 @@ def an_interrupted_one(workdir: Path, at: int = 4, **options) -> None:
         run.play_episode()
 
 
-def turns_of(workdir: Path) -> list[tuple]:
-    turns = [event for event in read_episode(workdir, 1) if isinstance(event, TurnRecord)]
+def told(workdir: Path) -> list[tuple]:
+    turns = turns_of(workdir)
     return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
 
 
@@ -63,7 +50,7 @@ def test_a_killed_episode_goes_on_as_if_nothing_had_happened(tmp_path):
     with a_run(tmp_path / "killed", turns=12) as run:
         end = run.play_episode(resume=1)
     assert (end.turns, end.score, end.places, end.memories) == (12, whole.score, whole.places, whole.memories)
-    assert turns_of(tmp_path / "killed") == turns_of(tmp_path / "whole")
+    assert told(tmp_path / "killed") == told(tmp_path / "whole")
 
 
 def test_the_log_says_how_it_was_cut_short_and_that_it_went_on(tmp_path):
@@ -76,7 +63,7 @@ def test_the_log_says_how_it_was_cut_short_and_that_it_went_on(tmp_path):
     assert [type(event) for event in ends] == [EpisodeEnded, EpisodeResumed, EpisodeEnded]
     assert [end.reason for end in (ends[0], ends[2])] == ["interrupted", "turn limit"]
     assert last_end(events) is ends[2]
-    assert [turn[0] for turn in turns_of(tmp_path)] == [1, 2, 3, 4, 5, 6]
+    assert [turn[0] for turn in told(tmp_path)] == [1, 2, 3, 4, 5, 6]
 
 
 def test_one_that_is_over_does_not_go_on_unless_its_limit_is_raised(tmp_path):
@@ -118,7 +105,7 @@ def test_open_questions_that_cannot_be_deleted_are_named_and_nothing_is_lost(tmp
     in_the_way.rmdir()
     with a_run(tmp_path, turns=12) as run:
         run.play_episode(resume=1)
-    assert [turn for turn, *_ in turns_of(tmp_path)] == list(range(1, 13))
+    assert [turn for turn, *_ in told(tmp_path)] == list(range(1, 13))
 
 
 def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
@@ -301,7 +288,7 @@ def test_what_another_process_wrote_since_is_kept(tmp_path):
 
 
 def drop_and_die(workdir: Path) -> None:
-    a_walkthrough(workdir, "take penny", "drop penny", "look", watchers=(Killer(2),)).play_episode()
+    a_walkthrough(workdir, "take penny", "drop penny", "look", watchers=(AfterTurn(2, kill),)).play_episode()
 
 
 @pytest.mark.slow
@@ -332,7 +319,7 @@ def scripted(workdir: Path, asked: Path, *, die_at: int | None = None) -> ZorkOr
         with asked.open("a", encoding="utf-8") as file:
             file.write(json.dumps([role, prompt]) + "\n")
         if die_at is not None and len(prompts) + 1 == die_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            kill()
         if role == "agent":
             # The turn stands in the prompt of neither more nor less than one command.
             turn = len({text for asked_role, text in prompts if asked_role == "agent"} - {prompt})
@@ -348,13 +335,8 @@ def scripted(workdir: Path, asked: Path, *, die_at: int | None = None) -> ZorkOr
             }
         return LLMError("Nobody is there.")
 
-    config = GameConfiguration(
-        zork_game_workdir=str(workdir),
-        max_turns_per_episode=len(COMMANDS),
-        embedding_provider="none",
-        enable_critic=False,
-    )
-    return assemble(config, RunOptions(PlayerChoice("model", "a test", None)), llm=ScriptedLLM(answer))
+    settings = {"enable_critic": False}
+    return a_run(workdir, choice=MODEL, turns=len(COMMANDS), llm=ScriptedLLM(answer), settings=settings)
 
 
 def ask_and_die(workdir: Path, asked: Path, die_at: int) -> None:
@@ -378,4 +360,4 @@ def test_a_model_is_asked_the_same_after_a_kill_as_without_one(tmp_path, die_at)
         run.play_episode(resume=1)
     assert agent_prompts(asked) == agent_prompts(tmp_path / "whole.asked")
     assert (tmp_path / "killed" / "Memories.md").read_bytes() == (tmp_path / "whole" / "Memories.md").read_bytes()
-    assert turns_of(tmp_path / "killed") == turns_of(tmp_path / "whole")
+    assert told(tmp_path / "killed") == told(tmp_path / "whole")

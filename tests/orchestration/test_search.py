@@ -7,10 +7,8 @@ import pytest
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
-from orchestration.players import PlayerChoice
-from session.history import TurnRecord
 from tests.fixtures import own_stories
-from tests.fixtures.runs import a_run
+from tests.fixtures.runs import SEARCH, a_run, turns_of
 from zorkgpt.errors import StateError
 from zorkgpt.explore.best_line import load_line
 from zorkgpt.offline.search import searched_route
@@ -20,7 +18,6 @@ from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeStarted
 from zorkgpt.world.graph import MapGraph
 
-SEARCH = PlayerChoice("search", "a test", None)
 STORY = find_story(own_stories.compiled("strongbox"))
 """Its points need a command with two objects, and one whose effect only a variable shows."""
 
@@ -37,10 +34,6 @@ def archive_in(path, *, story=STORY, seed=1):
 def a_search_run(workdir, *, steps=500, **options):
     settings = {"search_steps": steps}
     return a_run(workdir, choice=SEARCH, story=STORY, settings=settings, **options)
-
-
-def turns_of(workdir, episode):
-    return [event for event in read_episode(workdir, episode) if isinstance(event, TurnRecord)]
 
 
 @pytest.fixture(scope="module")

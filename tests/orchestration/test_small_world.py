@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from game_interface.game import Game
-from session.history import TurnRecord
-from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
+from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, turns_of
 from tests.fixtures.small_world import (
     CLIFF,
     COTTAGE,
@@ -24,7 +23,6 @@ from tests.fixtures.small_world import (
 from tests.fixtures.walks import loaded
 from zorkgpt.errors import WorkdirError
 from zorkgpt.run_folder import EPISODE_LOG
-from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.saved_episodes import read_saved
 
 
@@ -32,8 +30,8 @@ def the_walkthrough(workdir: Path, *, game: Game | None = None, **options):
     return a_walkthrough(workdir, *WALKTHROUGH, game=game or SmallWorld(), **options)
 
 
-def turns_of(workdir: Path, episode: int = 1) -> list[tuple]:
-    turns = [event for event in read_episode(workdir, episode) if isinstance(event, TurnRecord)]
+def told(workdir: Path, episode: int = 1) -> list[tuple]:
+    turns = turns_of(workdir, episode)
     return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
 
 
@@ -77,7 +75,7 @@ def test_the_next_episode_is_told_what_the_first_one_learned_also_in_another_pro
     with the_walkthrough(tmp_path) as run:
         end = run.play_episode()
     assert (end.episode, end.reason) == (2, "victory")
-    shown = {action: memory for _, action, _, memory, _ in turns_of(tmp_path, 2)}
+    shown = {action: memory for _, action, _, memory, _ in told(tmp_path, 2)}
     assert "take oil: +5 points: You get the" in shown["open box"]
     assert "unlock door with key: works" in shown["unlock door with key"]
 
@@ -119,8 +117,7 @@ def test_the_rules_player_plays_by_the_worlds_own_grammar_and_learns_from_its_de
     assert ways.items() <= EXITS.items()
     assert [end.deaths for end in ends] == [1, 0, 0]
     assert [end.score for end in ends[1:]] == [5, 5]
-    turns = [event for event in read_episode(tmp_path, 1) if isinstance(event, TurnRecord)]
-    assert not any("make sense" in turn.response for turn in turns)
+    assert not any("make sense" in turn.response for turn in turns_of(tmp_path))
 
 
 @pytest.mark.parametrize("at", [1, 4, 9])
@@ -134,7 +131,7 @@ def test_an_interrupted_episode_goes_on_from_its_checkpoint(tmp_path, at):
     with the_walkthrough(tmp_path / "cut") as run:
         end = run.play_episode(resume=1)
     assert (end.reason, end.turns, end.score, end.memories) == ("victory", whole.turns, whole.score, whole.memories)
-    assert turns_of(tmp_path / "cut") == turns_of(tmp_path / "whole")
+    assert told(tmp_path / "cut") == told(tmp_path / "whole")
 
 
 def test_its_folder_is_no_other_storys(tmp_path):

@@ -1,13 +1,10 @@
 """What failed holds for the state in which it was tried."""
 
-import os
-import signal
-
 import pytest
 
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
-from tests.fixtures.kills import killed
-from tests.fixtures.runs import CtrlC, a_walkthrough
+from tests.fixtures.kills import kill, killed
+from tests.fixtures.runs import AfterTurn, a_walkthrough
 
 
 def failed_here(run: ZorkOrchestratorV2) -> tuple[str, ...]:
@@ -49,16 +46,8 @@ def test_what_works_in_the_same_state_is_no_longer_shown(tmp_path):
         assert failed_here(run) == ()
 
 
-class Killer(CtrlC):
-    """A watcher that kills its process when a turn is over."""
-
-    def turn_played(self, record) -> None:
-        if record.turn == self.turn:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
 def play_and_die(workdir, commands) -> None:
-    a_walkthrough(workdir, *commands, watchers=(Killer(4),)).play_episode()
+    a_walkthrough(workdir, *commands, watchers=(AfterTurn(4, kill),)).play_episode()
 
 
 def test_it_is_known_again_after_a_kill(tmp_path):
