@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import networkx as nx
 import pytest
 
+from tests.fixtures.walks import walk
 from zorkgpt.cli.app import run
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import MapFile
@@ -22,10 +23,8 @@ def folder(tmp_path):
     graph = MapGraph()
     for number, name in ((1, "Hall"), (2, "Attic\x1b[31m"), (3, "Pit")):
         graph.add_room(number, name)
-    for end in (2, 2, 3):
-        graph.add_move(Move(1, "up", end))
+    walk(graph, "1 up 2", "1 up 2", "1 up 3", "3 up 1")
     graph.add_move(Move(2, "down", 1, MoveKind.ABOARD))
-    graph.add_move(Move(3, "up", 1))
     graph.add_failure(3, "up")
     graph.add_failure(3, "up")
     graph.add_move(Move(3, "say plugh", 1, MoveKind.TRANSPORTED))

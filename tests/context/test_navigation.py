@@ -6,6 +6,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.models import Location, Observation
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from tests.fixtures.walks import walk
 from tests.fixtures.walkthrough import BUNDLED_SEED, get_bundled_walkthrough
 from zorkgpt.context.navigation import (
     dangers_ahead,
@@ -30,9 +31,7 @@ def graph() -> MapGraph:
     names = {1: "Hall", 2: "Cellar", 3: "Deep Cellar", 4: "Attic", 5: "Forest", 6: "Forest", 7: "Island"}
     for room, name in names.items():
         graph.add_room(room, name)
-    for start, way, end in ((1, "down", 2), (2, "down", 3), (1, "up", 4), (4, "north", 5), (5, "north", 6)):
-        graph.add_move(Move(start, way, end))
-    return graph
+    return walk(graph, "1 down 2", "2 down 3", "1 up 4", "4 north 5", "5 north 6")
 
 
 @pytest.mark.parametrize(
@@ -141,8 +140,7 @@ def test_the_route_is_what_the_map_knows(graph):
 
 
 def test_exits_say_where_they_lead_how_sure_and_what_chance_does(graph):
-    graph.add_move(Move(1, "down", 2))
-    graph.add_move(Move(1, "down", 4))
+    walk(graph, "1 down 2", "1 down 4")
     graph.add_exit(1, "west")
     graph.add_move(Move(1, "west", 1, MoveKind.DIED))
     graph.add_move(Move(1, "eat rat", 1, MoveKind.DIED))
@@ -197,8 +195,7 @@ def test_dangers_of_the_route_come_after_those_one_way_from_here(graph):
 
 
 def test_where_chance_decides_the_dangers_of_all_ends_are_told(graph):
-    graph.add_move(Move(1, "down", 4))
-    graph.add_move(Move(1, "down", 7))
+    walk(graph, "1 down 4", "1 down 7")
     kept = {7: [Memory("DANGER", "Shark", 1, "1", 0, "It bites.", "core")]}
     ahead = list(dangers_ahead(graph, 1, lambda room: kept.get(room, ()), None))
     assert ahead == [Danger("down", "Island", 7, kept[7][0], 1, False)]

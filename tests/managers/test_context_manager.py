@@ -10,13 +10,13 @@ from game_interface.models import Item, Location, Observation
 from managers.context_manager import ContextManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from tests.fixtures.walks import walk
 from zorkgpt.agent import prompt_for
 from zorkgpt.context.view import PlayerView
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.player import Route
 from zorkgpt.world.graph import MapGraph, RouteStep
-from zorkgpt.world.movement import Move
 
 HERE = Observation(Location(1, "Hall"), (Item(5, "sack"),), (), (), score=0, moves=0)
 
@@ -29,10 +29,7 @@ def a_map() -> MapGraph:
     graph = MapGraph()
     for room, name in ((1, "Hall"), (2, "Cellar"), (3, "Deep"), (4, "Attic")):
         graph.add_room(room, name)
-    graph.add_move(Move(1, "down", 2))
-    graph.add_move(Move(2, "down", 3))
-    graph.add_move(Move(1, "up", 4))
-    return graph
+    return walk(graph, "1 down 2", "2 down 3", "1 up 4")
 
 
 def a_manager(state: GameState | None = None, **parts) -> ContextManager:

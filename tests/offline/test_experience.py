@@ -9,6 +9,7 @@ import pytest
 from game_interface.models import GrammarLine, GrammarToken, Item, Language, Location, Observation, Scene, TokenKind
 from tests.fixtures.rules import a_turn, an_episode
 from tests.fixtures.trails import a_step, a_trail
+from tests.fixtures.walks import walk
 from zorkgpt.explore.trail import Trail
 from zorkgpt.memory.models import Memory
 from zorkgpt.offline.candidates import Candidate, Nouns, Tier
@@ -68,9 +69,7 @@ def test_the_latest_episode_that_tells_says_what_is_left():
 def a_map() -> MapGraph:
     graph = MapGraph()
     graph.add_room(2, "Yard")
-    graph.add_move(Move(1, "north", 2))
-    graph.add_move(Move(2, "south", 1))
-    return graph
+    return walk(graph, "1 north 2", "2 south 1")
 
 
 def test_what_is_untried_elsewhere_comes_before_what_brought_nothing_here():

@@ -6,7 +6,7 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fixtures.walks import SIGHTINGS, walked
+from tests.fixtures.walks import SIGHTINGS, walk, walked
 from zorkgpt.world.export import draw, graphml
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.layout import between, lay_out
@@ -66,10 +66,7 @@ def test_a_drawing_tells_ways_apart():
     graph = MapGraph()
     for room_id, name in {1: "Hall", 2: "Attic <b>", 3: "Yard", 4: "Pit", 5: "Far"}.items():
         graph.add_room(room_id, name)
-    graph.add_move(Move(1, "north", 3))
-    graph.add_move(Move(3, "south", 1))
-    graph.add_move(Move(1, "up", 2))
-    graph.add_move(Move(1, "east", 4))
+    walk(graph, "1 north 3", "3 south 1", "1 up 2", "1 east 4")
     graph.add_move(Move(4, "say plugh", 5, MoveKind.TRANSPORTED))
     drawing = draw(graph, here=3, dangers={(1, "east")}, untried={3: ("north", "in")})
     drawn = ElementTree.fromstring(drawing)

@@ -1,5 +1,6 @@
 """The maps of several episodes that began with the same one."""
 
+from tests.fixtures.walks import walk
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.map_file import from_dict, merge_maps, to_dict
 from zorkgpt.world.movement import Move, MoveKind
@@ -21,10 +22,9 @@ def a_map() -> MapGraph:
 def test_walks_and_failures_of_all_episodes_count_once():
     base = a_map()
     one, other = copied(base), copied(base)
-    one.add_move(Move(1, "north", 2))
+    walk(one, "1 north 2")
     one.add_failure(1, "west")
-    other.add_move(Move(1, "north", 2))
-    other.add_move(Move(2, "up", 3))
+    walk(other, "1 north 2", "2 up 3")
     other.add_failure(1, "west")
     other.add_failure(1, "west")
     merged = merge_maps(copied(base), [one, other])
