@@ -326,8 +326,10 @@ def main() -> None:
                 with output.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(done[mutant])) + "\n")
         results = [done[mutant] for mutant in sample]
-        # A test that fails without a mutant, run alone, kills nothing.
-        failing = [test for test in sorted({mutant.by for mutant in results if mutant.by}) if run(copy, [test])[0] != 0]
+        # A test that also fails without a mutant kills nothing.
+        killing = sorted({mutant.by for mutant in results if mutant.by})
+        all_pass = run(copy, killing)[0] == 0
+        failing = [] if all_pass else [test for test in killing if run(copy, [test])[0] != 0]
     report([replace(each, outcome="invalid") if each.by in failing else each for each in results], given.seed)
 
 
