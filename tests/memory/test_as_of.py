@@ -33,8 +33,8 @@ class Play:
         return {place: list(kept) for place, kept in self.manager.memory_cache.items()}
 
 
-def adds(title, place=5):
-    return lambda manager: manager.add_memory(place, "Hall", memory(title, episode=2, turns="1"))
+def adds(title, place=5, persistence="permanent"):
+    return lambda manager: manager.add_memory(place, "Hall", memory(title, persistence, episode=2, turns="1"))
 
 
 def proves_wrong(title, place=5):
@@ -73,6 +73,28 @@ def test_a_history_that_was_put_back_and_has_grown_anew_is_told_as_it_is(tmp_pat
     assert resumed.manager.rollback().restore(tmp_path, point)
     resumed.turn(2, adds("Another"))
     assert [one.title for one in resumed.manager.as_of(2, 9)[5]] == ["A", "Another"]
+
+
+@pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
+def test_a_turn_that_was_played_again_counts_as_the_latest_so_far(tmp_path, persistence):
+    play = Play(tmp_path, 2)
+    for turn, title in ((5, "A"), (3, "B"), (6, "C")):
+        play.turn(turn, adds(title, persistence=persistence))
+    past = past_of(tmp_path / "Memories.md")
+    titles = [[one.title for one in past.all_memories(2, turn).get(5, ())] for turn in (4, 5, 6)]
+    assert titles == [[], ["A", "B"], ["A", "B", "C"]]
+
+
+@pytest.mark.parametrize(("ended", "titles"), [("", ["A", "By hand"]), ("2026-01-01T00:00:00", ["A"])])
+def test_what_a_person_changes_after_the_episode_has_ended_was_not_in_it(tmp_path, ended, titles):
+    play = Play(tmp_path, 2)
+    play.turn(1, adds("A"))
+    with SimpleMemoryManager.open(tmp_path / "Memories.md") as by_hand:
+        by_hand.add_memory(5, "Hall", memory("By hand"))
+    log = tmp_path / "runs" / "2" / "episode_log.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text(f'{{"event": "episode_ended", "time": "{ended}"}}\n' if ended else "{}\n")
+    assert [one.title for one in past_of(tmp_path / "Memories.md").all_memories(2, 1)[5]] == titles
 
 
 def test_what_was_there_before_the_history_began_was_always_there(tmp_path):
