@@ -326,7 +326,7 @@ def faults_of(folder: Path, counts: Counter[str]) -> list[str]:
     wrong = []
     store = MarkdownStore(folder / "Memories.md")
     store.refresh()
-    found = by_place(store.document.find(EVERY))
+    found = by_place(store.lasting.document.find(EVERY))
     kept = {_key(place, one) for place, memories in found.items() for one in memories}
     journal = {_key(place, one) for place, memories in store.journal.lasting().items() for one in memories}
     wrong += [f"only in the file: {one}" for one in kept - journal]

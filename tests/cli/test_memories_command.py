@@ -94,7 +94,7 @@ def test_a_memory_can_be_converted_with_its_past(folder, tmp_path, kind):
     done = CliRunner().invoke(app, ["convert", str(end), "--file", str(middle)])
     assert (done.exit_code, done.stdout) == (0, f"3 memories copied to {end}.\n")
     with SimpleMemoryManager.open(folder) as one, SimpleMemoryManager.open(end) as other:
-        assert render(other.store.document) == render(one.store.document)
+        assert render(other.store.lasting.document) == render(one.store.lasting.document)
         assert list(other.store.journal.records()) == list(one.store.journal.records())
         assert list(other.store.trials.trials()) == list(one.store.trials.trials())
         assert other.as_of(1, 20) == one.as_of(1, 20)

@@ -118,7 +118,7 @@ def test_a_run_is_played_with_the_memory_of_many_machines(address, postgres, tmp
         assert not (tmp_path / f"run{number}" / "Memories.md").exists()
     assert played == [1, 2]
     with postgres.open() as manager:
-        assert {section.visits for section in manager.store.document.sections} - {0, 1}
+        assert {section.visits for section in manager.store.lasting.document.sections} - {0, 1}
     for name, value in {**settings, **machines[0]}.items():
         monkeypatch.setenv(name, value)
     assert in_process(["doctor", "--workdir", str(tmp_path / "run0")]) == 0

@@ -271,7 +271,7 @@ def test_a_fact_replaces_the_memory_of_a_thing_at_hand(play, state, place):
     manager = play(answer)
     manager.add_memory(Thing(9), "lamp", memory("Lamp burns out", text="After 300 turns."))
     turn(manager, state, "rub lamp", "It flickers.", **LAMP)
-    kept = by_place(manager.store.document.find(EVERY))[Thing(9)]
+    kept = by_place(manager.store.lasting.document.find(EVERY))[Thing(9)]
     assert [(one.title, one.status, one.superseded_by) for one in kept] == [
         ("Lamp burns out", "SUPERSEDED", "Lamp burns out soon"),
         ("Lamp burns out soon", "ACTIVE", None),
@@ -290,7 +290,7 @@ def test_what_is_known_of_things_and_of_the_game_is_confirmed_and_disproved(play
     manager = play(MemorySynthesisResponse(should_remember=False, **answer))
     manager.add_memory(subject, "", memory("Glow", status="TENTATIVE"))
     turn(manager, state, "rub lamp", "Now you see.", **LAMP)
-    assert [one.status for one in by_place(manager.store.document.find(EVERY))[subject]] == [status]
+    assert [one.status for one in by_place(manager.store.lasting.document.find(EVERY))[subject]] == [status]
 
 
 def test_an_unconfirmed_memory_elsewhere_makes_no_question_of_a_known_way(play, state):
@@ -307,7 +307,7 @@ def test_the_model_says_by_number_what_a_fact_is_about(play, state, place, subje
     manager.add_memory(7, "Tower", memory("Bell", turns="1", status="TENTATIVE"))
     facts = {"things": (ThingState(9, "lamp"),), "nothing_changed": False, "unnamed_change": True}
     turn(manager, state, "rub lamp", "It glows.", **facts)
-    assert "Fact" in [one.title for one in by_place(manager.store.document.find(EVERY))[subject]]
+    assert "Fact" in [one.title for one in by_place(manager.store.lasting.document.find(EVERY))[subject]]
 
 
 def test_a_fact_can_be_about_a_creature_that_has_just_left(play, state):

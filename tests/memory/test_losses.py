@@ -174,7 +174,7 @@ class Played:
 
     def memory(self, subject: SubjectKey = 5):
         self.manager.reset_episode()
-        ((kept_at, (kept,)),) = by_place(self.manager.store.document.find(EVERY)).items()
+        ((kept_at, (kept,)),) = by_place(self.manager.store.lasting.document.find(EVERY)).items()
         assert kept_at == subject
         return kept
 
@@ -250,7 +250,7 @@ def test_a_danger_that_comes_again_in_other_words_is_the_same_one(tmp_path):
         told = replace(truth.loss, sentence=sentence)
         manager.record_action_outcome(place, "Hall", "wait", sentence, replace(truth, loss=told))
         manager.reset_episode()
-    ((subject, (kept,)),) = by_place(manager.store.document.find(EVERY)).items()
+    ((subject, (kept,)),) = by_place(manager.store.lasting.document.find(EVERY)).items()
     assert (subject, kept.text, kept.observation_count) == (Thing(11), "It bites.", 2)
 
 

@@ -127,8 +127,8 @@ def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres
             assert one.add_memory("999", "Room", memory(f"Last {number}"))
         other.invalidate_memory(3, "At 3", "wrong")
         assert one.all_memories() == other.all_memories()
-        assert render(one.store.document) == render(other.store.document) == postgres.text().encode()
-        places = [found.location_id for found in one.store.document.sections if found.location_id is not None]
+        assert render(one.store.lasting.document) == render(other.store.lasting.document) == postgres.text().encode()
+        places = [found.location_id for found in one.store.lasting.document.sections if found.location_id is not None]
         assert places == sorted(set(places), key=place_order)
         assert one.store.journal.lasting() == one.memory_cache
 

@@ -115,7 +115,7 @@ def _memories_and_trials(memories: Path | str) -> tuple[LastingMemories, list[Tr
     try:
         with AgentMemory(path=memories) as manager:
             # Trials of other machines have no logs here and use other episode numbers.
-            return manager.store.document, list(manager.store.trials.own_trials())
+            return manager.store.lasting.document, list(manager.store.trials.own_trials())
     except MemoryStoreError:
         # The run has already reported the error. The scores can still be shown.
         return Document(), []

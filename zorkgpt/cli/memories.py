@@ -218,7 +218,7 @@ def check(workdir: WorkdirOption = None, file: File = None, game: SavedGameOptio
         from zorkgpt.memory.storage.lasting import EVERY
 
         # A database has no lines, so count those of its export.
-        document = parse(render(manager.store.document))
+        document = parse(render(manager.store.lasting.document))
         problems = list(document.problems())
         for problem in problems:
             say(f"line {problem.line}: {problem.message}")

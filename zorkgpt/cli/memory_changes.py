@@ -248,7 +248,7 @@ def classify(
     with opened(workdir, file, game) as manager:
         from zorkgpt.memory.upkeep.classification import mark, proposals
 
-        proposed = list(proposals(manager.store.document, _classifier(rules, file)))
+        proposed = list(proposals(manager.store.lasting.document, _classifier(rules, file)))
         if not proposed:
             say("Every memory has a class.")
             return
@@ -341,7 +341,7 @@ def _backup(store: "Store") -> Path:
 def _copy(store: "Store", to: Path) -> None:
     from zorkgpt.memory.storage.document import render
 
-    write_file(to, render(store.document))
+    write_file(to, render(store.lasting.document))
 
 
 def _story_of(folder: Path | None, game: str | None) -> "Story":

@@ -129,7 +129,7 @@ class _Merger:
 
     def __init__(self, target: Path) -> None:
         self._store = _MergedStore(target)
-        self._base = self._store.document
+        self._base = self._store.lasting.document
         self._base_size = self._store.journal.size()
         dedup = settings_of(None).deduplication
         self._deduplicator = Deduplicator(

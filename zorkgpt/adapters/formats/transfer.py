@@ -75,7 +75,7 @@ def export_as(memory: SimpleMemoryManager, file_format: FileFormat) -> Exported:
     """
     memories = memory.all_memories()
     if file_format is FileFormat.MARKDOWN:
-        return Exported({"": render(memory.store.document)}, len(memories))
+        return Exported({"": render(memory.store.lasting.document)}, len(memories))
     if file_format is FileFormat.JSONL:
         return Exported({"": json_lines(memories).encode()}, len(memories))
     believed = [located for located in memories if is_current(located.memory)]

@@ -142,10 +142,6 @@ class MarkdownStore:
     def lasting(self) -> LastingMemories:
         return self._document
 
-    @property
-    def document(self) -> Document:
-        return self._document
-
     def refresh(self) -> None:
         """See what other processes and people wrote; recover the file if it is missing or damaged.
 

@@ -10,7 +10,6 @@ from zorkgpt.files import Recovery
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.tables import Journal, JudgmentTable, Trials
@@ -50,11 +49,6 @@ class Store(Protocol):
     @property
     def lasting(self) -> LastingMemories:
         """The lasting memories as last read."""
-        ...
-
-    @property
-    def document(self) -> Document:
-        """The lasting memories as a Markdown file. A database makes it from all of its rows."""
         ...
 
     def refresh(self) -> None:

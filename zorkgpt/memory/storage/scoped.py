@@ -106,10 +106,6 @@ class ScopedStore:
     def lasting(self) -> ScopedMemories:
         return ScopedMemories(self._whole.lasting, self.scope)
 
-    @property
-    def document(self) -> Document:
-        return self.lasting.document
-
     def refresh(self) -> None:
         self._whole.refresh()
 

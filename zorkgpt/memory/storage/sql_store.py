@@ -19,7 +19,6 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.scope import EVERYWHERE
 from zorkgpt.memory.storage.book import Draft, MemoryBook
-from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.postgres import PostgresDatabase
@@ -89,12 +88,6 @@ class SqlStore:
         self.lasting = MemoryRows(database, PersonEdits(self.journal), words)
         self.restorer = Undo(self)
         self.refresh()
-
-    @property
-    def document(self) -> Document:
-        """All of it as a Markdown file, made from the rows."""
-        with self.guard:
-            return self.lasting.document
 
     def refresh(self) -> None:
         """See what others wrote.

@@ -141,7 +141,9 @@ def write_memories(store: Store, path: Path) -> None:
     """
     store.refresh()
     try:
-        write_file(path, render(_relative_document(store) if store.scope.path else store.document))
+        with store.guard:
+            data = render(_relative_document(store) if store.scope.path else store.lasting.document)
+        write_file(path, data)
     except FileError as error:
         raise MemoryStoreError(str(error)) from error
 
@@ -172,12 +174,11 @@ def import_memories(store: Store, path: Path) -> ImportReport:
 
 def _relative_document(store: Store) -> Document:
     draft = Draft(MemoryBook())
-    with store.guard:
-        lasting = store.lasting
-        for place, memories in by_place(lasting.find(EVERY)).items():
-            kept = [replace(memory, id=memory_id(place, memory)) for memory in memories]
-            name, episodes = heading_of(lasting, place).name, episodes_of(lasting, place)
-            draft.add(store.scope.relative(place), name, *kept, visits=episodes)
+    lasting = store.lasting
+    for place, memories in by_place(lasting.find(EVERY)).items():
+        kept = [replace(memory, id=memory_id(place, memory)) for memory in memories]
+        name, episodes = heading_of(lasting, place).name, episodes_of(lasting, place)
+        draft.add(store.scope.relative(place), name, *kept, visits=episodes)
     return draft.lasting.document
 
 
@@ -209,7 +210,7 @@ def convert(source: Store, target: Store) -> int:
     Raises:
         MemoryStoreError: There is something in the target, or it can't be written.
     """
-    document = parse(render(source.document))
+    document = parse(render(source.lasting.document))
     with target.transaction() as draft:
         if not is_empty(draft.lasting):
             raise MemoryStoreError(f"{target.name} is not empty. Name a file that does not exist yet.")
