@@ -1,6 +1,6 @@
 """The keys of subjects (places, things and creatures, the game): how they are written, and their order.
 
-In a column of a database they are texts that are, bytewise, in the order of `place_order`.
+They are sorted as they are written in a column of a database.
 """
 
 import json
@@ -98,23 +98,6 @@ def _checked_thing(thing: Thing) -> Thing:
     if not 0 <= number < LIMIT:
         raise ValueError(f"The number of the thing is {quoted(number)}; it must have at most 18 digits and no sign.")
     return thing
-
-
-PlaceOrder = tuple[int, tuple[tuple[int, int, str], ...]]
-"""What `place_order` returns."""
-
-
-def place_order(key: SubjectKey) -> PlaceOrder:
-    """Return by what subjects are sorted: places by number, by text and by path, things by number, the game."""
-    if isinstance(key, (int, str)):
-        return (0, (_element_order(key),))
-    if isinstance(key, tuple):
-        return (1, tuple(map(_element_order, key)))
-    return (2, (_element_order(key.number),)) if isinstance(key, Thing) else (3, ())
-
-
-def _element_order(key: int | str) -> tuple[int, int, str]:
-    return (1, 0, key) if isinstance(key, str) else (0, key, "")
 
 
 def has_prefix(key: SubjectKey, prefix: str | tuple[int | str, ...]) -> bool:
@@ -237,7 +220,11 @@ def saved_place(value: object) -> PlaceKey:
 
 @lru_cache(maxsize=4096)
 def column_of(place: SubjectKey) -> str:
-    """Return a subject as it is written in a column."""
+    """Return a subject as it is written in a column.
+
+    These texts are in the order of their subjects, also bytewise: places by number, by text and by path, things by
+    number, the game.
+    """
     if isinstance(place, tuple):
         return _PATH_COLUMN + _BETWEEN.join(map(_element_column, place))
     if isinstance(place, str):
@@ -245,6 +232,10 @@ def column_of(place: SubjectKey) -> str:
     if isinstance(place, int):
         return _NUMBER_COLUMN + _digits(place)
     return _THING_COLUMN + _digits(place.number) if isinstance(place, Thing) else _GAME_COLUMN
+
+
+place_order = column_of
+"""By what subjects are sorted."""
 
 
 def place_in(column: str) -> SubjectKey:
