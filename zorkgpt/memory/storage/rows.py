@@ -120,8 +120,6 @@ class MemoryRows:
         """What is to be put into the indexes of words and marks at the end of this transaction."""
         self._old: dict[int, _Indexed] = {}
         """What is to be taken out of them."""
-        self._fresh: set[int] = set()
-        """The memories that this transaction has inserted."""
         self._new_sections: list[tuple[object, ...]] = []
         self._changed_sections: list[tuple[object, ...]] = []
         self._new_memories: list[tuple[object, ...]] = []
@@ -334,7 +332,7 @@ class MemoryRows:
         """Begin a transaction. What waits to be written is written when the block ends."""
         self.before = {} if keeps_before else None
         self.is_changed = False
-        self._written, self._old, self._fresh, self._last_numbers = {}, {}, set(), {}
+        self._written, self._old, self._last_numbers = {}, {}, {}
         self._new_sections, self._changed_sections, self._new_memories = [], [], []
         yield
         if self.is_changed:
@@ -518,7 +516,6 @@ class MemoryRows:
         row = (number, column_of(place), section.id, *self._found_by(place, entry.memory), raw, encode(lead))
         self._new_memories.append(row)
         section.end = raw[-1:]
-        self._fresh.add(number)
         self._put_in(place, section, number, entry.memory)
         if place in self._places and len(self._sections_of(place)) > 1:
             self._places.pop(place)
@@ -566,9 +563,9 @@ class MemoryRows:
 
     def _take_out(self, place: SubjectKey, section: _Section, stored: _Stored) -> None:
         """Take a memory out of the indexes."""
-        self._written.pop(stored.id, None)
-        if stored.id not in self._fresh:
-            self._old.setdefault(stored.id, _Indexed(place, section, stored.entry.memory))
+        # What this transaction has written is not in them yet.
+        if self._written.pop(stored.id, None) is None:
+            self._old[stored.id] = _Indexed(place, section, stored.entry.memory)
 
 
 class _Indexed:
