@@ -7,13 +7,13 @@ from hashlib import blake2b
 from zorkgpt.errors import MemoryConflict, MemoryEditError
 from zorkgpt.memory.checks import check_category, checked_metadata, checked_time
 from zorkgpt.memory.ids import MemoryId, memory_id
-from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import as_kept, one_line
 from zorkgpt.memory.storage.history import TurnStamp, kind_of
 from zorkgpt.memory.storage.protocol import Store
-from zorkgpt.memory.storage.versions import is_current, proven_wrong
+from zorkgpt.memory.storage.versions import is_current, superseded
 
 LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
 BY_A_PERSON = "by a person"
@@ -181,7 +181,7 @@ def edited(old: Memory, wanted: Edit) -> Memory:
 
 def _with_status(memory: Memory, status: str, reason: str | None) -> Memory:
     if status == MemoryStatus.SUPERSEDED:
-        return proven_wrong(replace(memory, pinned=False), reason or BY_A_PERSON, None)
+        return superseded(replace(memory, pinned=False), INVALIDATION_MARKER, reason or BY_A_PERSON)
     return replace(
         memory,
         status=MemoryStatus(status),

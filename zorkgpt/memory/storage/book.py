@@ -6,7 +6,7 @@ from functools import partial
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
-from zorkgpt.memory.models import Memory, MemoryStatus, SubjectKey
+from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey
 from zorkgpt.memory.places import has_prefix, place_in_words, place_order
 from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change
 from zorkgpt.memory.storage.document import Document
@@ -14,7 +14,7 @@ from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.history import Trial, TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories, Prefix, episodes_of, heading_of
-from zorkgpt.memory.storage.versions import observed, proven_wrong
+from zorkgpt.memory.storage.versions import observed, superseded
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,19 +270,12 @@ class Draft:
         other: Memory | None = None,
     ) -> Memory:
         """Mark a memory as replaced by the one of this title, and return it as stored."""
-        after = replace(
-            old,
-            status=MemoryStatus.SUPERSEDED,
-            superseded_by=one_line(new_title),
-            superseded_at_turn=turn,
-            superseded_in_episode=self._episode,
-            invalidation_reason=None if reason is None else one_line(reason),
-        )
+        after = superseded(old, new_title, reason, turn, self._episode)
         return self.replace(place, old, after, "superseded", reason, other=other)
 
     def invalidate(self, place: SubjectKey, old: Memory, reason: str, turn: int | None) -> None:
         """Mark a memory as wrong."""
-        wrong = proven_wrong(old, reason, turn, self._episode)
+        wrong = superseded(old, INVALIDATION_MARKER, reason, turn, self._episode)
         self.replace(place, old, wrong, "invalidated", one_line(reason))
 
     def remove(self, place: SubjectKey, old: Memory, reason: str | None = None) -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.models import (
-    INVALIDATION_MARKER,
     Memory,
     MemoryStatus,
     SubjectKey,
@@ -121,14 +120,17 @@ def seen_between(memory: Memory, first: Sighting, last: Sighting) -> Memory:
     return replace(memory, turns=turns, episode=last.episode, first_episode=first.episode)
 
 
-def proven_wrong(memory: Memory, reason: str, turn: int | None, episode: int | str | None = None) -> Memory:
+def superseded(
+    memory: Memory, by: str, reason: str | None, turn: int | None = None, episode: int | str | None = None
+) -> Memory:
+    """Return the memory as replaced by the one of this title; `INVALIDATION_MARKER` if it is wrong."""
     return replace(
         memory,
         status=MemoryStatus.SUPERSEDED,
-        superseded_by=INVALIDATION_MARKER,
+        superseded_by=one_line(by),
         superseded_at_turn=turn,
         superseded_in_episode=episode,
-        invalidation_reason=one_line(reason),
+        invalidation_reason=None if reason is None else one_line(reason),
     )
 
 
