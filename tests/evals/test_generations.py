@@ -81,7 +81,7 @@ def test_all_episodes_of_a_generation_begin_with_what_those_before_have_learned(
     assert [(one.episode, one.seed) for one in episodes] == [(1, 1), (2, 2), (3, 3), (4, 4)]
     # Nothing was known in the first generation, and the second has not failed where the first one had.
     assert [one.shown > 0 for one in episodes[2:]] == [True, True]
-    first, second = (MarkdownStore(whole.snapshot(number) / "Memories.md").document for number in (1, 2))
+    first, second = (MarkdownStore(whole.snapshot(number) / "Memories.md").lasting.document for number in (1, 2))
     counts = [memory.observation_count for _, memory in first.find(EVERY)]
     assert max(counts) == 2
     assert {3, 4} <= {episode for section in second.sections for episode in section.episodes}

@@ -223,4 +223,4 @@ def test_any_text_is_kept_as_it_was_given(tmp_path_factory, text, title, pinned,
         made = manager.edit_memory(5, title, wanted)
     expected = in_one_line(replace(memory(title), text=text, pinned=pinned, vetoed=vetoed))
     assert made == expected
-    assert by_place(MarkdownStore(path).document.find(EVERY)) == {5: [expected]}
+    assert by_place(MarkdownStore(path).lasting.find(EVERY)) == {5: [expected]}

@@ -46,7 +46,7 @@ def merged(folder: Path, *found: Path, base: Path | None = None) -> list[Memory]
     target.parent.mkdir(parents=True)
     episodes = [MemoriesAfterEpisode(number, path) for number, path in enumerate(found, 2)]
     merge_memories(base or folder / "none.md", episodes, target)
-    return MarkdownStore(target).document.memories(ATTIC)
+    return MarkdownStore(target).lasting.memories(ATTIC)
 
 
 LAMP = "The lamp lights the whole attic."
@@ -192,7 +192,7 @@ def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_
     target = tmp_path / "again" / "Memories.md"
     target.parent.mkdir()
     merge_memories(base, [MemoriesAfterEpisode(5, again)], target)
-    memories = MarkdownStore(target).document.memories(ATTIC)
+    memories = MarkdownStore(target).lasting.memories(ATTIC)
     assert [(one.title, one.observation_count) for one in memories] == [
         ("Lamp", 4),
         ("Mark 2", 1),
