@@ -46,6 +46,7 @@ def test_what_the_story_refuses_costs_no_call():
         ("open lamp", False),
         ("north", False),
         ("west", False),
+        ("south", False),
     ],
 )
 def test_the_model_is_asked_only_of_repeats_dangers_and_verbs_that_destroyed_something(action, risky):
@@ -56,6 +57,7 @@ def test_the_model_is_asked_only_of_repeats_dangers_and_verbs_that_destroyed_som
         dangers=(
             Danger("east", "Pit", 14, Memory("DANGER", "Snake", 1, "3", 0, "It bites.", "core")),
             Danger("north", "Cave", 15, Memory("DANGER", "Bear", 1, "3", 0, "It bites.", "core"), steps=2),
+            Danger("south", "Yard", 17, Memory("DANGER", "Dog", 1, "3", 0, "It bites.", "permanent", action="hit dog")),
             Danger("west", "Den", 16, Memory("DANGER", "Wolf", 1, "3", 0, "It bites.", "core"), now="wolf gone"),
         ),
         destructive_verbs=("eat",),

@@ -102,15 +102,17 @@ def is_risky(action: str, context: PlayerContext) -> bool:
     """Return whether an action repeats what failed here, leads into a known danger, or may destroy something.
 
     All by what happened before: what changed nothing or killed at this place, remembered dangers that may still be
-    there, verbs that have destroyed things in this episode.
+    there, verbs that have destroyed things in this episode. Where another action is the danger, the way there is none.
     """
     action, way = normalized_action(action), exit_name(action)
     if action in map(normalized_action, (*context.failed_here, *context.deadly_here)):
         return True
     if any(known.deadly and known.way == way for known in context.exits):
         return True
-    if any(danger.way == way and danger.steps == 1 and not danger.now for danger in context.dangers):
-        return True
+    for danger in context.dangers:
+        is_next = danger.way == way and danger.steps == 1 and not danger.now
+        if is_next and normalized_action(danger.memory.action) in ("", action):
+            return True
     return action.partition(" ")[0] in context.destructive_verbs
 
 
