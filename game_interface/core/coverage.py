@@ -43,7 +43,7 @@ def story_facts(
         sees_headings: `look` was seen to print the name of a room, which it does not in the dark.
     """
     location, player = now.location, profile.player
-    score = "by the story's memory" if profile.score_global is not None else "by Jericho's table"
+    score = "from the story's memory" if profile.score_global is not None else "from Jericho's table"
     known = {
         "player": f"object {player}" if player else None,
         "location": location.name if location else None,
@@ -57,16 +57,16 @@ def story_facts(
 
 def _end(profile: Profile, by_table: bool, sees_questions: bool) -> str | None:
     if profile.deadflag_global is not None:
-        return "by the story's own flag"
+        return "from the story's flag"
     if by_table:
-        return "by Jericho's table"
-    return "by its final question" if sees_questions else None
+        return "from Jericho's table"
+    return "from its final question" if sees_questions else None
 
 
 def _light(profile: Profile, sees_headings: bool) -> str | None:
     if sees_headings:
-        return "by what look shows"
-    return "by the story's memory" if profile.player and profile.location_global is not None else None
+        return "from the response to “look”"
+    return "from the story's memory" if profile.player and profile.location_global is not None else None
 
 
 def _names(profile: Profile, view: View) -> str:
@@ -74,5 +74,5 @@ def _names(profile: Profile, view: View) -> str:
     # Inform's library has an object for each direction.
     shown = [is_shown(view.name(each)) for each in numbers if not _DIRECTION.fullmatch(view.name(each))]
     if all(shown):
-        return "the story's own"
-    return f"the story's own for {sum(shown)} of {len(shown)} things, else what can be typed or what a heading says"
+        return "from the story"
+    return f"from the story for {sum(shown)} of {len(shown)} things, otherwise from its dictionary or a heading"

@@ -209,7 +209,7 @@ def test_games_lists_what_is_bundled_and_how_to_bring_more():
     done = command("games")
     assert done.returncode == 0
     assert "(bundled): Slack Water, version 5, release 3" in done.stdout
-    assert "known: player: object 21; location: Causeway End; score: by the story's memory;" in done.stdout
+    assert "known: player: object 21; location: Causeway End; score: from the story's memory;" in done.stdout
     assert "Not known" not in done.stdout
     assert "infrastructure/" in done.stdout
 
