@@ -143,7 +143,7 @@ def _no_longer(prompt: str, title: str) -> dict[str, Any]:
 def objectives(request: Request) -> Reply:
     """Wants what may come true, what never was seen, and says of one thing too early that it is done."""
     prompt = request.prompt
-    if "You thin out" in prompt:
+    if "You shorten" in prompt:
         return json.dumps({"keep": [1, 2, 4, 99]})
     if "Get into the house" not in prompt:
         return json.dumps({"new": _WANTED})
@@ -190,7 +190,7 @@ def summary(request: Request) -> Reply:
 
 BY_SYSTEM: dict[str, tuple[str, Callable[[Request], Reply]]] = {
     "You keep the list of objectives": ("objectives", objectives),
-    "You thin out the list": ("objectives", objectives),
+    "You shorten the list": ("objectives", objectives),
     "You keep the knowledge base": ("knowledge", knowledge),
     "You keep the diary": ("summary", summary),
 }

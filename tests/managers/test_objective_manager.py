@@ -193,7 +193,7 @@ def test_all_that_are_pursued_are_listed_and_the_stale_ones_last(tmp_path):
     run.idle(1, 13)
     lines = run.manager.lines()
     assert list(lines[:5]) == [f"Find number {number}" for number in range(6, 11)]
-    assert list(lines[5:]) == [f"Find number {number}; nothing has come of it for a while" for number in range(1, 6)]
+    assert list(lines[5:]) == [f"Find number {number}; no progress for a while" for number in range(1, 6)]
     assert {one.status for one in run.manager.tracker.pursued()} == {ObjectiveStatus.OPEN, ObjectiveStatus.STALE}
 
 

@@ -146,7 +146,7 @@ def test_what_others_wrote_never_becomes_structure():
     assert [line for line in outside if line.startswith("#")] == [
         "# Certain",
         "# The objectives",
-        "# Reached or given up",
+        "# Reached or abandoned",
         "# Memories of these places",
         "# Knowledge from earlier",
         "# The turns since the last review",

@@ -1,4 +1,4 @@
-"""Objectives as JSON: in checkpoints, and in the file that every process playing in the same folder shares."""
+"""Objectives as JSON: in checkpoints, and in a file that processes playing in the same folder share."""
 
 import logging
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ _CONDITION_FIELDS = tuple(field.name for field in fields(Condition))
 
 @cached_by_identity
 def objective_to_dict(objective: Objective) -> dict[str, Any]:
-    """Return the part of an objective that outlives the episode, as plain values for JSON."""
+    """Return the part of an objective that outlives the episode, as JSON values."""
     condition = ((name, getattr(objective.condition, name)) for name in _CONDITION_FIELDS)
     return {
         "text": objective.text,
@@ -52,7 +52,7 @@ def objective_to_dict(objective: Objective) -> dict[str, Any]:
 
 @cached_by_identity
 def logged_objective(objective: Objective) -> dict[str, Any]:
-    """Return an objective as the episode log shows it."""
+    """Return an objective as JSON values for the episode log."""
     return objective_to_dict(objective) | {
         "done_when": objective.condition.text,
         "status": str(objective.status),
@@ -61,10 +61,10 @@ def logged_objective(objective: Objective) -> dict[str, Any]:
 
 
 def objective_from_dict(value: dict[str, Any]) -> Objective:
-    """Return the objective that `objective_to_dict` was given.
+    """Return the objective from the result of `objective_to_dict`.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: If `value` has another form.
+        KeyError, TypeError, ValueError, AttributeError: If `value` is malformed.
     """
     return Objective(
         text=str(value["text"]),
@@ -80,14 +80,14 @@ def objective_from_dict(value: dict[str, Any]) -> Objective:
 
 def _condition(value: dict[str, Any]) -> Condition:
     kind = ConditionKind(value["kind"])
-    fields = {name: of(value[name]) for name, of in _FIELDS.items() if name in value}
-    needed = _NEEDED.get(kind, ())
-    if missing := [name for name in needed if name not in fields]:
-        raise ValueError(f"a condition of the kind {kind} lacks {missing[0]}")
+    fields = {name: field_type(value[name]) for name, field_type in _FIELDS.items() if name in value}
+    for name in _REQUIRED.get(kind, ()):
+        if name not in fields:
+            raise ValueError(f"condition of kind {kind} lacks {name!r}")
     return Condition(kind, **fields)
 
 
-_NEEDED = {
+_REQUIRED = {
     ConditionKind.SCORE: ("points",),
     ConditionKind.HOLDS: ("thing",),
     ConditionKind.OPENED: ("thing",),
@@ -110,12 +110,12 @@ def _turn_from_dict(value: dict[str, Any]) -> EpisodeTurn:
 def _evidence(value: dict[str, Any]) -> ObjectiveEvidence:
     judge = value["judge"]
     if judge not in get_args(ObjectiveJudge):
-        raise ValueError(f"no such judge: {judge!r}")
+        raise ValueError(f"unknown judge: {judge!r}")
     return ObjectiveEvidence(_turn_from_dict(value), judge, str(value["words"]), int(value["gain"]))
 
 
 def tracker_to_dict(tracker: ObjectiveTracker) -> dict[str, Any]:
-    """Return the whole state of a tracker as plain values for JSON."""
+    """Return the whole state of a tracker as JSON values."""
     return {
         "objectives": [_with_episode_state(objective) for objective in tracker.objectives.values()],
         **{name: sorted(getattr(tracker, name)) for name in _SETS},
@@ -137,10 +137,10 @@ def _with_episode_state(objective: Objective) -> dict[str, Any]:
 
 
 def restore_tracker(tracker: ObjectiveTracker, state: dict[str, Any]) -> None:
-    """Replace the state of a tracker by one that `tracker_to_dict` returned.
+    """Restore a tracker's state from the result of `tracker_to_dict`.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: If `state` has another form; the tracker is unchanged.
+        KeyError, TypeError, ValueError, AttributeError: If `state` is malformed. The tracker is unchanged.
     """
     objectives = [_from_episode_state(value) for value in state["objectives"]]
     sets = {name: {int(number) for number in state[name]} for name in _SETS}
@@ -173,50 +173,48 @@ _DAMAGE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError)
 
 
 class ObjectivesFile:
-    """`objectives.json`, read again only when another process has changed it.
+    """`objectives.json`, cached until another process changes it.
 
-    A damaged file is set aside under another name, so that nothing overwrites it.
+    A damaged file is renamed, so that it is not overwritten.
 
-    Both methods raise:
-        FileError: the file can't be locked, read or written; it is unchanged.
-        ObjectivesFileError: a later version wrote it.
+    Raises (both methods):
+        FileError: If the file can't be locked, read or written. It is unchanged.
+        ObjectivesFileError: If a later version wrote the file.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = AtomicFile(path)
         self._stamp: Stamp = ()
-        self._holds: list[Objective] = []
-        """The objectives in the file when it had this stamp."""
+        self._objectives: list[Objective] = []
+        """The objectives in the file at the time of `_stamp`."""
 
     def load(self) -> list[Objective]:
-        """Return the objectives of earlier episodes; none if there is no file."""
+        """Return the objectives of earlier episodes; an empty list without a file."""
         try:
-            return list(self._now())
+            return list(self._current())
         except _DAMAGE:
-            # Checked again under the lock, so that only one of several processes sets it aside.
+            # Check again under the lock, so that only one of several processes renames the file.
             with self._file.locked():
-                return list(self._undamaged())
+                return list(self._current_or_set_aside())
 
     def save(self, objectives: Iterable[Objective]) -> None:
         """Merge these objectives into the file, atomically."""
         with self._file.locked():
-            before = self._undamaged()
-            after = _joined([*before, *objectives])
-            if [objective_to_dict(objective) for objective in after] != [
-                objective_to_dict(objective) for objective in before
-            ]:
-                self._stamp, self._holds = self._file.write(_rendered(after, datetime.now(UTC))) or (), after
+            before = self._current_or_set_aside()
+            after = _merged_by_key([*before, *objectives])
+            if list(map(objective_to_dict, after)) != list(map(objective_to_dict, before)):
+                self._stamp, self._objectives = self._file.write(_rendered(after, datetime.now(UTC))) or (), after
 
-    def _now(self) -> list[Objective]:
+    def _current(self) -> list[Objective]:
         if not self._stamp or self._file.stamp() != self._stamp:
             data, stamp = self._file.read()
-            self._holds, self._stamp = [] if data is None else _parsed(data, self._file.path), stamp
-        return self._holds
+            self._objectives, self._stamp = [] if data is None else _parsed(data, self._file.path), stamp
+        return self._objectives
 
-    def _undamaged(self) -> list[Objective]:
-        """Return the objectives in the file; if it is damaged, set it aside and return none."""
+    def _current_or_set_aside(self) -> list[Objective]:
+        """Return the objectives in the file. If it is damaged, rename it and return an empty list."""
         try:
-            return self._now()
+            return self._current()
         except _DAMAGE as error:
             aside = self._file.set_aside()
             self._file.path.unlink(missing_ok=True)
@@ -225,28 +223,28 @@ class ObjectivesFile:
             return []
 
 
-def merge_objectives(found: Iterable[Path], target: Path, at: datetime) -> None:
-    """Write what the objectives files of several episodes hold together, with this time instead of that of the clock.
+def merge_objectives(paths: Iterable[Path], target: Path, at: datetime) -> None:
+    """Merge the objectives files of several episodes into one, with `at` as its time.
 
-    A file that is not there holds nothing, and where none is, none is written.
+    Missing files are skipped. If all are missing, nothing is written.
 
     Raises:
-        FileError: If one can't be read, or the result can't be written.
-        ObjectivesFileError: If a later version wrote one.
+        FileError: If a file can't be read, or the result can't be written.
+        ObjectivesFileError: If a later version wrote a file.
     """
-    there = [path for path in found if path.is_file()]
-    if there:
-        joined = _joined(objective for path in there for objective in ObjectivesFile(path).load())
-        write_file(target, _rendered(joined, at))
+    existing = [path for path in paths if path.is_file()]
+    if existing:
+        merged_objectives = _merged_by_key(objective for path in existing for objective in ObjectivesFile(path).load())
+        write_file(target, _rendered(merged_objectives, at))
 
 
-def _joined(objectives: Iterable[Objective]) -> list[Objective]:
-    """Merge objectives with the same key; if there are too many, drop the oldest that were never reached first."""
+def _merged_by_key(objectives: Iterable[Objective]) -> list[Objective]:
+    """Merge objectives with the same key. If there are too many, drop the oldest of those never reached first."""
     by_key: dict[str, Objective] = {}
     for objective in objectives:
         by_key[objective.key] = merged(by_key[objective.key], objective) if objective.key in by_key else objective
-    worth = sorted(by_key.values(), key=lambda objective: (bool(objective.evidence), objective.origin), reverse=True)
-    return sorted(worth[:_MAX_KEPT], key=lambda objective: (objective.origin, objective.key))
+    ranked = sorted(by_key.values(), key=lambda objective: (bool(objective.evidence), objective.origin), reverse=True)
+    return sorted(ranked[:_MAX_KEPT], key=lambda objective: (objective.origin, objective.key))
 
 
 def _parsed(data: bytes, path: Path) -> list[Objective]:
@@ -254,10 +252,10 @@ def _parsed(data: bytes, path: Path) -> list[Objective]:
     version = state["metadata"]["version"]
     if float(version) > VERSION:
         raise ObjectivesFileError(
-            f"{path} was written by a later version of this program: its format is {version}, "
-            f"and formats up to {VERSION} are known here. Use that version, or another --workdir. The file is kept."
+            f"{path} was written by a later version of this program. Its format is {version}, but this version only "
+            f"reads formats up to {VERSION}. Use the later version, or another --workdir. The file is unchanged."
         )
-    return _joined(objective_from_dict(value) for value in state["objectives"])
+    return _merged_by_key(objective_from_dict(value) for value in state["objectives"])
 
 
 def _rendered(objectives: list[Objective], at: datetime) -> bytes:

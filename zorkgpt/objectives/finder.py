@@ -1,4 +1,4 @@
-"""Find objectives: what is asked, how a model answers, and how a proposal becomes an objective."""
+"""Find objectives: the question, a model's answer, and the conversion of proposals into objectives."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,20 +26,20 @@ from zorkgpt.objectives.models import (
 from zorkgpt.prompts.render import one_line, render
 
 SCORE_BY = "score_by"
-"""A kind of proposal beside the kinds of conditions: so many points more than now."""
+"""A kind of proposal in addition to the kinds of conditions: `points` more than the current score."""
 _MAX_TEXT_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveProposal:
-    """An objective that a model or a rule proposes; nothing in it is checked yet."""
+    """An objective that a model or a rule proposes. Its fields are unchecked."""
 
     text: str
     kind: str = ConditionKind.TEXT
     thing: int | str | None = None
     """Number or name."""
     place: int | str | None = None
-    """Number or name of a room, or of a thing that holds others."""
+    """Number or name of a room or container."""
     points: int | None = None
     way: str = ""
     done_when: str = ""
@@ -50,11 +50,11 @@ class ObjectiveProposal:
 
 @dataclass(frozen=True, slots=True)
 class SeenWorld:
-    """The rooms and things that were seen in play, by number."""
+    """The names of the rooms and things seen in play, by number."""
 
     now: Observation
     rooms: Mapping[int, str]
-    """Rooms of all episodes."""
+    """Of all episodes."""
     things: Mapping[int, str]
     visited: Collection[int] = ()
     """Rooms visited in this episode."""
@@ -62,33 +62,33 @@ class SeenWorld:
 
 
 def objective_from_proposal(proposal: ObjectiveProposal, known: SeenWorld, origin: EpisodeTurn) -> Objective | None:
-    """Return the objective that is proposed; None if the proposal is empty or already true.
+    """Return the proposed objective; None if the proposal is empty or already true.
 
-    A condition that names something that was never seen becomes a condition in words.
+    A condition that names an unknown room or thing becomes a condition in words.
     """
     text = " ".join(proposal.text.split())[:_MAX_TEXT_CHARS].rstrip()
     if not normalized_text(text):
         return None
     words = " ".join(proposal.done_when.split())[:_MAX_TEXT_CHARS].rstrip() or text
-    condition = _checkable(proposal, known) or Condition(ConditionKind.TEXT, text=words)
+    condition = _checkable_condition(proposal, known) or Condition(ConditionKind.TEXT, text=words)
     condition = replace(condition, text=describe(condition, known.rooms, known.things))
     if is_met(condition, known.now, known.visited):
         return None
     places = [number for place in proposal.places if (number := _number(place, known.rooms)) is not None]
     if condition.place is not None and condition.place in known.rooms:
         places.insert(0, condition.place)
-    # So many points more than now means nothing in another episode.
+    # A score relative to the current one is meaningless in another episode.
     lasting = proposal.scope == Scope.WORLD and not (proposal.kind == SCORE_BY and condition.checkable)
     scope = Scope.WORLD if lasting else Scope.EPISODE
     return Objective(text, condition, origin, scope, tuple(dict.fromkeys(places)), progressed=origin.turn)
 
 
-def _checkable(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
+def _checkable_condition(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
     thing = _number(proposal.thing, known.things)
     room = _number(proposal.place, known.rooms)
     match proposal.kind:
         case ConditionKind.SCORE | "score_by":
-            return _score(proposal, known)
+            return _score_condition(proposal, known)
         case ConditionKind.HOLDS | ConditionKind.OPENED if thing is not None:
             return Condition(ConditionKind(proposal.kind), thing=thing)
         case ConditionKind.AT | ConditionKind.VISITED if room is not None:
@@ -103,7 +103,7 @@ def _checkable(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | Non
     return None
 
 
-def _score(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
+def _score_condition(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
     if proposal.points is None or proposal.points <= 0 or known.now.score is None:
         return None
     points = proposal.points + (known.now.score if proposal.kind == SCORE_BY else 0)
@@ -112,20 +112,20 @@ def _score(proposal: ObjectiveProposal, known: SeenWorld) -> Condition | None:
     return Condition(ConditionKind.SCORE, points=points)
 
 
-def _number(named: int | str | None, seen: Mapping[int, str]) -> int | None:
-    """Return the number of what is named; None if it was not seen, or the name is ambiguous."""
-    if isinstance(named, str) and named.strip().isascii() and named.strip().isdigit():
-        named = int(named)
-    if isinstance(named, int):
-        return named if named in seen else None
-    wanted = normalized_text(named or "")
-    found = [number for number, name in seen.items() if wanted and normalized_text(name) == wanted]
-    return found[0] if len(found) == 1 else None
+def _number(reference: int | str | None, names: Mapping[int, str]) -> int | None:
+    """Return the number that a number or name refers to; None if it is unknown or ambiguous."""
+    if isinstance(reference, str) and reference.strip().isascii() and reference.strip().isdigit():
+        reference = int(reference)
+    if isinstance(reference, int):
+        return reference if reference in names else None
+    wanted = normalized_text(reference or "")
+    matches = [number for number, name in names.items() if wanted and normalized_text(name) == wanted]
+    return matches[0] if len(matches) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Everything that a finder needs to know."""
+    """The situation that a finder looks at."""
 
     episode: int
     turn: int
@@ -133,7 +133,7 @@ class Situation:
     turns: tuple[TurnRecord, ...]
     """The turns since the last update, oldest first."""
     objectives: tuple[Objective, ...] = ()
-    """The pursued objectives, in the order in which they are shown."""
+    """The pursued objectives, in the order of the prompt."""
     settled: tuple[Objective, ...] = ()
     """The reached and abandoned objectives, of this and earlier episodes."""
     scored: Collection[int] = ()
@@ -143,7 +143,7 @@ class Situation:
     untried: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """Room → untried exits; the nearest rooms first."""
     memories: tuple[str, ...] = ()
-    """Memories of the places involved, a line each."""
+    """Memories of the places involved, one line each."""
     knowledge: tuple[str, ...] = ()
     is_last_turn: bool = False
     """Whether the episode ends with this turn."""
@@ -151,12 +151,12 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class ReachedReport:
-    """The statement of a finder that an objective in words was reached."""
+    """A finder's report that an objective in words was reached."""
 
     key: str
     turn: int
     quote: str
-    """The game's text on that turn, verbatim."""
+    """The part of the game's response that shows it, verbatim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +168,10 @@ class Findings:
 
 
 class ObjectiveFinder(Protocol):
-    """Finds objectives that are worth pursuing."""
+    """Finds promising objectives."""
 
     def discover(self, situation: Situation) -> Findings:
-        """Return new objectives, and the objectives in words that were reached.
+        """Return new objectives and reports of reached ones.
 
         Raises:
             LLMError: If a model was asked and gave no answer.
@@ -179,7 +179,7 @@ class ObjectiveFinder(Protocol):
         ...
 
     def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        """Return the keys of at most `most` pursued objectives that are worth keeping, the most promising first.
+        """Return the keys of the `most` best pursued objectives, the most promising first.
 
         Raises:
             LLMError: If a model was asked and gave no answer.
@@ -188,39 +188,37 @@ class ObjectiveFinder(Protocol):
 
 
 _POINTS = frozenset({"point", "points", "score"})
-"""The words of which an objective has one that wants points: any other is not reached by them."""
+"""An objective without any of these words is not reached by points."""
 _MAX_NEW = 5
 _MAX_PURSUED = 30
 _MAX_SETTLED = 12
 _MAX_WAYS = 12
 _MAX_RESPONSE_CHARS = 400
 _MAX_OPENING_CHARS = 2000
-"""The opening often states the goal."""
+"""Longer than other responses, because the opening often states the goal."""
 _TOKENS = {"turns": 1800, "memories": 400, "knowledge": 300, "places": 400, "things": 400}
 
 KindName = Literal["score", "holds", "at", "visited", "thing_at", "opened", "way_tried", "text"]
-"""Without those that any score makes true: an objective is done when what it means is so."""
+"""The kinds of conditions that a model may choose."""
 
 
 class NewObjective(BaseModel):
-    """An objective that the model proposes."""
+    """An objective that a model proposes."""
 
-    text: str = Field(max_length=300, description="what is wanted, in one short sentence")
+    text: str = Field(max_length=300, description="the goal, in one short sentence")
     kind: KindName = Field("text", description="the condition that shows it is done")
-    thing: int | str | None = Field(None, description="number of the thing that the condition is about")
-    place: int | str | None = Field(None, description="number of the place; for thing_at, of a place or a thing")
+    thing: int | str | None = Field(None, description="number of the thing in the condition")
+    place: int | str | None = Field(None, description="number of the place in the condition; for thing_at also a thing")
     points: int | None = Field(None, description="for score")
     way: str = Field("", description="for way_tried")
     done_when: str = Field("", max_length=300, description="for text: what the game will say or show")
-    places: list[int | str] = Field(
-        default_factory=list, description="numbers of the places to go to for it; empty if unknown"
-    )
+    places: list[int | str] = Field(default_factory=list, description="numbers of the places to go to, if known")
     scope: Literal["world", "episode"] = "episode"
 
     @field_validator("kind", mode="before")
     @classmethod
     def _known_kind(cls, given: Any) -> Any:
-        # A condition of an unknown kind must not cost the rest of the answer.
+        # An unknown kind must not invalidate the rest of the answer.
         name = given.strip().lower() if isinstance(given, str) else given
         return name if name in get_args(KindName) else ConditionKind.TEXT.value
 
@@ -231,27 +229,27 @@ class NewObjective(BaseModel):
 
     @field_validator("way", "done_when", mode="before")
     @classmethod
-    def _nothing_is_empty(cls, given: Any) -> Any:
+    def _none_as_empty(cls, given: Any) -> Any:
         return "" if given is None else given
 
 
 class ReachedObjective(BaseModel):
-    """A numbered objective that the turns show to be reached."""
+    """A numbered objective that was reached."""
 
     number: int
     turn: int = Field(description="the turn that shows it")
-    quote: str = Field(description="what the game said on that turn, word for word")
+    quote: str = Field(description="the words of the game on that turn, verbatim")
 
 
 class ObjectivesAnswer(BaseModel):
-    """The form of the answer to a discovery prompt."""
+    """The answer to a discovery prompt."""
 
     new: list[NewObjective] = Field(default_factory=list, description=f"at most {_MAX_NEW}")
     reached: list[ReachedObjective] = Field(default_factory=list)
 
 
 class RefinementAnswer(BaseModel):
-    """The form of the answer to a refinement prompt."""
+    """The answer to a refinement prompt."""
 
     keep: list[int]
 
@@ -263,38 +261,24 @@ class ModelObjectiveFinder:
         self._llm = llm
 
     def discover(self, situation: Situation) -> Findings:
-        """Return what the model finds in the last turns.
-
-        Raises:
-            LLMError: If the model gave no usable answer.
-        """
         messages = discovery_prompt(situation)
         completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=ObjectivesAnswer)
         answer, listed = cast(ObjectivesAnswer, completion.parsed), _listed(situation)
         return Findings(
-            proposals=tuple(_proposal(one) for one in answer.new[:_MAX_NEW]),
+            proposals=tuple(_proposal(objective) for objective in answer.new[:_MAX_NEW]),
             reached=tuple(
-                ReachedReport(listed[one.number - 1].key, one.turn, one.quote)
-                for one in answer.reached
-                if 1 <= one.number <= len(listed)
+                ReachedReport(listed[objective.number - 1].key, objective.turn, objective.quote)
+                for objective in answer.reached
+                if 1 <= objective.number <= len(listed)
             ),
         )
 
     def refine(self, situation: Situation, most: int) -> Sequence[str]:
-        """Return the keys of what the model would keep; unknown numbers are ignored.
-
-        Raises:
-            LLMError: If the model gave no usable answer.
-        """
-        prompt = render(
-            "objectives_refine",
-            situation=situation,
-            listed=_lines(_listed(situation), situation),
-            most=most,
-        )
+        listed = _listed(situation)
+        prompt = render("objectives_refine", situation=situation, listed=_lines(listed, situation), most=most)
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
         completion = self._llm.complete(messages, role=Role.OBJECTIVES, response_model=RefinementAnswer)
-        answer, listed = cast(RefinementAnswer, completion.parsed), _listed(situation)
+        answer = cast(RefinementAnswer, completion.parsed)
         numbers = [number for number in dict.fromkeys(answer.keep) if 1 <= number <= len(listed)]
         return [listed[number - 1].key for number in numbers[:most]]
 
@@ -302,10 +286,9 @@ class ModelObjectiveFinder:
 def discovery_prompt(situation: Situation) -> list[Message]:
     """Return the discovery prompt, each part within its token budget."""
     known = situation.known
-    recent = set(_places_of(situation.turns))
+    recent = {turn.after.location_id for turn in situation.turns}
     rooms = sorted(known.rooms.items(), key=lambda room: room[0] not in recent)
     ways = [(known.rooms.get(room, str(room)), room, ways) for room, ways in situation.untried.items()]
-    turns = _newest_that_fit(situation.turns)
     prompt = render(
         "objectives",
         situation=situation,
@@ -313,14 +296,14 @@ def discovery_prompt(situation: Situation) -> list[Message]:
         known=known,
         listed=_lines(_listed(situation), situation),
         done=_lines(situation.settled[-_MAX_SETTLED:], situation),
-        turns=turns,
+        turns=_latest_turns(situation.turns),
         visible_outcome=visible_outcome,
-        rooms=_that_fit([_numbered(*room) for room in rooms], "places"),
-        things=_that_fit([_numbered(*thing) for thing in reversed(list(known.things.items()))], "things"),
+        rooms=_fitting([_numbered(*room) for room in rooms], "places"),
+        things=_fitting([_numbered(*thing) for thing in reversed(list(known.things.items()))], "things"),
         ways=ways[:_MAX_WAYS],
-        memories=_that_fit(situation.memories, "memories"),
-        knowledge=_that_fit(situation.knowledge, "knowledge"),
-        longest_of=_longest_response,
+        memories=_fitting(situation.memories, "memories"),
+        knowledge=_fitting(situation.knowledge, "knowledge"),
+        longest_of=_max_response_chars,
         most=_MAX_NEW,
     )
     return [Message("system", prompt.system), Message("user", prompt.user)]
@@ -335,40 +318,37 @@ def _listed(situation: Situation) -> tuple[Objective, ...]:
 
 
 def _lines(objectives: Iterable[Objective], situation: Situation) -> list[str]:
-    return [prompt_line(one, situation.known.rooms) for one in objectives]
+    return [prompt_line(objective, situation.known.rooms) for objective in objectives]
 
 
-def _proposal(one: NewObjective) -> ObjectiveProposal:
-    values = one.model_dump() | {"places": tuple(one.places)}
-    if ConditionKind(one.kind) is ConditionKind.SCORE and _POINTS.isdisjoint(normalized_text(one.text).split()):
+def _proposal(answer: NewObjective) -> ObjectiveProposal:
+    values = answer.model_dump() | {"places": tuple(answer.places)}
+    if ConditionKind(answer.kind) is ConditionKind.SCORE and _POINTS.isdisjoint(normalized_text(answer.text).split()):
         values["kind"] = ConditionKind.TEXT.value
     return ObjectiveProposal(**values)
 
 
-def _places_of(turns: Iterable[TurnRecord]) -> list[int]:
-    return [turn.transition.after.location.num for turn in turns if turn.transition.after.location]
-
-
-def _longest_response(turn: TurnRecord) -> int:
+def _max_response_chars(turn: TurnRecord) -> int:
     return _MAX_RESPONSE_CHARS if turn.turn else _MAX_OPENING_CHARS
 
 
-def _newest_that_fit(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
+def _latest_turns(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
     """Return the latest turns that fit into the budget, oldest first."""
-    left, kept = _TOKENS["turns"], []
+    budget, fitting = _TOKENS["turns"], []
     for turn in reversed(turns):
-        left -= estimated_tokens(turn.transition.response[: _longest_response(turn)]) + 30
-        if left < 0:
+        budget -= estimated_tokens(turn.transition.response[: _max_response_chars(turn)]) + 30
+        if budget < 0:
             break
-        kept.append(turn)
-    return kept[::-1]
+        fitting.append(turn)
+    return fitting[::-1]
 
 
-def _that_fit(lines: Iterable[str], name: str) -> list[str]:
-    left, kept = _TOKENS[name], []
+def _fitting(lines: Iterable[str], part: str) -> list[str]:
+    """Return the first lines that fit into the budget of this part of the prompt."""
+    budget, fitting = _TOKENS[part], []
     for line in lines:
-        left -= estimated_tokens(line) + 2
-        if left < 0:
+        budget -= estimated_tokens(line) + 2
+        if budget < 0:
             break
-        kept.append(line)
-    return kept
+        fitting.append(line)
+    return fitting

@@ -1,4 +1,4 @@
-"""An objective: what is wanted, the condition that fulfills it, and its result."""
+"""An objective: its text, the condition that shows it is reached, and its evidence."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -11,39 +11,39 @@ from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.text import with_article
 
 ExitNamer = Callable[[str], str]
-"""Action → the name of the exit that it takes, however it was typed."""
+"""Action → the canonical name of the exit that it takes."""
 
 
 class ConditionKind(StrEnum):
-    """The kinds of conditions; all but the last are checked against the Z-machine."""
+    """The kinds of conditions. All but the last are checked against the Z-machine."""
 
     SCORE = "score"
     """The score is at least `points`."""
     HOLDS = "holds"
-    """The player carries `thing`, also inside something carried."""
+    """The player carries `thing`, directly or inside another thing."""
     AT = "at"
     """The player is at `place`."""
     VISITED = "visited"
     """The player was at `place` in this episode."""
     THING_AT = "thing_at"
-    """`thing` is visible at, on or in `place`: a room or another thing."""
+    """`thing` is visible at, on or in `place`, which is a room or another thing."""
     OPENED = "opened"
     """`thing` was opened."""
     WAY_TRIED = "way_tried"
-    """The exit `way` was tried from `place`, with whatever result."""
+    """The exit `way` was tried from `place`, with any result."""
     SCORED_AT = "scored_at"
-    """The action `way` taken at `place` scored; without `way`, any that does not lead elsewhere."""
+    """The action `way` scored at `place`. Without `way`, any action that stays there."""
     TEXT = "text"
-    """Described in words, which only a reader can judge."""
+    """Described in words, which only a model or the player can judge."""
 
 
 FINDINGS = frozenset({ConditionKind.VISITED, ConditionKind.WAY_TRIED, ConditionKind.TEXT})
-"""Kinds that stay reached across episodes; the others describe a state of the world, which a restart undoes."""
+"""Kinds that stay reached across episodes. The others describe a state of the world, which a restart undoes."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition; which fields are set depends on the kind. Numbers are object numbers."""
+    """A condition. The kind decides which fields are set. Numbers are object numbers."""
 
     kind: ConditionKind
     thing: int | None = None
@@ -55,12 +55,12 @@ class Condition:
 
     @property
     def checkable(self) -> bool:
-        """Whether the Z-machine's state decides it."""
+        """Whether it can be checked against the game state."""
         return self.kind is not ConditionKind.TEXT
 
     @cached_property
     def key(self) -> str:
-        """The identity of the condition: equal for conditions that mean the same."""
+        """The identity of the condition, equal for conditions with the same meaning."""
         words = "" if self.checkable else normalized_text(self.text)
         parts = (self.kind, self.thing, self.place, self.points, normalized_text(self.way), words)
         return ":".join(str(part) for part in parts if part not in (None, ""))
@@ -90,7 +90,7 @@ def is_met(condition: Condition, now: Observation, visited: Collection[int]) -> 
 
 
 def was_met_by(condition: Condition, step: Transition, exit_name_of: ExitNamer) -> bool:
-    """Return whether a condition on an event came true on this turn."""
+    """Return whether this turn met a condition on an event."""
     here = step.before.location_id
     match condition.kind:
         case ConditionKind.OPENED:
@@ -99,16 +99,15 @@ def was_met_by(condition: Condition, step: Transition, exit_name_of: ExitNamer) 
         case ConditionKind.WAY_TRIED:
             return here == condition.place and exit_name_of(step.action) == exit_name_of(condition.way)
         case ConditionKind.SCORED_AT:
-            return here == condition.place and step.points > 0 and _is_meant(condition, step)
+            return here == condition.place and step.points > 0 and _is_scoring_action(condition, step)
         case ConditionKind.THING_AT:
-            # A thing that is put into something closed is out of sight at once.
+            # A thing that is put into a closing container is out of sight at once.
             put = {move.number for move in step.moved if move.destination_number == condition.place}
             return condition.thing in put & in_sight(step)
     return False
 
 
-def _is_meant(condition: Condition, step: Transition) -> bool:
-    """Return whether it was the action that scored before; where none is named, any that does not lead elsewhere."""
+def _is_scoring_action(condition: Condition, step: Transition) -> bool:
     if condition.way:
         return normalized_text(condition.way) == normalized_text(step.action)
     return step.before.location == step.after.location
@@ -116,7 +115,7 @@ def _is_meant(condition: Condition, step: Transition) -> bool:
 
 @cached_by_identity
 def in_sight(step: Transition) -> frozenset[int]:
-    """Return the things that the player saw or carried before or after the turn: only their changes are observable."""
+    """Return the things seen or carried before or after the turn. Only their changes are observable."""
     return frozenset(item.num for now in (step.before, step.after) for item in now.at_hand)
 
 
@@ -166,7 +165,7 @@ def describe(condition: Condition, rooms: Mapping[int, str], things: Mapping[int
 
 _MAX_EVIDENCE = 5
 _GIVEN_UP_FOR_GOOD = 3
-"""An objective that was abandoned in this many episodes and never reached is not opened again."""
+"""An objective that was abandoned in this many episodes and never reached is not reopened."""
 
 
 class ObjectiveStatus(StrEnum):
@@ -174,19 +173,19 @@ class ObjectiveStatus(StrEnum):
 
     OPEN = "open"
     STALE = "stale"
-    """There was no progress for a while; it is shown last."""
+    """Without progress for a while. It is shown last."""
     REACHED = "reached"
     ABANDONED = "abandoned"
-    """There was no progress for too long, or there were too many objectives."""
+    """Dropped after too long without progress, by the player, or because there were too many."""
 
 
 class Scope(StrEnum):
     """How long an objective is valid."""
 
     WORLD = "world"
-    """About the world as every episode begins: kept across episodes."""
+    """Valid at the start of every episode, and kept across episodes."""
     EPISODE = "episode"
-    """A consequence of what the player did in this episode: dropped at its end."""
+    """Depends on the player's actions in this episode, and dropped at its end."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -198,18 +197,17 @@ class EpisodeTurn:
 
 
 ObjectiveJudge = Literal["game", "model", "player"]
-"""Who found an objective reached: the Z-machine's state, a model by the game's text, or the player."""
+"""Who found that an objective was reached: the game state, a model that quoted the game, or the player."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectiveEvidence:
-    """When an objective was reached, and how that is known."""
+    """The turn on which an objective was reached, and the evidence."""
 
     turn: EpisodeTurn
     judge: ObjectiveJudge
     words: str
-    """The action of that turn, or the game's text that shows it; "" if it was only found to be so or the player said
-    so."""
+    """The action of that turn, or the model's quote; "" if an earlier action reached it or the player is the judge."""
     gain: int = 0
     """Points scored on that turn."""
 
@@ -225,24 +223,24 @@ class Objective:
     places: tuple[int, ...] = ()
     status: ObjectiveStatus = ObjectiveStatus.OPEN
     evidence: tuple[ObjectiveEvidence, ...] = ()
-    """The latest times that it was reached, in this and earlier episodes, oldest first."""
+    """When it was last reached, in this and earlier episodes, oldest first."""
     given_up: tuple[int, ...] = ()
     """Episodes in which it was abandoned for lack of progress."""
     drop_revision: int = 0
-    """Increases when the player drops it or sets it again; odd if dropped. The larger of two revisions is the later."""
+    """Increases when the player drops it or sets it again, so it is odd if dropped. The larger revision is newer."""
     progressed: int = 0
-    """The turn of this episode on which it was opened or last made progress; 0 for the beginning."""
+    """The turn of this episode on which it was opened or last made progress; 0 for the start."""
     rank: int = 0
-    """Objectives with a lower rank are shown first; 0 if added since the list was last reduced."""
+    """Objectives with a lower rank are shown first. 0 if added since the last refinement."""
 
     @property
     def key(self) -> str:
-        """The identity of the objective: equal for objectives that mean the same."""
+        """The identity of the objective, equal for objectives with the same meaning."""
         return self.condition.key if self.condition.checkable else f"{ConditionKind.TEXT}:{normalized_text(self.text)}"
 
     @property
     def dropped(self) -> bool:
-        """Whether the player has dropped it: later episodes don't begin with it."""
+        """Whether the player has dropped it for good."""
         return self.drop_revision % 2 == 1
 
     @property
@@ -251,19 +249,19 @@ class Objective:
 
 
 def reached(objective: Objective, evidence: ObjectiveEvidence) -> Objective:
-    """Return the objective as reached, with this evidence."""
+    """Return the objective marked as reached, with this evidence added."""
     return replace(objective, status=ObjectiveStatus.REACHED, evidence=_last((*objective.evidence, evidence)))
 
 
 def abandoned(objective: Objective, episode: int) -> Objective:
-    """Return the objective as abandoned in this episode."""
+    """Return the objective marked as abandoned in this episode."""
     return replace(objective, status=ObjectiveStatus.ABANDONED, given_up=tuple(sorted({*objective.given_up, episode})))
 
 
 def restarted(objective: Objective) -> Objective:
-    """Return an objective of the world as it is when an episode begins.
+    """Return an objective of the world with its status at the start of an episode.
 
-    A finding stays reached. A state of the world that was reached is open again, since the restart undid it.
+    A finding stays reached. A state of the world that was reached is open again, because the restart undid it.
     """
     fresh = replace(objective, progressed=0, rank=0)
     if objective.evidence and objective.condition.kind in FINDINGS:
@@ -273,13 +271,15 @@ def restarted(objective: Objective) -> Objective:
 
 
 def merged(one: Objective, other: Objective) -> Objective:
-    """Merge two records of the same objective; the earlier one provides the wording."""
+    """Merge two records of the same objective, with the wording of the earlier one."""
     first = min(one, other, key=_wording)
     evidence = _last((*one.evidence, *other.evidence))
     given_up = tuple(sorted({*one.given_up, *other.given_up}))
-    changes = max(one.drop_revision, other.drop_revision)
-    known = (first.evidence, first.given_up, first.drop_revision) == (evidence, given_up, changes)
-    return first if known else replace(first, evidence=evidence, given_up=given_up, drop_revision=changes)
+    revision = max(one.drop_revision, other.drop_revision)
+    # Keep the object if nothing changed, because its JSON is cached by identity.
+    if (first.evidence, first.given_up, first.drop_revision) == (evidence, given_up, revision):
+        return first
+    return replace(first, evidence=evidence, given_up=given_up, drop_revision=revision)
 
 
 def _wording(objective: Objective) -> tuple[EpisodeTurn, str, tuple[int, ...], str]:
@@ -287,18 +287,18 @@ def _wording(objective: Objective) -> tuple[EpisodeTurn, str, tuple[int, ...], s
 
 
 def _last(evidence: Iterable[ObjectiveEvidence]) -> tuple[ObjectiveEvidence, ...]:
-    """Return the latest evidence, one for each turn."""
+    """Return the latest evidence, one item per turn."""
     by_turn = {each.turn: each for each in sorted(evidence, reverse=True)}
     return tuple(by_turn[turn] for turn in sorted(by_turn)[-_MAX_EVIDENCE:])
 
 
 def is_called(objective: Objective, text: str) -> bool:
-    """Return whether a text names the objective: its words, perhaps followed by others."""
+    """Return whether a text starts with the words of the objective."""
     return f"{normalized_text(text)} ".startswith(f"{normalized_text(objective.text)} ")
 
 
 def prompt_line(objective: Objective, rooms: Mapping[int, str]) -> str:
-    """Return the line of a prompt that describes an objective: what, when it is reached, where, and its status."""
+    """Return the line that describes an objective in a prompt: text, condition, places and status."""
     parts = [objective.text.rstrip(".")]
     if objective.condition.text != objective.text:
         colon = "" if objective.condition.checkable else ":"
@@ -314,7 +314,7 @@ def prompt_line(objective: Objective, rooms: Mapping[int, str]) -> str:
             f"{again if objective.pursued else 'reached'} in episode {last.turn.episode}, turn {last.turn.turn}{how}"
         )
     if objective.status is ObjectiveStatus.STALE:
-        parts.append("nothing has come of it for a while")
+        parts.append("no progress for a while")
     if objective.status is ObjectiveStatus.ABANDONED:
-        parts.append("laid aside")
+        parts.append("abandoned")
     return "; ".join(parts)

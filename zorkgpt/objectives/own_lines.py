@@ -1,31 +1,31 @@
-"""The lines in which the player itself sets an objective, gives one up or says that one is done."""
+"""Lines in a player's reasons that add an objective, drop one or report one as done."""
 
 import re
 from dataclasses import dataclass
 
 _LINE = re.compile(r"^[ \t>*_`-]*(NEW OBJECTIVE|DROP OBJECTIVE|DONE)[ \t*_`]*:(.*)$", re.MULTILINE)
 _MOST = 3
-"""The most lines of each kind that count in one turn."""
+"""Maximum lines of each kind per turn."""
 _QUOTING = " \t\"'*_`."
 
 
 @dataclass(frozen=True, slots=True)
 class OwnLines:
-    """What the player's reasons say of its objectives."""
+    """The player's own changes to its objectives."""
 
     new: tuple[str, ...] = ()
     """The texts of new objectives."""
     done: tuple[str, ...] = ()
     """Numbers or texts of objectives that are done."""
     dropped: tuple[str, ...] = ()
-    """Numbers or texts of objectives that the player gives up."""
+    """Numbers or texts of objectives to drop."""
 
 
 def own_lines(reasons: str) -> OwnLines:
     """Return the lines `NEW OBJECTIVE: ...`, `DONE: ...` and `DROP OBJECTIVE: ...` in a player's reasons."""
-    found: dict[str, dict[str, None]] = {"NEW OBJECTIVE": {}, "DONE": {}, "DROP OBJECTIVE": {}}
+    by_kind: dict[str, dict[str, None]] = {"NEW OBJECTIVE": {}, "DONE": {}, "DROP OBJECTIVE": {}}
     for kind, text in _LINE.findall(reasons):
         if words := " ".join(text.split()).strip(_QUOTING):
-            found[kind][words] = None
-    new, done, dropped = (tuple(texts)[:_MOST] for texts in found.values())
+            by_kind[kind][words] = None
+    new, done, dropped = (tuple(texts)[:_MOST] for texts in by_kind.values())
     return OwnLines(new, done, dropped)

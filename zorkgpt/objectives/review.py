@@ -1,4 +1,4 @@
-"""When the objectives are reviewed: after events, and when nothing happens."""
+"""Decide when the objectives are reviewed."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
 
 _AREA_PLACES = 5
-"""New places that make a new area."""
+"""The number of new places that count as a new area."""
 _MIN_TURNS = 10
-"""The least turns between two reviews."""
+"""Minimum turns between two reviews."""
 
 
 class ReviewClock:
     """Decides when a review is due.
 
-    It is due after points, a death, something opened or a new area, and after `objective_update_interval` turns without
-    any of them.
+    Events make a review due: points, a death, something opened, or a new area. So do `objective_update_interval` turns
+    without an event.
     """
 
     def __init__(self, config: GameConfiguration) -> None:
@@ -24,7 +24,7 @@ class ReviewClock:
         self.reset()
 
     def reset(self) -> None:
-        """Begin an episode."""
+        """Start an episode."""
         self._last = self._progressed = 0
         self._has_event = False
         self._visited: set[int] = set()
@@ -44,10 +44,7 @@ class ReviewClock:
             self._has_event = True
 
     def take_due(self, turn: int) -> int:
-        """Return how many turns are to be reviewed after this one, this one included; 0 if no review is due.
-
-        The next review is counted from here.
-        """
+        """Start a review if one is due, and return the number of turns to review, up to this one; 0 if none is due."""
         since = turn - self._last
         if self._has_event:
             is_due = since >= min(_MIN_TURNS, self._interval)
@@ -60,7 +57,7 @@ class ReviewClock:
         return since
 
     def is_refinement_due(self, turn: int, pursued: int) -> bool:
-        """Return whether this many pursued objectives are to be thinned out after a turn."""
+        """Return whether the number of pursued objectives must be reduced after this turn."""
         config = self._config
         is_due = turn % config.objective_refinement_interval == 0
         too_many = pursued > config.max_objectives_before_forced_refinement
@@ -78,10 +75,10 @@ class ReviewClock:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take on what `snapshot` returned.
+        """Restore the result of `snapshot`.
 
         Raises:
-            KeyError, TypeError, ValueError: If it is no such state.
+            KeyError, TypeError, ValueError: If `state` is malformed.
         """
         self._last, self._progressed = int(state["last"]), int(state["progressed"])
         self._has_event, self._new_places = bool(state["has_event"]), int(state["new_places"])

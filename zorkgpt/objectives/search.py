@@ -1,4 +1,4 @@
-"""Find new objectives, and choose which of too many to keep."""
+"""Search for new objectives, and reduce their number."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -34,7 +34,7 @@ class ReachableRooms(Protocol):
 
 
 class RoomMap(Protocol):
-    """What the search needs of a map."""
+    """The part of a map that the search uses."""
 
     @property
     def rooms(self) -> Mapping[int, NamedRoom]:
@@ -56,10 +56,10 @@ class ObjectiveSearch:
 
     Args:
         graph: The map.
-        rules: Finds objectives without a model, and chooses which to keep if the model fails.
-        model: Finds objectives by asking a model; None if there is no model.
+        rules: Finds objectives without a model, and refines them if the model fails.
+        model: Finds objectives by asking a model; None without a model.
         recall: Returns the memories of a location.
-        knowledge: Returns the lines of the knowledge base that apply to an observation.
+        knowledge: Returns the lines of the knowledge base that are relevant to an observation.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class ObjectiveSearch:
     def discover(
         self, tracker: ObjectiveTracker, turns: Sequence[TurnRecord], *, max_score: int | None, is_last_turn: bool
     ) -> None:
-        """Add the objectives that the finder proposes and accept those that it reports as reached.
+        """Add the objectives that the finder proposes, and accept its reports of reached ones.
 
         Args:
             turns: The turns since the last search, oldest first; at least one.
 
         Raises:
-            LLMError: If the model gave no answer; nothing was changed.
+            LLMError: If the model gave no answer. Nothing was changed.
         """
         situation = self._situation(tracker, turns, max_score, is_last_turn)
         findings = self._finder.discover(situation)
@@ -97,18 +97,19 @@ class ObjectiveSearch:
         tracker.add(objective for objective in proposed if objective is not None)
 
     def add_own(self, tracker: ObjectiveTracker, texts: Iterable[str], record: TurnRecord) -> None:
-        """Add objectives that the player has set for itself. They outlive the episode."""
+        """Add the player's own objectives, which outlive the episode."""
         now = record.transition.after
         known = SeenWorld(now, self.room_names(), tracker.things, tracker.visited)
         origin = EpisodeTurn(record.episode, record.turn)
-        found = (objective_from_proposal(ObjectiveProposal(text, scope=Scope.WORLD), known, origin) for text in texts)
-        tracker.add(objective for objective in found if objective is not None)
+        proposals = (ObjectiveProposal(text, scope=Scope.WORLD) for text in texts)
+        objectives = (objective_from_proposal(proposal, known, origin) for proposal in proposals)
+        tracker.add(objective for objective in objectives if objective is not None)
 
     def refine(self, tracker: ObjectiveTracker, turn: TurnRecord, most: int, *, max_score: int | None) -> None:
-        """Keep at most `most` pursued objectives and drop the others. The rules choose if the finder chooses none.
+        """Keep at most `most` pursued objectives. If the finder chooses none, the rules choose.
 
         Raises:
-            LLMError: If the model gave no answer; the rules have chosen.
+            LLMError: If the model gave no answer. The rules have chosen instead.
         """
         situation = self._situation(tracker, (turn,), max_score)
         keys: Sequence[str] = ()
@@ -131,7 +132,7 @@ class ObjectiveSearch:
         max_score: int | None,
         is_last_turn: bool = False,
     ) -> Situation:
-        """Return what the finder needs to know after the last of these turns."""
+        """Return the situation after the last of these turns."""
         last = turns[-1]
         now = last.transition.after
         rooms, pursued = self.room_names(), tuple(tracker.pursued())

@@ -1,4 +1,4 @@
-"""The objectives of a running episode: updated by each turn, checked against the Z-machine."""
+"""The objectives of a running episode, updated after each turn and checked against the Z-machine."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -44,15 +44,15 @@ _COUNTED = (
     "model_failures",
     "file_failures",
 )
-"""Counts of this episode; "unsupported" counts reports that no turn confirms, or that name no objective in words."""
+"""Counts of this episode. "unsupported" counts reports that no turn confirms, or that name no objective in words."""
 _MIN_QUOTE_WORDS = 3
-"""A quote that is shorter shows nothing, unless it is the whole response."""
+"""A shorter quote is not evidence, unless it is the whole response."""
 _MAX_EVIDENCE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Progress:
-    """What an action achieved."""
+    """The places and things that an action concerned, and whether it scored."""
 
     places: frozenset[int]
     things: frozenset[int]
@@ -65,10 +65,10 @@ class _Progress:
 
 
 class ObjectiveTracker:
-    """The objectives by their keys, and what was seen in this episode.
+    """The objectives by key, and the places and things of this episode.
 
     Args:
-        stale_after: Turns without progress after which an objective is stale; after twice as many it is abandoned.
+        stale_after: Turns without progress until an objective is stale. After twice as many, it is abandoned.
         exit_name_of: Returns the name of the exit that an action takes.
     """
 
@@ -80,44 +80,43 @@ class ObjectiveTracker:
         self.scored: set[int] = set()
         """Rooms in which an action scored in this episode."""
         self.carried: set[int] = set()
-        """Things that the player has carried in this episode."""
+        """Things that the player carried in this episode."""
         self.things: dict[int, str] = {}
-        """Number → name of everything that was visible or carried in this episode."""
+        """Number → name of each thing that was visible or carried in this episode."""
         self.last: EpisodeTurn | None = None
         """The turn of the last update."""
         self.counts: Counter[str] = Counter()
-        """Counts of what happened to objectives in this episode."""
+        """Counts of this episode, by the names in `_COUNTED`."""
         self.revision = 0
         """Increases with every change that is worth saving or logging."""
         self._order: list[Objective] | None = None
-        """The pursued objectives in the order in which they are shown; None if they must be sorted again."""
+        """The pursued objectives in the order of the prompt; None if not sorted yet."""
 
     def start_episode(self, kept: Iterable[Objective], *, remember: bool = True) -> None:
-        """Begin an episode: reopen or keep the objectives of the world, and drop the others.
+        """Start an episode with the restarted objectives of the world.
 
         Args:
-            kept: The objectives that earlier episodes have saved.
-            remember: Whether the tracker's own objectives of the world are kept too.
+            kept: The saved objectives of earlier episodes.
+            remember: Whether to keep the tracker's current objectives of the world too.
         """
-        own = [objective for objective in self.objectives.values() if remember and objective.scope is Scope.WORLD]
-        known: dict[str, Objective] = {}
-        for objective in (*own, *kept):
-            known[objective.key] = restarted(
-                merged(known[objective.key], objective) if objective.key in known else objective
-            )
-        self.replace_all(known.values())
-        for of_the_episode in (self.visited, self.scored, self.carried, self.things, self.counts):
-            of_the_episode.clear()
+        current = self.lasting() if remember else []
+        by_key: dict[str, Objective] = {}
+        for objective in (*current, *kept):
+            key = objective.key
+            by_key[key] = restarted(merged(by_key[key], objective) if key in by_key else objective)
+        self.replace_all(by_key.values())
+        for collection in (self.visited, self.scored, self.carried, self.things, self.counts):
+            collection.clear()
         self.last = None
         self.revision += 1
 
     def replace_all(self, objectives: Iterable[Objective]) -> None:
-        """Track these objectives and no others."""
+        """Replace all objectives."""
         self.objectives = {objective.key: objective for objective in objectives}
         self._order = None
 
     def update(self, record: TurnRecord) -> None:
-        """Check every objective against this turn; turns up to the last update are ignored."""
+        """Check every objective against this turn. Turns up to the last update are ignored."""
         stamp = EpisodeTurn(record.episode, record.turn)
         if self.last is not None and stamp <= self.last:
             return
@@ -148,7 +147,7 @@ class ObjectiveTracker:
         )
         if done and not step.refused and not step.fault:
             self.counts["reached_by_ground_truth"] += 1
-            words = "" if _only_seen(objective.condition, step) else _single_line(step.action)
+            words = "" if _was_done_earlier(objective.condition, step) else _single_line(step.action)
             evidence = ObjectiveEvidence(EpisodeTurn(record.episode, record.turn), "game", words, step.points)
             return reached(objective, evidence)
         if not objective.pursued:
@@ -167,9 +166,9 @@ class ObjectiveTracker:
             return replace(objective, status=ObjectiveStatus.STALE)
         return objective
 
-    def add(self, found: Iterable[Objective]) -> None:
-        """Add new objectives; reopen those that are known and were stale or abandoned."""
-        for objective in found:
+    def add(self, objectives: Iterable[Objective]) -> None:
+        """Add new objectives, and reopen known ones that were stale, abandoned or undone by a restart."""
+        for objective in objectives:
             known = self.objectives.get(objective.key)
             if known is None:
                 self.counts["discovered"] += 1
@@ -189,9 +188,9 @@ class ObjectiveTracker:
                     )
                 )
 
-    def accept_reports(self, judgements: Iterable[ReachedReport], turns: Mapping[int, TurnRecord]) -> None:
-        """Mark objectives in words as reached, where the turns support the reports."""
-        for report in judgements:
+    def accept_reports(self, reports: Iterable[ReachedReport], turns: Mapping[int, TurnRecord]) -> None:
+        """Mark objectives in words as reached if the turns support the reports."""
+        for report in reports:
             objective, record = self.objectives.get(report.key), turns.get(report.turn)
             if objective is None or not objective.pursued or objective.condition.checkable:
                 continue
@@ -204,14 +203,14 @@ class ObjectiveTracker:
             self._put(reached(objective, evidence))
 
     def accept_claims(self, claims: Iterable[str], turn: EpisodeTurn, given_up: Iterable[str] = ()) -> None:
-        """Mark objectives in words as reached because the player says so, and abandon those that it gives up.
+        """Mark objectives in words as reached on the player's word, and abandon those that it drops.
 
         Args:
-            claims: The number of an objective in the order of `pursued`, or its text.
-            turn: When the player said so.
-            given_up: Numbers or texts too, of any objectives.
+            claims: Reached objectives, by their numbers in the order of `pursued` or by their texts.
+            turn: The turn of the player's statement.
+            given_up: Dropped objectives, in the same form.
         """
-        # Numbers mean the order before either changes it.
+        # Resolve both first, because accepting a claim changes the order.
         claimed, abandon = self._named(claims), self._named(given_up)
         for objective in claimed:
             if objective is not None and not objective.condition.checkable:
@@ -223,24 +222,24 @@ class ObjectiveTracker:
         for objective in abandon:
             if objective is not None and objective not in claimed:
                 self.counts["dropped_by_player"] += 1
-                changes = objective.drop_revision + 1
-                self._put(replace(abandoned(objective, turn.episode), drop_revision=changes))
+                self._put(replace(abandoned(objective, turn.episode), drop_revision=objective.drop_revision + 1))
             else:
                 self.counts["unsupported"] += 1
 
     def _named(self, names: Iterable[str]) -> list[Objective | None]:
-        """Return the pursued objective of each number or text; None if it names none or several."""
-        pursued = self.pursued()
-        found = (
-            [one for at, one in enumerate(pursued, 1) if name == str(at) or is_called(one, name)] for name in names
-        )
-        return [objectives[0] if len(objectives) == 1 else None for objectives in found]
+        """Return the pursued objective for each number or text; None if unknown or ambiguous."""
+        numbered = list(enumerate(self.pursued(), 1))
+        objectives: list[Objective | None] = []
+        for name in names:
+            matches = [each for number, each in numbered if name == str(number) or is_called(each, name)]
+            objectives.append(matches[0] if len(matches) == 1 else None)
+        return objectives
 
     def prioritize(self, keys: Sequence[str], *, among: Collection[str] | None = None) -> None:
         """Pursue only the objectives with these keys, in this order.
 
         Args:
-            among: The keys of the objectives that were chosen from; others stay. None for all.
+            among: The keys of the candidates. Other objectives are unchanged. Defaults to all.
         """
         order = {key: rank for rank, key in enumerate(dict.fromkeys(keys), 1)}
         for objective in self.pursued():
@@ -252,14 +251,14 @@ class ObjectiveTracker:
                 self._put(replace(objective, status=ObjectiveStatus.ABANDONED))
 
     def end_episode(self) -> None:
-        """Lay aside what was pursued for the sake of this episode only; what is about the world stays as it is."""
+        """Abandon the pursued objectives that are only valid in this episode."""
         for objective in self.pursued():
             if objective.scope is Scope.EPISODE:
                 self.counts["ended_with_the_episode"] += 1
                 self._put(replace(objective, status=ObjectiveStatus.ABANDONED))
 
     def metrics(self) -> dict[str, int]:
-        """Return how many objectives are pursued, and the counts of this episode."""
+        """Return the numbers of open and stale objectives, and the counts of this episode."""
         pursued = self.pursued()
         return {
             "open": sum(objective.status is ObjectiveStatus.OPEN for objective in pursued),
@@ -275,7 +274,7 @@ class ObjectiveTracker:
         self._order = None
 
     def pursued(self) -> list[Objective]:
-        """Return the open objectives, then the stale ones: of each the new ones first, then by rank and by gain."""
+        """Return the open objectives, then the stale ones, each sorted by rank, then by gain."""
         if self._order is None:
             self._order = sorted(
                 (objective for objective in self.objectives.values() if objective.pursued), key=_sort_key
@@ -286,7 +285,7 @@ class ObjectiveTracker:
         return [objective for objective in self.objectives.values() if not objective.pursued]
 
     def of_episode(self, episode: int) -> list[Objective]:
-        """Return what is pursued, and what was reached or abandoned in this episode."""
+        """Return the pursued objectives, then those that were reached or abandoned in this episode."""
         settled = [objective for objective in self.settled() if _ended_in(objective, episode)]
         return [*self.pursued(), *settled]
 
@@ -302,20 +301,19 @@ def _ended_in(objective: Objective, episode: int) -> bool:
 
 
 def _sort_key(objective: Objective) -> tuple[bool, int, int, int, int, int]:
-    """Return what comes first: what is new since the list was last thinned out, what has scored, then the newest."""
-    gained = max((evidence.gain for evidence in objective.evidence), default=0)
+    gain = max((evidence.gain for evidence in objective.evidence), default=0)
     return (
         objective.status is ObjectiveStatus.STALE,
         objective.rank,
         len(objective.given_up),
-        -gained,
+        -gain,
         -objective.origin.episode,
         -objective.origin.turn,
     )
 
 
 def _progress_of(step: Transition) -> _Progress | None:
-    """Return what an action achieved; None if it changed nothing."""
+    """Return the progress that an action made; None if it changed nothing."""
     if not moved_or_had_effect(step):
         return None
     touched = {move.number for move in step.moved} | {change.number for change in step.changed}
@@ -326,25 +324,25 @@ def _progress_of(step: Transition) -> _Progress | None:
     )
 
 
-def _only_seen(condition: Condition, step: Transition) -> bool:
-    """Return whether a thing was only found where it is wanted: the action that put it there was an earlier one."""
+def _was_done_earlier(condition: Condition, step: Transition) -> bool:
+    """Return whether the player only found a thing in its place, because an earlier action put it there."""
     return condition.kind is ConditionKind.THING_AT and all(move.by_itself for move in step.moved)
 
 
 def _should_reopen(known: Objective, proposed: Objective) -> bool:
     if known.status in (ObjectiveStatus.STALE, ObjectiveStatus.ABANDONED):
         return True
-    # Whether a restart undid an objective in words is not known: a new proposal of it says that it did.
+    # A new proposal of an objective in words that was reached in an earlier episode means that the restart undid it.
     in_earlier_episodes = all(evidence.turn.episode < proposed.origin.episode for evidence in known.evidence)
     return known.status is ObjectiveStatus.REACHED and not known.condition.checkable and in_earlier_episodes
 
 
 def _supports(report: ReachedReport, record: TurnRecord, objective: Objective) -> bool:
-    """Return whether the turn came after the objective was set and its response contains the quote."""
+    """Return whether the turn is later than the objective and its response contains the quote."""
     quote, response = normalized_text(report.quote), normalized_text(record.transition.response)
     since = objective.origin.turn if objective.origin.episode == record.episode else 0
-    specific = len(quote.split()) >= _MIN_QUOTE_WORDS or bool(quote and quote == response)
-    return specific and record.turn > since and f" {quote} " in f" {response} "
+    is_specific = len(quote.split()) >= _MIN_QUOTE_WORDS or bool(quote and quote == response)
+    return is_specific and record.turn > since and f" {quote} " in f" {response} "
 
 
 def _single_line(text: str) -> str:
