@@ -23,7 +23,7 @@ from session.history import TurnRecord
 from session.journal import Opening, TurnDecision
 from session.outcome import shows_outcome
 from session.stopwatch import Part, Stopwatch
-from zorkgpt.context.tools import WrittenDown
+from zorkgpt.context.tools import ToolNotes
 from zorkgpt.critic import Critic
 from zorkgpt.llm.background_work import Work
 from zorkgpt.memory.models import MemoryEvent
@@ -265,22 +265,22 @@ class TurnCycle:
             # The memories that the player was shown then must count as shown.
             context = self._managers.context.player_context(now, self._memories_at(now, unseen_only=True))
             if decided.noted and self._services.tools:
-                self._services.tools.write_again(decided.noted, context)
+                self._services.tools.repeat_notes(decided.noted, context)
             self._managers.rejections.resume_turn(decided.rejections)
             return decided
         self._decided = {}
         chosen = AgentDecision(action, by="given") if action is not None else self._choose(now)
         self._watch.lap(Part.PLAYER)
-        written = self._services.tools.written if self._services.tools and action is None else WrittenDown()
+        tool_notes = self._services.tools.notes if self._services.tools and action is None else ToolNotes()
         decision = TurnDecision(
             turn,
             chosen.action,
-            "\n".join(filter(None, (*written.lines, chosen.reasoning))),
+            "\n".join(filter(None, (*tool_notes.lines, chosen.reasoning))),
             player=chosen.by or self._services.options.choice.kind,
             rejections=self._managers.rejections.of_turn(),
             score=self._managers.rejections.score_of(chosen.action),
             notes=self._player.changed_notes(),
-            noted=written.facts,
+            noted=tool_notes.facts,
         )
         self._managers.checkpoints.files.append(decision)
         self._watch.lap(Part.LOGGING)

@@ -42,7 +42,7 @@ class TurnDecision:
     notes: dict[str, Any] = field(default_factory=dict)
     """What the player has changed in its notes since the turn before, see `zorkgpt.player.Player.changed_notes`."""
     noted: tuple[dict[str, str], ...] = ()
-    """The facts that the player noted by a tool, see `zorkgpt.context.tools.WrittenDown`."""
+    """The facts that the player noted by a tool, see `zorkgpt.context.tools.ToolNotes`."""
 
 
 JournalEntry = Opening | TurnDecision

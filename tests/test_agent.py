@@ -303,7 +303,7 @@ You've been here 5 times across 4 episodes.
 ## Best line so far
 
 These commands lead from here to 7 points, the best score so far (episode 1). They worked when replayed in a new game.
-The command FOLLOW plays them, FOLLOW 5 the next five, until anything differs.
+The command FOLLOW plays them, FOLLOW 5 the next five. It stops if anything differs.
 - "ring bell", "down" (+5)
 
 ## Untried exits and things elsewhere, nearest first
@@ -330,7 +330,7 @@ Your last command for this turn was not played. The reason:
 ```
 The bell can't be climbed.
 ```
-Choose another command. If you are sure that the reason is wrong, repeat it: it is then played.
+Choose another command. If you are sure that the reason is wrong, repeat it, and it will be played.
 
 What do you do? Reasons first, then the last line: ACTION: and one command."""
     )

@@ -35,7 +35,7 @@ def test_a_damaged_one_counts_as_none(tmp_path, damage):
 def test_where_it_cant_be_written_the_game_goes_on(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         save_trail(tmp_path / "missing" / TRAIL_FILE, KEPT)
-    assert "a trail could not be kept" in caplog.text
+    assert "the trail could not be saved" in caplog.text
 
 
 @pytest.mark.parametrize("end", [{"died": True}, {"died": True, "finished": True}])

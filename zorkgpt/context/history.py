@@ -1,4 +1,4 @@
-"""The turns of the episode as values, and the summary of those that no longer fit into the prompt."""
+"""The turns of the episode as values, and the summary of older turns that don't fit into the prompt."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,21 +14,21 @@ from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.prompts.render import render
 
 _MAX_TURNS_TOKENS = 3000
-"""The tokens of the turns in one question: after failures there may be more turns than a small model can read."""
+"""Maximum tokens of the turns in one question. After failures there may be more turns than a small model can read."""
 _PART_TOKENS = 60
 
 
 class EpisodeTurns:
-    """Converts the turns that the state keeps as dictionaries to values, each only once."""
+    """Converts the turns in the game state from dictionaries to values, and caches them."""
 
     def __init__(self, state: GameState) -> None:
         self._state = state
-        self._made: dict[int, tuple[dict[str, Any], RecentTurn]] = {}
-        """Each turn with its entry in the state, which does not change once it holds the response."""
+        self._converted: dict[int, tuple[dict[str, Any], RecentTurn]] = {}
+        """Turn number → its entry in the state, and its value. An entry with a response no longer changes."""
 
     def clear(self) -> None:
-        """Forget all turns."""
-        self._made.clear()
+        """Clear the cache."""
+        self._converted.clear()
 
     def last(self, count: int) -> tuple[RecentTurn, ...]:
         """Return the last turns, oldest first."""
@@ -37,49 +37,49 @@ class EpisodeTurns:
         return tuple(self._turn(entry, response) for entry, response in zip(entries, responses, strict=True))
 
     def unsummarized(self, *, most: int | None = None) -> tuple[RecentTurn, ...]:
-        """Return the turns that are not summarized, oldest first, but the last one in any case; at most `most`."""
+        """Return the turns that are not summarized, oldest first. The last turn is always included."""
         count = max(1, self._state.turn_count - self._state.history_summarized_to)
         return self.last(count if most is None else min(count, most))
 
     def _turn(self, entry: dict[str, Any], response: str) -> RecentTurn:
-        made = self._made.get(entry["turn"])
-        if made is not None and made[0] is entry:
-            return made[1]
-        reasons = entry.get("reasoning") or ""
+        cached = self._converted.get(entry["turn"])
+        if cached is not None and cached[0] is entry:
+            return cached[1]
         turn = RecentTurn(
             entry["turn"],
             entry.get("location", ""),
             entry["action"],
             response,
-            reasons,
+            entry.get("reasoning") or "",
             tuple(entry.get("outcome", ())),
             entry.get("arrived", ""),
         )
         if "response" in entry:
-            self._made[turn.turn] = entry, turn
+            self._converted[turn.turn] = entry, turn
         return turn
 
 
 def _responses(state: GameState, entries: list[dict[str, Any]]) -> list[str]:
-    """Return the response of each entry; if it has none, that of the same action in the state's list of actions."""
-    found = [entry.get("response") for entry in entries]
-    if None in found:
+    """Return the response of each entry; if it has none, the one in `state.action_history`."""
+    responses = [entry.get("response") for entry in entries]
+    if None in responses:
         played = list(state.action_history[-len(entries) :])
-        for at in reversed(range(len(entries))):
-            match = played.pop()[1] if played and played[-1][0] == entries[at]["action"] else ""
-            found[at] = match if found[at] is None else found[at]
-    return [response or "" for response in found]
+        for index in reversed(range(len(entries))):
+            response = played.pop()[1] if played and played[-1][0] == entries[index]["action"] else ""
+            if responses[index] is None:
+                responses[index] = response
+    return [response or "" for response in responses]
 
 
 class SummaryAnswer(BaseModel):
-    """The form that the model fills in."""
+    """The model's answer."""
 
     summary: str = Field(min_length=1, description="at most 150 words, in plain sentences")
 
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """The turns that are to be summarized."""
+    """The turns to summarize."""
 
     turns: tuple[RecentTurn, ...]
     """The turns, oldest first."""
@@ -91,7 +91,7 @@ class Summarizer(Protocol):
     """Summarizes the older turns of an episode."""
 
     def summarize(self, overflow: Overflow) -> str:
-        """Return one summary of the previous summary and these turns.
+        """Return a summary that combines the previous one with these turns.
 
         Raises:
             LLMError: If the model could not be asked, or its answer could not be read.
@@ -106,14 +106,13 @@ class ModelSummarizer:
         self._llm = llm
 
     def summarize(self, overflow: Overflow) -> str:
-        """Return the model's summary."""
         answer = self._llm.complete(prompt_for(overflow), role=Role.SUMMARY, response_model=SummaryAnswer).parsed
         assert isinstance(answer, SummaryAnswer)
         return answer.summary.strip()
 
 
 def prompt_for(overflow: Overflow) -> list[Message]:
-    """Return the question to the model."""
+    """Return the prompt for a summary."""
     lines = [turn_line(turn, tokens=_PART_TOKENS) for turn in overflow.turns]
     count = newest(reversed(lines), _MAX_TURNS_TOKENS)
     prompt = render(

@@ -1,4 +1,4 @@
-"""The surroundings by the map and the memory: exits, the player's destination and route, dangers and known points."""
+"""Exits, the player's destination and route, dangers, and known points, from the map and the memory."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,21 +15,20 @@ _DESTINATION = re.compile(r"GOING TO:[\s\"'`*]*(.+)")
 _NAME = re.compile(r"(.+?)[\s\"'`*.]*(?:[.;,(]|$)")
 _NUMBER = re.compile(r"[\s\"'`*]*\(location (\d+)\)")
 _STATED_TURNS = 10
-"""The number of turns after which a stated destination expires unless it is reached or named again."""
+"""A stated destination expires after this many turns unless it is named again."""
 
 
 def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
-    """Return the exits of a place: those that were walked, the surest first, then the others.
+    """Return the exits of a place: first the walked ones by confidence, then unproven ways back, then those in texts.
 
-    The unproven ways back come before those that only a text names, and what was not tried before what led nowhere.
-    That is still an exit: what closed it may have changed.
+    Failed exits come last in each group. They are included because whatever closed them may have changed.
     """
     if here is None:
         return ()
     deadly = {way for room, way in graph.deadly if room == here}
     connections = graph.ways(here)
-    walked = [_walked(graph, here, way, known.leads_to, way in deadly) for way, known in connections.items()]
-    walked.sort(key=lambda known: (known.failed is not None, -(known.confidence or 0)))
+    walked = [_walked(graph, here, way, each.leads_to, way in deadly) for way, each in connections.items()]
+    walked.sort(key=lambda each: (each.failed is not None, -(each.confidence or 0)))
     back, carried = graph.ways_back(here), _carried_off(graph, here)
     named = graph.rooms[here].exits if here in graph.rooms else set()
     others = [
@@ -45,17 +44,17 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
         )
         for way in sorted({*named, *back, *carried} - connections.keys(), key=compass_order)
     ]
-    return (*walked, *sorted(others, key=lambda known: (known.failed is not None, not known.unproven)))
+    return (*walked, *sorted(others, key=lambda each: (each.failed is not None, not each.unproven)))
 
 
 def deadly_actions(graph: MapGraph, here: int | None, exits: Iterable[Exit]) -> tuple[str, ...]:
-    """Return the actions that the player has died of here, other than taking an exit: exits say so themselves."""
-    ways = {known.way for known in exits}
+    """Return the actions that killed the player here, except exits, which are marked as deadly themselves."""
+    ways = {each.way for each in exits}
     return tuple(sorted(way for room, way in graph.deadly if room == here and way not in ways))
 
 
 def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Route | None:
-    """Return the route to the destination; None if there is none, or no way to it is known."""
+    """Return the route to the destination; None without a destination or a known route."""
     if here is None or destination is None or here == destination:
         return None
     ways = graph.planner.route(here, destination)
@@ -65,31 +64,32 @@ def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Rout
 def stated_destination(
     graph: MapGraph, here: int | None, reasons: Sequence[str], places: Sequence[str] = ()
 ) -> int | NoRoute | None:
-    """Return the location after "GOING TO:" in the player's last reasons, or its name if no route to it is known.
-
-    Of several locations of one name it is the nearest. None if none was stated lately, or the player is there or was
-    there since.
+    """Return the location after "GOING TO:" in the player's last reasons.
 
     Args:
         reasons: The reasons of the last turns, oldest first.
-        places: The names of the locations at which they were given.
+        places: The names of the locations of these turns.
+
+    Returns:
+        The nearest location of this name, or `NoRoute` if no route to it is known. None if no destination was stated
+        recently, or the player has been there since.
     """
     for ago, text in enumerate(reversed(reasons[-_STATED_TURNS:])):
         if stated := _DESTINATION.findall(text):
-            name, meant = rooms_called(graph, stated[-1])
+            name, rooms = rooms_called(graph, stated[-1])
             if here is None or (ago and name.casefold() in (place.casefold() for place in places[-ago:])):
                 return None
-            nearest = next((room for room in graph.planner.routes(here) if room in meant), None)
+            nearest = next((room for room in graph.planner.routes(here) if room in rooms), None)
             if nearest == here:
                 return None
-            return nearest or NoRoute(next(iter(meant.values()), name), bool(meant))
+            return nearest or NoRoute(next(iter(rooms.values()), name), bool(rooms))
     return None
 
 
 def rooms_called(graph: MapGraph, text: str) -> tuple[str, dict[int, str]]:
-    """Return the name of a place that a text begins with, and the rooms that it means with their names.
+    """Return the place name at the start of a text, and the names of the rooms with that name by number.
 
-    A number after the name, as in `Attic (location 4)`, tells rooms of one name apart.
+    A number after the name, as in `Attic (location 4)`, selects one of them.
     """
     name, number = _stated(text, {room.name.casefold() for room in graph.rooms.values() if room.name})
     return name, {
@@ -100,10 +100,10 @@ def rooms_called(graph: MapGraph, text: str) -> tuple[str, dict[int, str]]:
 
 
 def untried_elsewhere(graph: MapGraph, here: int | None, carried: Collection[int] = ()) -> tuple[UntriedWays, ...]:
-    """Return what is untried at the other places that a route leads to, the nearest first.
+    """Return the untried exits and things of other reachable places, the nearest first.
 
     Args:
-        carried: The numbers of the things that the player carries, which are at none of them.
+        carried: The numbers of the things that the player carries. They are left out.
     """
     if here is None:
         return ()
@@ -116,16 +116,16 @@ def untried_elsewhere(graph: MapGraph, here: int | None, carried: Collection[int
 
 
 def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Route | None) -> Iterator[Danger]:
-    """Yield the remembered dangers of the places one way from here, ways back included, then of those on the route."""
+    """Yield the remembered dangers of the neighboring places, then of those on the route."""
     if here is None:
         return
     on_route = _along(route)
     ways = reversed(graph.exits(here))
-    # Where chance decides, a way counts for all places that it has led to. If several ways lead to the same place, the
-    # one of the route is named, or else the first.
-    connections = [(way, known) for way in ways if (known := graph.connection(here, way))]
+    # A way with several destinations counts for all of them. If several ways lead to the same place, the one of the
+    # route is named, or else the first.
+    connections = [(way, connection) for way in ways if (connection := graph.connection(here, way))]
     near = {to: (way, 1) for way, to in graph.ways_back(here).items()}
-    near |= {to: (way, 1) for way, known in connections for to in known.shares if to != here}
+    near |= {to: (way, 1) for way, connection in connections for to in connection.shares if to != here}
     for room, (way, steps) in {**near, **on_route}.items():
         for memory in recall(room):
             if is_danger(memory):
@@ -135,21 +135,21 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
 def known_points(
     graph: MapGraph, here: int | None, recall: Recall, scored: Mapping[int, Collection[str]]
 ) -> tuple[KnownPoints, ...]:
-    """Return the actions that are remembered to have scored anywhere, the nearest first, those without a route last.
+    """Return the remembered actions that scored, the nearest first, those without a route last.
 
     Args:
-        scored: The actions that have scored in this episode, by location; they are left out.
+        scored: The actions that scored in this episode, by location. They are left out.
     """
     routes = graph.planner.routes(here) if here is not None else {}
     done = {(room, exit_name(action)) for room, actions in scored.items() for action in actions}
-    found: list[KnownPoints] = []
+    known: list[KnownPoints] = []
     for room in dict.fromkeys((*routes, *graph.rooms)):
         for memory in recall(room):
             points = memory.score_change or 0
             if memory.action and points > 0 and (room, exit_name(memory.action)) not in done:
                 steps = graph.planner.steps(here, routes[room]) if here is not None and room in routes else None
-                found.append(KnownPoints(memory.action, points, graph.label(room), room, memory, steps))
-    return tuple(found)
+                known.append(KnownPoints(memory.action, points, graph.label(room), room, memory, steps))
+    return tuple(known)
 
 
 def _along(route: Route | None) -> dict[int, tuple[str, int]]:
@@ -162,7 +162,7 @@ def _along(route: Route | None) -> dict[int, tuple[str, int]]:
 
 
 def _carried_off(graph: MapGraph, here: int) -> dict[str, set[int]]:
-    """Return, for each action, the rooms to which something carried the player off when it was taken here."""
+    """Return, for each action taken here, the rooms to which something carried the player off."""
     rooms: dict[str, set[int]] = {}
     for move in graph.moves:
         if move.from_id == here and move.kind is MoveKind.CARRIED:
@@ -171,18 +171,18 @@ def _carried_off(graph: MapGraph, here: int) -> dict[str, set[int]]:
 
 
 def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit:
-    known = graph.connection(here, way)
-    assert known is not None
-    shares = known.shares
+    connection = graph.connection(here, way)
+    assert connection is not None
+    shares = connection.shares
     return Exit(
         way,
         graph.label(to),
         to,
-        known.confidence,
+        connection.confidence,
         tuple((graph.label(room), share) for room, share in shares.items()) if len(shares) > 1 else (),
         deadly,
-        failures=known.contradictions,
-        tries=known.walks + known.contradictions,
+        failures=connection.contradictions,
+        tries=connection.walks + connection.contradictions,
         opened_by=graph.tries.opened_by.get(here, {}).get(way, ()),
         failed=_last_failure(graph, here, way),
         closed_door=graph.closed_door(here, way),
@@ -194,9 +194,9 @@ def _last_failure(graph: MapGraph, here: int, way: str) -> str | None:
 
 
 def _stated(text: str, names: set[str]) -> tuple[str, int | None]:
-    """Return the name that a text begins with, and the number of the location after it; None if there is none.
+    """Return the place name at the start of a text, and the location number after it; None without a number.
 
-    It is the longest of the names that fit, or else what looks like a name.
+    The longest matching name is preferred. If none matches, the first words are returned.
     """
     rest = text.casefold().removeprefix("the ")
     if name := max((name for name in names if _begins_with(rest, name)), key=len, default=None):

@@ -1,4 +1,4 @@
-"""The sections that the agent and the critic are shown, in their order."""
+"""The order and the budgets of the sections in the prompts of the agent and the critic."""
 
 from collections.abc import Callable, Iterable
 
@@ -45,47 +45,47 @@ _STATE: tuple[SectionBuilder, ...] = (
     question,
 )
 _AGENT = (history, *_STATE, refused)
-"""The history first, which grows at its end, so that servers can cache it. The present state last."""
+"""The history comes first, because it grows at its end and servers can cache it."""
 _CRITIC = (history, *_STATE)
 _PLAIN = (history, response, question)
 
 
 def agent_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:
-    """Return the sections that the agent is shown, without the empty ones."""
+    """Return the nonempty sections of the agent's prompt."""
     return _shown(_AGENT, context, budgets)
 
 
 def plain_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:
-    """Return the sections that a plain agent is shown: the history and what the game asks."""
+    """Return the nonempty sections of a plain agent's prompt: the history and the game's question."""
     return _shown(_PLAIN, context, budgets)
 
 
 def critic_sections(context: PlayerContext, budgets: ContextSection) -> tuple[PromptSection, ...]:
-    """Return the sections that the critic is shown: the last turns, and the rest half as long."""
+    """Return the nonempty sections of the critic's prompt, with smaller budgets."""
     return _shown(_CRITIC, context, for_critic(budgets))
 
 
 def for_critic(budgets: ContextSection) -> ContextSection:
-    """Return the budgets of the critic's prompt: it judges a single command."""
+    """Return the budgets of the critic's prompt: half of the agent's, with only the last turns."""
     half = scaled(budgets, 0.5)
     return half.model_copy(update={"history_tokens": min(half.history_tokens, _CRITIC_HISTORY_TOKENS)})
 
 
 def scaled(budgets: ContextSection, share: float) -> ContextSection:
-    """Return the budgets with this share of the tokens for every section."""
+    """Return the budgets with all tokens multiplied by this share."""
     parts = {name: int(value * share) for name, value in budgets if name.endswith("_tokens")}
     return budgets.model_copy(update=parts)
 
 
 def fitted(context: PlayerContext, budgets: ContextSection, tokens: int) -> ContextSection:
-    """Return budgets with which the agent's sections fit into so many tokens.
+    """Return budgets with which the agent's sections fit into this many tokens.
 
-    The history gets what the other sections leave, in steps, so that it begins with the same turn for as long as
-    possible. If that is too little, all sections are shortened alike.
+    The history gets the tokens that the other sections leave, in steps, so that its first turn rarely changes. If that
+    is too little, all budgets are reduced by the same factor.
     """
     for share in _SHARES:
         parts = scaled(budgets, share)
-        # Without a history the description of the room is never left out.
+        # Without a history, the description of the room is always included.
         least = parts.model_copy(update={"history_tokens": 0})
         room = tokens - sum(section.tokens for section in _shown((*_STATE, refused), context, least))
         if room >= max(history(context, least).tokens, tokens // 4):
@@ -95,17 +95,17 @@ def fitted(context: PlayerContext, budgets: ContextSection, tokens: int) -> Cont
 
 
 def most_tokens(budgets: ContextSection, *, memories: int) -> int:
-    """Return the tokens that all sections together may take.
+    """Return the maximum tokens of all sections.
 
     Args:
-        memories: The tokens of all memories of a place, which keep to a budget of their own.
+        memories: The token budget of the memories of a place, which is a separate setting.
     """
     sections = sum(int(value) for name, value in budgets if name.endswith("_tokens") and name != "summary_tokens")
     return sections + memories + _VISITS_AND_FENCE_TOKENS
 
 
 _SHARES = (1.0, 0.75, 0.5, 0.25, 0.1)
-"""Shares of the budgets that are tried in turn until a prompt fits into a model's context."""
+"""Shares of the budgets to try until a prompt fits into a model's context."""
 _HISTORY_STEP = 500
 """Tokens."""
 _CRITIC_HISTORY_TOKENS = 600

@@ -1,4 +1,4 @@
-"""A section of a prompt: whole items within a budget of tokens, and a note about what was left out."""
+"""A section of a prompt: whole items within a token budget, and a note about omitted ones."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -21,19 +21,19 @@ class PromptSection:
 
     heading: str
     text: str
-    """"" if there is nothing to show: such a section is left out of the prompt."""
+    """"" if there is nothing to show. The prompt then omits the section."""
 
     def __str__(self) -> str:
         return f"{self.heading}\n\n{self.text}"
 
     @property
     def tokens(self) -> int:
-        """Return the estimated tokens of the section; 0 if it is left out of the prompt."""
+        """The estimated tokens of the section; 0 if it is empty."""
         return estimated_tokens(f"{self}\n\n") if self.text else 0
 
 
 def list_section(heading: str, items: Sequence[Element], line: Callable[[Element], str], tokens: int) -> PromptSection:
-    """Return a section of items as lines, the most important first; each is shown as a whole or not at all."""
+    """Return a section with one line per item, the most important first. Lines are never cut."""
     lines = [line(item) for item in items]
     chosen = fitting(lines, _tokens_below(heading, tokens))
     left_out = len(items) - len(chosen)
@@ -48,10 +48,10 @@ def text_section(
     *,
     part: Callable[[str, int], tuple[str, int]] | None = None,
 ) -> PromptSection:
-    """Return a section of one text between code fences: as many whole lines of it as fit.
+    """Return a section with as many whole lines of a text as fit, between code fences.
 
     Args:
-        part: Returns the part that fits, and how many lines it leaves out and says so itself; by default the beginning.
+        part: Returns the part that fits, with its own note, and the number of omitted lines. Defaults to the beginning.
     """
     if not text.strip():
         return PromptSection(heading, "")
@@ -61,34 +61,34 @@ def text_section(
 
 
 def fitting(lines: Sequence[str], tokens: int) -> list[int]:
-    """Return the indices of the lines that fit; a line that is too long does not keep shorter ones after it out."""
+    """Return the indices of the lines that fit. Lines that are too long are skipped."""
     costs = [estimated_tokens(f"{line}\n") for line in lines]
     if sum(costs) <= tokens:
         return list(range(len(lines)))
     spare, chosen = tokens - estimated_tokens(left_out_note(len(lines)) + "\n"), []
-    for number, cost in enumerate(costs):
+    for index, cost in enumerate(costs):
         if cost <= spare:
             spare -= cost
-            chosen.append(number)
+            chosen.append(index)
     return chosen
 
 
 def newest(lines: Iterable[str], tokens: int) -> int:
-    """Return how many lines fit without a gap. They are given newest first."""
+    """Return how many of the first lines fit."""
     costs = (estimated_tokens(f"{line}\n") for line in lines)
     return sum(1 for _ in takewhile(lambda sum_of_costs: sum_of_costs <= tokens, accumulate(costs)))
 
 
 def left_out_note(count: int, noun: str = "") -> str:
-    """Return a note with the number of items that were left out."""
+    """Return a note with the number of omitted items."""
     what = f" {noun}{'' if count == 1 else 's'}" if noun else ""
     return f"({count} more{what} left out)"
 
 
 def beginning(text: str, tokens: int) -> tuple[str, int]:
-    """Return as many whole lines from the start as fit, and how many were left out.
+    """Return as many whole lines from the start as fit, and the number of omitted lines.
 
-    If the first line is too long by itself, its first sentences are returned.
+    If the first line alone is too long, only its first sentences are returned.
     """
     if estimated_tokens(text) <= tokens:
         return text, 0
@@ -101,24 +101,22 @@ def beginning(text: str, tokens: int) -> tuple[str, int]:
 
 
 def first_sentences(text: str, tokens: int) -> str:
-    """Return the first whole sentences that fit as one line, with a mark at the end if there were more."""
-    return _part(text, tokens, lambda kept: f"{' '.join(kept)} {_MARK}", backwards=False)
+    """Return the first whole sentences that fit, on one line, with a mark at the end if there are more."""
+    return _part(text, tokens, lambda pieces: f"{' '.join(pieces)} {_MARK}", backwards=False)
 
 
 def last_sentences(text: str, tokens: int) -> str:
-    """Return the last whole sentences that fit as one line, after a mark if there were more."""
-    return _part(text, tokens, lambda kept: f"{_MARK} {' '.join(reversed(kept))}", backwards=True)
+    """Return the last whole sentences that fit, on one line, after a mark if there are more."""
+    return _part(text, tokens, lambda pieces: f"{_MARK} {' '.join(reversed(pieces))}", backwards=True)
 
 
 def both_ends(text: str, tokens: int) -> str:
-    """Return the first and the last sentences that fit as one line, with a mark in the middle if there were more."""
+    """Return the first and last sentences that fit, on one line, with a mark in the middle if there are more."""
     line = " ".join(text.split())
     if estimated_tokens(line) <= tokens:
         return line
-    pieces = _SENTENCE_ENDS.split(line)
-    end = _end(pieces, tokens // 2)
-    begin = _part(line, tokens - estimated_tokens(end), lambda kept: f"{' '.join(kept)} {_MARK}", backwards=False)
-    return f"{begin} {end}".strip()
+    end = _end(_SENTENCE_ENDS.split(line), tokens // 2)
+    return f"{first_sentences(line, tokens - estimated_tokens(end))} {end}".strip()
 
 
 def _end(sentences: Sequence[str], tokens: int) -> str:
@@ -130,9 +128,9 @@ def _end(sentences: Sequence[str], tokens: int) -> str:
 
 
 def middle_left_out(text: str, tokens: int) -> tuple[str, int]:
-    """Return as many whole lines from both ends as fit, with a note in between, and how many were left out.
+    """Return as many whole lines from both ends as fit, with a note in between, and the number of omitted lines.
 
-    A line that is too long by itself is shortened in its own middle.
+    Lines that are too long are shortened in the middle.
     """
     if estimated_tokens(text) <= tokens:
         return text, 0
@@ -151,7 +149,7 @@ def _part(text: str, tokens: int, marked: Callable[[list[str]], str], *, backwar
     if estimated_tokens(line) <= tokens:
         return line
     spare = tokens - estimated_tokens(f" {_MARK}")
-    # A text without sentences, or with too long ones, is cut between words, and a single endless word anywhere.
+    # If no sentence fits, cut between words. If no word fits, cut anywhere.
     for pieces in (_SENTENCE_ENDS.split(line), line.split()):
         pieces = pieces[::-1] if backwards else pieces
         if count := newest(pieces, spare):
@@ -160,7 +158,7 @@ def _part(text: str, tokens: int, marked: Callable[[list[str]], str], *, backwar
 
 
 def fence_tokens(text: str) -> int:
-    """Return the tokens of the code fences around a text; they grow with the backticks inside it."""
+    """Return the tokens of the code fences around a text, which depend on the backticks inside it."""
     return (len(fence(text)) - len(text.strip())) // 4 + 2
 
 

@@ -27,27 +27,24 @@ from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import RouteStep
 
 _HEADING_TOKENS = 20
-"""The tokens of a heading and of a note about what was left out."""
+"""The tokens of a heading and a note about omitted items."""
 _NAME_TOKENS = 20
-"""The tokens of the name of a place; stories have shorter ones."""
+"""Maximum tokens of the name of a place."""
 _BEST_LINE = "## Best line so far"
 _JUST_NOW = 4
-"""Turns during which the description of a room is not repeated after the history."""
-_OPEN_END = "is not tried yet"
-_MOST_CONDITIONS = 2
-"""The most actions that are named as what opened an exit."""
+"""The description of a room is not repeated for this many turns."""
+_NOT_TRIED = "is not tried yet"
+_MAX_CONDITIONS = 2
+"""Maximum actions named as having opened an exit."""
 _FAILED_TOKENS = 15
-"""The tokens of what the game said when an exit led nowhere."""
-_NO_WAYS = "None known: no text names one, and none was used."
+"""Maximum tokens of the game's response to a failed exit."""
+_NO_WAYS = "None known. No text names one, and none was used."
 
 # The location
 
 
 def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the facts from the Z-machine's memory: place, score, what is carried and in sight.
-
-    What the last action changed ends the history, right before them.
-    """
+    """Return the facts from the Z-machine's memory: place, score, and the carried and visible things."""
     heading, seen = "## Certain, from the game's own memory", context.observation
     carried = seen.carried if seen.carried is not None else seen.inventory
     lists = {
@@ -56,12 +53,12 @@ def certain(context: PlayerContext, budgets: ContextSection) -> PromptSection:
         "Also at hand": (_others(context) or None, ""),
     }
     lines = _facts(context)
-    # Each list gets an even share of the tokens that the lines without a list leave.
-    fixed = "\n".join((heading, "", *lines, *(f"- {what}: {nothing}" for what, (_, nothing) in lists.items()), ""))
+    # The lists share the tokens that the other lines leave.
+    fixed = "\n".join((heading, "", *lines, *(f"- {name}: {empty}" for name, (_, empty) in lists.items()), ""))
     share = (budgets.certain_tokens - estimated_tokens(fixed)) // len(lists)
-    for what, (names, nothing) in lists.items():
-        if names is not None:
-            lines.append(f"- {what}: {_listed(names, share) or nothing}")
+    for name, (things, empty) in lists.items():
+        if things is not None:
+            lines.append(f"- {name}: {_listed(things, share) or empty}")
     return PromptSection(heading, "\n".join(lines))
 
 
@@ -80,9 +77,9 @@ def _facts(context: PlayerContext) -> list[str]:
 
 
 def exits(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the route that the player is on, and the exits that the map knows or the text names.
+    """Return the player's route, and the exits on the map or in the text.
 
-    A route of a single listed exit is left out.
+    A route of a single listed exit is omitted.
     """
     heading, route = "## Exits from here", context.route
     if route and len(route.steps) == 1 and any(way.way == route.steps[0].way for way in context.exits):
@@ -110,21 +107,18 @@ def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> Prompt
 
 
 def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return what changed nothing here in this episode as things stand, the latest first.
+    """Return the actions without effect here in the present state, the latest first.
 
-    The exits say themselves that they led nowhere.
+    Failed exits are omitted, because the exits are marked as failed themselves.
     """
-    heading, exits_in_vain = (
-        "## Tried here without effect",
-        {way.way for way in context.exits if way.failed is not None},
-    )
-    actions = [action for action in reversed(context.failed_here) if exit_name(action) not in exits_in_vain]
-    failed = _names(actions, budgets.failed_here_tokens - _HEADING_TOKENS)
-    return PromptSection(heading, f"- {failed}" if failed else "")
+    failed_exits = {way.way for way in context.exits if way.failed is not None}
+    actions = [one_line(action) for action in reversed(context.failed_here) if exit_name(action) not in failed_exits]
+    failed = _listed(actions, budgets.failed_here_tokens - _HEADING_TOKENS)
+    return PromptSection("## Tried here without effect", f"- {failed}" if failed else "")
 
 
 def memories(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the memories of this place, which keep to a budget of their own, `max_tokens_per_location`."""
+    """Return the memories of this place, which have their own budget, `max_tokens_per_location`."""
     lines = [visits_in_words(*context.visits)] if context.visits else []
     if context.memories:
         lines.append(fence(context.memories))
@@ -138,9 +132,9 @@ def dangers(context: PlayerContext, budgets: ContextSection) -> PromptSection:
 
 
 def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return what scored in earlier episodes and not yet in this one, and the way there, the nearest first.
+    """Return the actions that scored in earlier episodes but not in this one, the nearest first.
 
-    The best line shows its own points.
+    Actions of the best line are omitted.
     """
     line = context.best_line.steps if context.best_line else ()
     scored = {(normalized_action(step.action), step.points) for step in line}
@@ -153,7 +147,7 @@ def known_points(context: PlayerContext, budgets: ContextSection) -> PromptSecti
 
 
 def best_line(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the next steps of the best line so far, and how to have them played."""
+    """Return the next steps of the best line, and the command that plays them."""
     line = context.best_line
     if line is None:
         return PromptSection(_BEST_LINE, "")
@@ -161,7 +155,7 @@ def best_line(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     note = (
         f"These commands lead from here to {line.score} points, the best score so far (episode {line.episode}). They "
         "worked when replayed in a new game.\n"
-        "The command FOLLOW plays them, FOLLOW 5 the next five, until anything differs."
+        "The command FOLLOW plays them, FOLLOW 5 the next five. It stops if anything differs."
     )
     room = budgets.best_line_tokens - estimated_tokens(f"{_BEST_LINE}\n\n{note}\n-  {left_out_note(len(steps))}\n\n")
     count = newest((f"{step}, " for step in steps), room)
@@ -172,16 +166,16 @@ def best_line(context: PlayerContext, budgets: ContextSection) -> PromptSection:
 
 
 def way_to_points(known: KnownPoints) -> str:
-    """Return the way to where the points are, as seen from here."""
+    """Return the route to the points from here."""
     if known.steps is None:
         return "no known route"
     return f"from here: {_route(known.steps)}" if known.steps else "here"
 
 
 def room_description(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the last description of this room and its age in turns, unless the end of the history holds it.
+    """Return the last description of this room and its age in turns, unless the history just showed it.
 
-    What the game printed before the room's name, such as an introduction, is left out.
+    Text before the room's name, such as an introduction, is omitted.
     """
     room, age = context.room_description, context.room_description_age
     heading = f"## ROOM DESCRIPTION ({age} turn{'' if age == 1 else 's'} ago):" if age else "## ROOM DESCRIPTION:"
@@ -196,18 +190,18 @@ def room_description(context: PlayerContext, budgets: ContextSection) -> PromptS
 
 
 def objectives(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the objectives with their numbers."""
+    """Return the numbered objectives."""
     lines = [f"{number}. {one_line(line)}" for number, line in enumerate(context.objectives, 1)]
     return list_section("## Objectives", lines, str, budgets.objectives_tokens)
 
 
 def knowledge(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the lines of the knowledge base that apply here; like memories, they may be wrong."""
+    """Return the relevant lines of the knowledge base."""
     return _lines("## Knowledge of this game from earlier turns", context.knowledge, budgets.knowledge_tokens)
 
 
 def notices(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return the remarks on the player's own play."""
+    """Return the notices about the player's own play."""
     return _lines("## Notices about your play", context.notices, budgets.notices_tokens)
 
 
@@ -217,7 +211,7 @@ def notices(context: PlayerContext, budgets: ContextSection) -> PromptSection:
 def history(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the episode so far: the opening, a summary of the oldest turns, and the later turns in order.
 
-    From one turn to the next only the end of the text changes, unless old turns are dropped.
+    From turn to turn only the end of the text changes, unless old turns are dropped.
     """
     turns, limit = turns_shown(context, budgets), budgets.response_tokens
     left_out = turns[0].turn - 1 - context.summarized_to if turns else 0
@@ -229,7 +223,7 @@ def history(context: PlayerContext, budgets: ContextSection) -> PromptSection:
 
 
 def turns_shown(context: PlayerContext, budgets: ContextSection) -> tuple[RecentTurn, ...]:
-    """Return the turns that the history has room for, oldest first; the last turn in any case."""
+    """Return the turns that fit into the history, oldest first. The last turn is always included."""
     before = sum(estimated_tokens(f"{part}\n\n") for part in _before_the_turns(context, budgets))
     room = budgets.history_tokens - before - _HEADING_TOKENS
     return context.recent[shown_from(context.recent, room, budgets.response_tokens) :]
@@ -244,7 +238,7 @@ def _before_the_turns(context: PlayerContext, budgets: ContextSection) -> list[s
 
 
 def response(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return what the game printed last, unless the history ends with it."""
+    """Return the game's last response, unless the history ends with it."""
     heading = "## What the game says now"
     if _ends_history(context):
         return PromptSection(heading, "")
@@ -255,13 +249,13 @@ _READS = {
     InputMode.KEY: "The game reads a single key, not a command. Send a letter or digit of the menu, or a key by its "
     "name: enter, space, escape, up, down, left or right.",
     InputMode.PAUSE: "The game waits for any key, not a command. Send: enter.",
-    InputMode.LINE: "The game reads an answer, not a command. Send only that: yes or no, the thing that you mean, a "
-    "name or a number.",
+    InputMode.LINE: "The game reads an answer, not a command. Send only the answer: yes or no, the name of the thing "
+    "that you mean, another name or a number.",
 }
 
 
 def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return what the game asks, if it awaits an answer or a key press instead of a command."""
+    """Return the game's question, if it waits for an answer or a key press instead of a command."""
     heading, asked = "## The game asks", context.observation.question
     if asked is None:
         return PromptSection(heading, "")
@@ -272,7 +266,7 @@ def question(context: PlayerContext, budgets: ContextSection) -> PromptSection:
 
 
 def _was_just_described(context: PlayerContext, budgets: ContextSection) -> bool:
-    """Return whether the description of this room is among the last turns of the history."""
+    """Return whether the last turns of the history show the description of this room."""
     age = context.room_description_age
     if context.room_description == context.response:
         return True
@@ -283,18 +277,18 @@ def _was_just_described(context: PlayerContext, budgets: ContextSection) -> bool
 
 
 def _ends_history(context: PlayerContext) -> bool:
-    """Return whether the last response is the end of the history."""
+    """Return whether the history ends with the last response."""
     return context.response == (context.recent[-1].response if context.recent else context.opening)
 
 
 def refused(context: PlayerContext, budgets: ContextSection) -> PromptSection:
-    """Return why the last proposal for this turn was not accepted."""
+    """Return the reason why the last proposal for this turn was rejected."""
     heading = "## Not accepted"
     reason = text_section(heading, context.refused or "", budgets.refused_tokens - 60)
     if not reason.text:
         return PromptSection(heading, "")
     before = "Your last command for this turn was not played. The reason:"
-    after = "Choose another command. If you are sure that the reason is wrong, repeat it: it is then played."
+    after = "Choose another command. If you are sure that the reason is wrong, repeat it, and it will be played."
     return PromptSection(heading, f"{before}\n{reason.text}\n{after}")
 
 
@@ -306,7 +300,7 @@ def _name(name: str) -> str:
 
 
 def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> list[str] | None:
-    """Return the things with their states; what lies in or on one of them follows it in brackets."""
+    """Return the things with their states and, in parentheses, their contents."""
     if items is None:
         return None
     states, listed = {thing.number: thing for thing in things}, {item.num for item in items}
@@ -318,8 +312,8 @@ def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> 
         thing = states.get(item.num)
         remarks = [*["worn"] * thing.worn, *thing.states] if thing else []
         if item.num and (within := inside.get(item.num)):
-            held = states.get(within[0].num)
-            where = "holds" if thing and thing.alive else "on it" if held and held.on_top else "in it"
+            first = states.get(within[0].num)
+            where = "holds" if thing and thing.alive else "on it" if first and first.on_top else "in it"
             remarks.append(f"{where}: {', '.join(map(item_text, within))}")
         return one_line(item.name) + (f" ({'; '.join(remarks)})" if remarks else "")
 
@@ -327,15 +321,11 @@ def _with_states(items: Sequence[Item] | None, things: Sequence[ThingState]) -> 
 
 
 def _others(context: PlayerContext) -> list[str]:
-    """Return the doors and the like that are at hand, with their states."""
+    """Return the things nearby that are neither carried nor listed, such as doors, with their states."""
     seen = context.observation
     listed = {item.num for item in (*(seen.carried or seen.inventory or ()), *(seen.visible or ()))}
     others = [thing for thing in context.things if thing.number not in listed and thing.states]
     return [f"{one_line(thing.name)} ({'; '.join(thing.states)})" for thing in others]
-
-
-def _names(names: Sequence[str], tokens: int) -> str:
-    return _listed([one_line(name) for name in names], tokens)
 
 
 def _listed(quoted: Sequence[str], tokens: int) -> str:
@@ -381,8 +371,8 @@ def _no_route(wanted: NoRoute) -> str:
 
 
 def _is_plain(known: Exit) -> bool:
-    """Return whether no more is known of an exit than that it was not tried."""
-    return known.leads_to is None and list(_remarks(known)) == [_OPEN_END]
+    """Return whether nothing is known about an exit except that it was not tried."""
+    return known.leads_to is None and list(_remarks(known)) == [_NOT_TRIED]
 
 
 def _remarks(known: Exit) -> Iterator[str]:
@@ -392,17 +382,17 @@ def _remarks(known: Exit) -> Iterator[str]:
     elif known.unproven and known.leads_to is not None:
         yield f"is the way back to {one_line(known.leads_to)}, not walked yet"
     elif known.leads_to is not None:
-        after = f", after {' and '.join(map(one_line, known.opened_by[-_MOST_CONDITIONS:]))}" if known.opened_by else ""
+        after = f", after {' and '.join(map(one_line, known.opened_by[-_MAX_CONDITIONS:]))}" if known.opened_by else ""
         yield f"{'leads' if known.failed is None else 'has led'} to {one_line(known.leads_to)}{after}"
         if known.failures and not after and known.failed is None:
             yield f"worked {known.tries - known.failures} of {known.tries} times"
     elif known.carried_to:
         yield f"is unreliable: it once took you to {' or '.join(map(one_line, known.carried_to))}"
     elif known.failed is None:
-        yield _OPEN_END
+        yield _NOT_TRIED
     if known.failed is not None:
-        said = f": {one_line(first_sentences(known.failed, _FAILED_TOKENS))}" if known.failed else ""
-        yield f"led nowhere when last tried{said}"
+        response = f": {one_line(first_sentences(known.failed, _FAILED_TOKENS))}" if known.failed else ""
+        yield f"led nowhere when last tried{response}"
     if known.closed_door:
         yield f"{one_line(known.closed_door)} is closed"
     if known.deadly:

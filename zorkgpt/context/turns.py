@@ -1,7 +1,7 @@
 """The turns of the episode as text.
 
-The text of a turn depends on that turn alone, and old turns are dropped in blocks. So the beginning of a prompt stays
-the same from turn to turn, and servers can cache it.
+The text of a turn depends on that turn alone, and old turns are dropped in blocks. The beginning of a prompt rarely
+changes, so servers can cache it.
 """
 
 import re
@@ -19,20 +19,17 @@ from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.prompts.render import fence, one_line
 
 _REASONS_TOKENS = 80
-"""The tokens of the reasons of a turn: their end, where the conclusion is."""
+"""Maximum tokens of the reasons of a turn. Their end is shown, because it has the conclusion."""
 _OUTCOME_TOKENS = 100
-"""The tokens of what a turn changed."""
 _ACTION_TOKENS = 40
-"""The tokens of a command, which is one short line."""
 _NAME_TOKENS = 20
-"""The tokens of the name of a place; stories have shorter ones."""
 
 
 def turn_text(turn: RecentTurn, response_tokens: int) -> str:
-    """Return a turn: where, what and why, the response, and what changed.
+    """Return a turn with its place, action, reasons, response and changes.
 
     Args:
-        response_tokens: The maximum tokens of the response; its middle is left out if it is longer.
+        response_tokens: The maximum tokens of the response. The middle of a longer one is omitted.
     """
     reasons = last_sentences(turn.reasoning, _REASONS_TOKENS)
     because = f", because {one_line(reasons)}" if reasons else ""
@@ -42,15 +39,15 @@ def turn_text(turn: RecentTurn, response_tokens: int) -> str:
 
 
 def opening_text(opening: str, response_tokens: int) -> str:
-    """Return what the game printed before the first turn."""
+    """Return the game's text before the first turn."""
     return f"The game begins:\n{fence(beginning(opening.strip(), response_tokens)[0])}"
 
 
 def turn_line(turn: RecentTurn, *, tokens: int) -> str:
-    """Return a turn in one line, with both ends of the response.
+    """Return a turn on one line, with both ends of the response.
 
     Args:
-        tokens: The maximum tokens of the reasons and of the response, each.
+        tokens: The maximum tokens of the reasons, and of the response.
     """
     reasons = last_sentences(turn.reasoning, tokens)
     because = f", because {one_line(reasons)}" if reasons else ""
@@ -60,15 +57,15 @@ def turn_line(turn: RecentTurn, *, tokens: int) -> str:
 
 
 def changes(turn: RecentTurn) -> str:
-    """Return what a turn changed, as far as the player could see; "" if nothing."""
+    """Return the visible changes of a turn; "" if there were none."""
     return one_line(first_sentences("; ".join(turn.outcome), _OUTCOME_TOKENS)) if turn.outcome else ""
 
 
 def first_shown(costs: Sequence[int], tokens: int) -> int:
-    """Return the index of the first turn that is shown, given the tokens of each.
+    """Return the index of the first turn to show, given the tokens of each turn.
 
-    When the turns outgrow the tokens, the oldest are dropped until the rest takes half of them. The last turn is never
-    dropped.
+    When the turns exceed the budget, the oldest are dropped until the rest takes at most half of it. The last turn is
+    never dropped.
     """
     first = total = 0
     for at, cost in enumerate(costs):
@@ -81,13 +78,13 @@ def first_shown(costs: Sequence[int], tokens: int) -> int:
 
 
 def shown_from(turns: Sequence[RecentTurn], history_tokens: int, response_tokens: int) -> int:
-    """Return the index of the first of these turns that is shown in a history of so many tokens."""
+    """Return the index of the first turn to show in a history of `history_tokens`."""
     costs = [estimated_tokens(f"{turn_text(turn, response_tokens)}\n\n") for turn in turns]
     return first_shown(costs, history_tokens)
 
 
 def without_heading(turn: RecentTurn) -> str:
-    """Return the response without the heading of the place that the player came to."""
+    """Return the response without the name of the place that the player arrived at."""
     text = turn.response.strip()
     first, _, rest = text.partition("\n")
     is_heading = turn.arrived and re.fullmatch(rf"{re.escape(turn.arrived)}(?:\s*[,(].*)?", first.strip())

@@ -1,4 +1,4 @@
-"""Compose what a player knows before a turn from the map, the memories, the objectives and the knowledge base."""
+"""Compose a player's context before a turn from the map, the memories, the objectives and the knowledge base."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,27 +29,27 @@ class Goals(Protocol):
     """The objectives that the player pursues."""
 
     def lines(self) -> Sequence[str]:
-        """Return the objectives as the player is shown them, the most promising first."""
+        """Return the lines of the prompt for the objectives, the most promising first."""
         ...
 
     def destination(self) -> int | None:
-        """Return the location of the most promising objective that has one; None if none has."""
+        """Return the location of the most promising objective with a location; None if there is none."""
         ...
 
 
 class PlayerView:
-    """Everything that the player can be shown.
+    """The sources of a player's context.
 
     Args:
-        graph: The map; None for an empty one.
+        graph: The map. Defaults to an empty one.
         recall: Returns the current memories of a location.
-        memory: Counts the visits and says which memories are out of date; None if nothing is remembered.
+        memory: Counts visits and finds outdated memories; None without memory.
         vocabulary: The words that the game's parser knows.
-        things: Returns the things at hand now, with their states.
-        goals: The objectives; None if there are none.
-        knowledge: Returns the lines of the knowledge base that apply to an observation.
-        notices: Returns remarks on the player's own play.
-        best_line: Returns the rest of the best line, None where the player is not on it.
+        things: Returns the visible and carried things, with their states.
+        goals: The objectives; None without objectives.
+        knowledge: Returns the lines of the knowledge base that are relevant to an observation.
+        notices: Returns notices about the player's own play.
+        best_line: Returns the rest of the best line; None if the player is not on it.
     """
 
     def __init__(
@@ -88,13 +88,15 @@ class PlayerView:
         changed: tuple[Item, ...],
         refused: str | None,
     ) -> PlayerContext:
-        """Return what the player knows before the next turn.
+        """Return the player's context before the next turn.
 
         Args:
             refused: Why the last proposal for this turn was rejected; None if none was.
         """
         graph, here = self._graph, now.location_id
-        age = _shown_age(state.room_description_age(here), config.room_description_age_window)
+        age = state.room_description_age(here)
+        if age is not None and age > config.room_description_age_window:
+            age = None
         destination, exits = self._destination(here, recent), exits_of(graph, here)
         no_route = destination if isinstance(destination, NoRoute) else None
         route = route_to(graph, here, destination) if isinstance(destination, int) else None
@@ -133,7 +135,7 @@ class PlayerView:
         )
 
     def _destination(self, here: int | None, recent: Sequence[RecentTurn]) -> int | NoRoute | None:
-        """Return the place that the player says it is going to, or else that of the first objective."""
+        """Return the destination in the player's reasons, or else the place of the first objective."""
         reasons, places = [turn.reasoning for turn in recent], [turn.location_name for turn in recent]
         destination = stated_destination(self._graph, here, reasons, places)
         if destination is None and self._goals:
@@ -148,8 +150,3 @@ class PlayerView:
         return tuple(
             replace(danger, now=memory.contradicting_state(danger.location_id, danger.memory)) for danger in dangers
         )
-
-
-def _shown_age(age: int | None, window_turns: int) -> int | None:
-    """Return the age of a room description; None if it is too old to be shown."""
-    return None if age is None or age > window_turns else age

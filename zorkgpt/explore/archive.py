@@ -1,4 +1,4 @@
-"""The states that earlier episodes reached: read from their logs, grouped into cells, and chosen from."""
+"""The states that earlier episodes reached, read from their logs and grouped into cells."""
 
 import logging
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ class Cell:
     trail: Trail
     """The episode with the shortest route to it."""
     end: int
-    """The number of its steps that lead here."""
+    """The number of its steps on the route."""
 
 
 @dataclass
@@ -37,10 +37,10 @@ class Archive:
     cells: dict[ObservedState, Cell] = field(default_factory=dict)
     episodes: int = 0
     verified: set[tuple[int, int]] = field(default_factory=set)
-    """The (episode, turn) pairs that were tried as the end of the best line."""
+    """The (episode, turn) pairs that were already tried as the end of the best line."""
 
     def add(self, trail: Trail) -> None:
-        """Add an episode; episodes must be added in the order in which they were played."""
+        """Add an episode. Episodes must be added in the order in which they were played."""
         self.episodes += 1
         last = len(trail.steps) - (SAFE_TURNS if trail.deadly else 0)
         seen: set[ObservedState] = set()
@@ -68,13 +68,13 @@ VERSION = 7
 
 @dataclass(frozen=True, slots=True)
 class KeptTrail:
-    """The trail of an episode that is over, as it is cached."""
+    """The cached trail of a finished episode."""
 
     story_sha256: str
     player: str
     trail: Trail
     log_bytes: int
-    """The size of the log that it was read from; if it differs, the log is read again. 0 if there is no log."""
+    """The size of its log. If it differs, the log is read again. 0 without a log."""
     version: int = VERSION
 
 
@@ -82,30 +82,29 @@ _FORMAT = TypeAdapter(KeptTrail)
 
 
 def load_trail(path: Path, log_bytes: int) -> KeptTrail | None:
-    """Return the cached trail; None if there is none for this log."""
+    """Return the cached trail; None if there is none for a log of this size."""
     try:
         kept = _FORMAT.validate_json(path.read_bytes())
     except (OSError, ValidationError):
-        # It is only a cache: made again and overwritten.
         return None
     return kept if (kept.version, kept.log_bytes) == (VERSION, log_bytes) else None
 
 
 def save_trail(path: Path, kept: KeptTrail) -> None:
-    """Write it, whole or not at all; where that can't be done, the log is read again the next time."""
+    """Cache a trail. Errors are logged, because the log can be read again."""
     try:
         write_file(path, _FORMAT.dump_json(kept), durable=False)
     except FileError as error:
-        log.warning("a trail could not be kept", extra={"path": str(path), "reason": str(error)})
+        log.warning("the trail could not be saved", extra={"path": str(path), "reason": str(error)})
 
 
 _EXTERNAL_PLAYERS = frozenset({"walkthrough"})
-"""Players whose commands came from outside the game: replaying them would be no exploration."""
+"""Players whose commands come from outside the game. Their episodes are not replayed."""
 
 
 @dataclass
 class TrailReader:
-    """Reads the trails of one story's episodes, with any seed, each once."""
+    """Reads each trail of one story's episodes once, with any seed."""
 
     workdir: Path
     log_name: str
@@ -114,12 +113,12 @@ class TrailReader:
     def __post_init__(self) -> None:
         self._read: dict[int, KeptTrail] = {}
         self._steps: dict[TrailStep, TrailStep] = {}
-        """Every step that was read. Equal steps of several episodes are one object, which saves memory."""
+        """Every step that was read. Equal steps share one object, which saves memory."""
         self._unreadable: set[int] = set()
-        """Episodes whose log can't be read, as was logged."""
+        """Episodes whose unreadable log was already reported."""
 
     def before(self, episode: int | str) -> list[KeptTrail]:
-        """Return the trails of the episodes before this one that are over, in order."""
+        """Return the trails of the finished episodes before this one, in order."""
         earlier = [number for number in episodes_in(self.workdir) if not isinstance(episode, int) or number < episode]
         for number in earlier:
             if number not in self._read and (kept := self._trail(number)):
@@ -145,7 +144,7 @@ class TrailReader:
 
 @dataclass
 class ArchiveReader:
-    """Keeps the archive of the episodes with one seed, which all began in the same world.
+    """Builds the archive of the episodes with one seed, which all start in the same world.
 
     Args:
         trails: Reads the episodes.
@@ -159,7 +158,7 @@ class ArchiveReader:
         self._added: set[int] = set()
 
     def refresh(self, before: int) -> Archive:
-        """Add the episodes before this one that have ended since the last call."""
+        """Add the episodes before this one that were finished since the last call."""
         for kept in self.trails.before(before):
             if kept.trail.episode in self._added:
                 continue
@@ -170,7 +169,7 @@ class ArchiveReader:
 
 
 def kept_trail(folder: Path, log_name: str) -> KeptTrail | None:
-    """Return the trail of an episode; None if it is not over, since another process may be playing it."""
+    """Return the trail of an episode; None if it is unfinished, because another process may be playing it."""
     log = folder / log_name
     if not has_log(log):
         return load_trail(folder / TRAIL_FILE, 0)

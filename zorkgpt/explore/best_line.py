@@ -1,4 +1,4 @@
-"""The best line: the commands to the highest score so far without detours, verified by playing them in a new game."""
+"""The best line: the commands to the highest score so far, without detours, verified by replay in a new game."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ log = logging.getLogger("zorkgpt.explore")
 
 VERSION = 1
 _MAX_SHORTENED = 4
-"""How often a line without detours is tried before the commands are taken word for word."""
+"""Maximum tries of a line without detours. After that, the commands are replayed verbatim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +30,28 @@ class LineStep:
 
     action: str
     place: str
-    """The name of the place where the player is after it."""
+    """The name of the place after it."""
     points: int = 0
-    """The points that it scored."""
+    """The points that it scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineAhead:
-    """The rest of the best line so far: commands that were verified by replay from the beginning."""
+    """The rest of the best line from the present state on."""
 
     score: int
     """The score at the end of the line."""
     episode: int
     """The episode that found it."""
     steps: tuple[LineStep, ...]
-    """The commands from the present state on, at least one.
+    """At least one command. They end before a command that has killed the player.
 
-    They end before a command that the player is known to have died of, unless the episode has played nothing but the
-    line: then chance decides as it did when the line was verified.
+    If the episode has played only the line, they don't: random events are then the same as in the verification.
     """
 
 
 def state_digest(now: Observation) -> str:
-    """Return a digest of the state in sight: place, score, things, darkness, creatures, question."""
+    """Return a digest of the observable state: place, score, things, darkness, creatures, question."""
     creatures = sorted(creature.num for creature in now.creatures or ())
     state = (now.location_id, now.score, now.circumstances, creatures, now.question)
     return blake2b(repr(state).encode(), digest_size=8).hexdigest()
@@ -60,16 +59,16 @@ def state_digest(now: Observation) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BestLine:
-    """Commands that were played in a new game of a story and seed, and the state before and after each."""
+    """Commands that were verified in a new game with this story and seed, and the states before and after each."""
 
     story_sha256: str
     seed: int
     route: ReplayRoute
-    """The commands as they were verified; `episode` and `turn` say what they repeat."""
+    """The verified commands. `episode` and `turn` name their origin."""
     start: ObservedState
     """The state before the first command."""
     digests: tuple[str, ...]
-    """The state before the first command and after each; see `state_digest`."""
+    """The digests of the state before the first command and after each. See `state_digest`."""
     version: int = VERSION
 
     @property
@@ -78,28 +77,32 @@ class BestLine:
 
     @property
     def worth(self) -> tuple[int, int]:
-        """What the better of two lines has more of: points, then fewer commands."""
+        """The value by which lines are compared: more points, then fewer commands."""
         return self.score, -len(self.route.steps)
 
     def position(self, now: Observation, reached: int = 0) -> int | None:
-        """Return how many steps of the line lead to this state; None if none at `reached` or later does."""
+        """Return the number of steps after which the line is in this state, at least `reached`; None if it never is."""
         digest = state_digest(now)
         return next((at for at in range(reached, len(self.digests)) if self.digests[at] == digest), None)
 
     def ahead(self, position: int, end: int) -> LineAhead | None:
-        """Return the steps from one position to another as a player is shown them; None if there are none."""
+        """Return the steps from one position to another; None if there are none."""
+        if position >= end:
+            return None
         scores = [self.start.score or 0, *(step.standing.score or 0 for step in self.route.steps)]
-        steps = enumerate(self.route.steps[position:end], position)
-        shown = (LineStep(step.action, step.place_name, scores[at + 1] - scores[at]) for at, step in steps)
-        return LineAhead(self.score, self.route.episode, tuple(shown)) if position < end else None
+        steps = [
+            LineStep(step.action, step.place_name, scores[at + 1] - scores[at])
+            for at, step in enumerate(self.route.steps[position:end], position)
+        ]
+        return LineAhead(self.score, self.route.episode, tuple(steps))
 
 
 def improved_line(
     archive: Archive, known: BestLine | None, game: Game, seed: int, find_way: FindWay = lambda here, there: None
 ) -> BestLine | None:
-    """Return the line to the highest score in the archive, verified in the game, or the known one if it is as good.
+    """Return the verified line to the highest score in the archive, or the known line if it is at least as good.
 
-    The game is reset and played; it is left somewhere. A line that is as high but shorter is better.
+    Of two lines with the same score, the shorter one is better. The game is reset, and left in any state.
 
     Raises:
         ZorkGPTError: If the game can't be played.
@@ -120,17 +123,16 @@ def improved_line(
 
 
 def load_line(path: Path, story_sha256: str, seed: int) -> BestLine | None:
-    """Return the line of this story and seed; None if the file holds none."""
+    """Return the saved line of this story and seed; None if there is none."""
     try:
         line = _FORMAT.validate_json(path.read_bytes())
     except (OSError, ValidationError):
-        # It is made again from the logs.
         return None
     return line if (line.version, line.story_sha256, line.seed) == (VERSION, story_sha256, seed) else None
 
 
 def save_line(path: Path, line: BestLine) -> None:
-    """Write the line; if that is not possible, log it, since the line can be made again."""
+    """Save the line. Errors are logged, because the line can be computed again."""
     try:
         write_file(path, _FORMAT.dump_json(line), durable=False)
     except FileError as error:
@@ -145,7 +147,7 @@ def _worth(cell: Cell, archive: Archive) -> tuple[int, int]:
 
 
 def _verified(cell: Cell, game: Game, seed: int, find_way: FindWay) -> BestLine | None:
-    """Return the line to a cell as it was played in a new game; None if not even its own commands lead there."""
+    """Return the line to a cell, verified in a new game; None if not even its original commands lead there."""
     failures = ReplayFailures()
     for attempt in range(_MAX_SHORTENED + 1):
         verbatim_turns = 0 if attempt < _MAX_SHORTENED else cell.end
@@ -157,7 +159,7 @@ def _verified(cell: Cell, game: Game, seed: int, find_way: FindWay) -> BestLine 
 
 
 def _without_detours(played: "_LineReplay", line: BestLine) -> BestLine:
-    """Return the line without the steps between two equal states of the world, if it still leads to its end."""
+    """Return the line without the steps between equal states of the world, if it still reaches its score."""
     kept, at = list[TrailStep](), 0
     while (at := played.last_equal.get(at, at)) < len(line.route.steps):
         kept.append(line.route.steps[at])
@@ -170,7 +172,7 @@ def _without_detours(played: "_LineReplay", line: BestLine) -> BestLine:
 
 
 class _LineReplay:
-    """Plays a route in a new game, and notes what came of it."""
+    """Plays a route in a new game and records the result."""
 
     def __init__(self, route: ReplayRoute, game: Game, seed: int, find_way: FindWay) -> None:
         self.game, self.find_way = game, find_way
@@ -191,9 +193,9 @@ class _LineReplay:
             if step.died or step.finished:
                 break
         self.turn_of_difference = journey.turn_of_difference or route.turn
-        """The turn of the earlier episode that led elsewhere this time."""
+        """The first turn of the earlier episode with another result in this replay."""
         self.line: BestLine | None = None
-        """What was played; None if it did not lead to the score of the route."""
+        """The played line; None if it did not reach the score of the route."""
         if journey.arrived and steps and (steps[-1].standing.score or 0) >= (route.goal.score or 0):
             kept = replace(route, goal=steps[-1].standing, steps=tuple(steps), turns=(0,) * len(steps))
             self.line = BestLine(game.story.sha256, seed, kept, observed_state(start), tuple(digests))

@@ -1,4 +1,4 @@
-"""Follow the best line: how far an episode has come on it, and the part that is being followed."""
+"""Follow the best line: the position of an episode on it, and the part being followed."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,16 +15,16 @@ class LineFollower:
 
     Args:
         line: The line; None if there is none.
-        graph: Says what the player is known to have died of.
+        graph: The map, which knows the deadly actions.
     """
 
     def __init__(self, line: BestLine | None, graph: MapGraph) -> None:
         self.line = line
         self._graph = graph
         self._reached = 0
-        """How many steps of the line were taken."""
+        """The position on the line: the number of its steps that were taken."""
         self.followed: Journey | None = None
-        """The part that was followed last; None if none was."""
+        """The part that was followed last; None if there was none."""
 
     @property
     def is_following(self) -> bool:
@@ -32,20 +32,20 @@ class LineFollower:
         return self.followed is not None and self.followed.next is not None
 
     def ahead(self, now: Observation, turns: int) -> LineAhead | None:
-        """Return the rest of the line; None if there is none, or this state is not on it.
+        """Return the rest of the line; None if this state is not on it or nothing is left.
 
         Args:
-            turns: The number of turns that were played.
+            turns: The number of turns played.
         """
         line, at = self.line, self._position(now)
         return line.ahead(at, self._safe_end(line, at, turns)) if line and at is not None else None
 
     def follow(self, now: Observation, turns: int, most: int | None = None) -> Journey | None:
-        """Begin to follow the line and return that part; None if this state is not on it.
+        """Start to follow the line and return the part to follow; None if this state is not on it.
 
         Args:
-            turns: The number of turns that were played.
-            most: The most steps to follow; None for all.
+            turns: The number of turns played.
+            most: Maximum steps to follow. Defaults to all.
         """
         line, at = self.line, self._position(now)
         if line is None or at is None:
@@ -54,25 +54,25 @@ class LineFollower:
         if not steps:
             return None
         self._reached, end = at, steps[-1]
-        turns_then = line.route.turns[: len(steps)]
+        turns_of_steps = line.route.turns[: len(steps)]
         self.followed = Journey(
-            replace(line.route, goal=end.standing, place_name=end.place_name, steps=steps, turns=turns_then)
+            replace(line.route, goal=end.standing, place_name=end.place_name, steps=steps, turns=turns_of_steps)
         )
         return self.followed
 
     def process(self, turn: Transition) -> None:
-        """Compare a turn with the line, and go on with the next step if it led where the line leads."""
+        """Compare a turn with the line. Continue with the next step if the result is the same."""
         if self.line is not None and self.followed is not None and self.followed.next is not None:
             self._compare(self.line, self.followed, turn)
         elif (at := self._position(turn.after)) is not None:
             self._reached = at
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the followed part and how far the episode has come."""
+        """Return the followed part and the position on the line, as JSON values."""
         return {"followed": self.followed.snapshot() if self.followed else None, "reached": self._reached}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore what `snapshot` returned."""
+        """Restore the result of `snapshot`."""
         self.followed = Journey.restored(state["followed"]) if state["followed"] else None
         self._reached = state["reached"]
 
@@ -82,22 +82,24 @@ class LineFollower:
         if turn.action != step.action:
             followed.difference = f"{turn.action!r} was played instead of {step.action!r}"
         elif state_digest(turn.after) != line.digests[self._reached + 1]:
-            followed.difference = f"{step.action!r} did not lead to the state that it led to then"
+            followed.difference = f"{step.action!r} led to another state than before"
         else:
             self._reached += 1
 
     def _position(self, now: Observation) -> int | None:
-        """Return how many steps of the line lead to this state; None if it is not on the line."""
+        """Return the position of this state on the line; None if it is not on it."""
         return self.line.position(now, self._reached) if self.line else None
 
     def _safe_end(self, line: BestLine, at: int, turns: int) -> int:
-        """Return the position after `at` where the line ends or the player is known to have died of the next step.
+        """Return the position from `at` on where the line ends or the next step has killed the player.
 
-        As long as the episode has played nothing but the line, chance decides as it did then, so every step is safe.
+        If the episode has played only the line, random events are the same as before, so every step is safe.
         """
         steps = line.route.steps
         if turns == at:
             return len(steps)
         places = [line.start.place, *(step.standing.place for step in steps)]
-        rest, deadly = range(at, len(steps)), self._graph.deadly
-        return next((k for k in rest if (places[k], exit_name(steps[k].action)) in deadly), len(steps))
+        for position in range(at, len(steps)):
+            if (places[position], exit_name(steps[position].action)) in self._graph.deadly:
+                return position
+        return len(steps)

@@ -1,4 +1,4 @@
-"""Replay the commands of an earlier episode: without detours where possible, checked at each step."""
+"""Replay the commands of an earlier episode, without detours if possible, and check each step."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -12,18 +12,18 @@ from zorkgpt.explore.trail import ObservedState, Trail, TrailStep
 
 
 def shortenings(start: int | None, steps: Sequence[TrailStep]) -> Iterator[tuple[int, ...]]:
-    """Yield for each step the indices of the steps that should lead to the same state, in order.
+    """Yield, for each step, the indices of a shorter sequence of steps that should lead to the same state.
 
-    Steps that changed something are kept, what was repeated, since chance decides it, and the shortest part of the walk
-    between two of them. That this leads to the same state is an assumption: clocks and the random generator have
-    advanced less, and changes that no object shows are not noticed. So a replay compares each step with the original.
+    It keeps steps that changed something, repeated steps (because their result is random), and the walk between them
+    without loops. The result may differ: clocks and the random generator have advanced less, and some changes are in no
+    object. A replay therefore compares each step with the original.
 
     Args:
         start: Number of the room before the first step.
     """
     kept: list[int] = []
     passed: list[int | None] = [start]
-    """The places on the walk since the last effective step, beginning with the place of that step."""
+    """The places on the walk since the last effective step, starting with the place of that step."""
     before = start
     for index, step in enumerate(steps):
         place = step.standing.place
@@ -43,14 +43,17 @@ def shortenings(start: int | None, steps: Sequence[TrailStep]) -> Iterator[tuple
 
 
 def _is_repeated(steps: Sequence[TrailStep], index: int) -> bool:
-    """Return whether the same command, which is no walk, comes right before or after and changes something."""
-    around = (steps[near] for near in (index - 1, index + 1) if 0 <= near < len(steps))
-    same = (near for near in around if near.action == steps[index].action)
-    return any(near.effective and near.standing.place == steps[index].standing.place for near in same)
+    """Return whether the previous or next step is the same command at the same place, and changed something."""
+    step = steps[index]
+    neighbors = [steps[near] for near in (index - 1, index + 1) if 0 <= near < len(steps)]
+    return any(
+        near.action == step.action and near.effective and near.standing.place == step.standing.place
+        for near in neighbors
+    )
 
 
 MAX_SHORTENED_RETRIES = 1
-"""How often a shortened route that failed is tried with other random numbers before it is replayed verbatim."""
+"""Maximum retries of a failed shortened route with other random numbers. After that, it is replayed verbatim."""
 _IDLE = "look"
 
 
@@ -61,21 +64,21 @@ class ReplayRoute:
     goal: ObservedState
     place_name: str
     episode: int
-    """The episode that it repeats; 0 if a search has found it."""
+    """The episode that it repeats; 0 if a search found it."""
     turn: int
-    """The number of that episode's commands that lead there."""
+    """The number of commands that led there in that episode."""
     steps: tuple[TrailStep, ...]
     turns: tuple[int, ...]
-    """The turn of that episode for each step, from 1; 0 for an idle step put before."""
+    """The turn of that episode for each step, from 1; 0 for an idle step at the start."""
     shortened: bool
 
 
 @dataclass
 class ReplayFailures:
-    """The failures of replaying one episode by a shortened route."""
+    """The failed replays of one episode by a shortened route."""
 
     failures: list[int] = field(default_factory=list)
-    """The turns of that episode, from 1, after which the replay differed."""
+    """The turn of that episode, from 1, after which each replay differed."""
 
     def failed_at(self, turn: int) -> None:
         self.failures.append(turn)
@@ -85,22 +88,20 @@ class ReplayFailures:
         return sum(turn <= end for turn in self.failures)
 
     def verbatim_steps(self, end: int) -> int:
-        """Return the number of first steps that must be replayed verbatim on the way to step `end`."""
-        return (
-            max((turn for turn in self.failures if turn <= end), default=0)
-            if self.before(end) > MAX_SHORTENED_RETRIES
-            else 0
-        )
+        """Return the number of steps to replay verbatim, from the start, on the way to step `end`."""
+        if self.before(end) <= MAX_SHORTENED_RETRIES:
+            return 0
+        return max(turn for turn in self.failures if turn <= end)
 
 
 def route_along(trail: Trail, end: int, failures: ReplayFailures, verbatim_turns: int = 0) -> ReplayRoute:
     """Return the route to the state after `end` steps of a trail.
 
-    The same commands give the same random numbers, so a verbatim route always leads to the same state. A shortened
-    route gets other random numbers, and so does the same route with an idle command before it.
+    A verbatim route always leads to the same state, because the same commands get the same random numbers. A shortened
+    route gets other random numbers. An idle command at the start changes them again.
 
     Args:
-        verbatim_turns: Nothing is left out up to this many turns.
+        verbatim_turns: A route of at most this many turns is not shortened.
     """
     kept = _kept_indices(trail, end, failures, verbatim_turns)
     verbatim = end <= verbatim_turns or failures.verbatim_steps(end)
@@ -139,29 +140,29 @@ def _idle_step(trail: Trail) -> TrailStep:
 
 _ROUTE = TypeAdapter(ReplayRoute)
 FindWay = Callable[[int, int], Sequence[str] | None]
-"""Two rooms → the actions that lead from the first to the second by the map; None if no route is known."""
+"""Two rooms → the actions that lead from the first to the second on the map; None if no route is known."""
 MAX_REPAIRS = 8
-"""How often a journey is mended before it is given up."""
+"""Maximum repairs of a journey."""
 
 
 @dataclass
 class Journey:
-    """A replay of a route. A step that does not lead to the expected state is mended where that is possible.
+    """A replay of a route, which repairs unexpected results if possible.
 
-    A later step whose state is reached is gone on from. Who stands in the way or strikes back may need the same command
-    once more; where the player was led astray, the map leads to the place of the step.
+    If the state is that of a later step, the replay continues from there. If the player is at the place of the step or
+    of the one before, the command is repeated. Otherwise the map leads to the place of the step.
     """
 
     route: ReplayRoute
     find_way: FindWay = lambda here, there: None
     done: int = 0
-    """The number of steps that are over."""
+    """The number of finished steps."""
     difference: str = ""
     """Why the replay stopped early; "" if it did not."""
     detour: list[str] = field(default_factory=list)
     """The commands that lead back to the route, before its next step."""
     repairs: int = 0
-    """How often the journey was mended."""
+    """The number of repairs so far."""
     score: int | None = None
     """The score after the last step; None if there was none."""
 
@@ -180,11 +181,11 @@ class Journey:
 
     @property
     def turn_of_difference(self) -> int:
-        """The turn of the earlier episode that led elsewhere this time; 0 if none did."""
+        """The first turn of the earlier episode with another result in this replay; 0 if there is none."""
         return self.route.turns[self.done - 1] if self.difference else 0
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the journey as plain values, for JSON."""
+        """Return the journey as JSON values."""
         return {
             "way": self._plain_route,
             "done": self.done,
@@ -196,19 +197,25 @@ class Journey:
 
     @classmethod
     def restored(cls, state: dict[str, Any], find_way: FindWay = lambda here, there: None) -> Self:
-        """Return the journey of a snapshot."""
-        route = _ROUTE.validate_python(state["way"])
-        mended = list(state["detour"]), state["repairs"], state["score"]
-        return cls(route, find_way, state["done"], state["difference"], *mended)
+        """Return the journey from the result of `snapshot`."""
+        return cls(
+            _ROUTE.validate_python(state["way"]),
+            find_way,
+            done=state["done"],
+            difference=state["difference"],
+            detour=list(state["detour"]),
+            repairs=state["repairs"],
+            score=state["score"],
+        )
 
     @cached_property
     def _plain_route(self) -> dict[str, Any]:
-        # Made once: a checkpoint asks for it after every turn.
+        # Cached, because every turn saves a checkpoint.
         plain: dict[str, Any] = _ROUTE.dump_python(self.route)
         return plain
 
     def follow(self, action: str, now: ObservedState) -> None:
-        """Process a turn: go on with the next step, mend the journey, or stop it."""
+        """Process a turn: continue with the next step, repair the journey, or stop."""
         planned = self.next
         if planned is None:
             return
@@ -223,12 +230,12 @@ class Journey:
         else:
             self.done += 1
         if difference := self._difference(self.route.steps[self.done - 1], now):
-            self._mend(now, difference)
+            self._repair(now, difference)
         else:
             self.score = now.score
 
-    def _mend(self, now: ObservedState, difference: str) -> None:
-        """Plan how to go on after a step that led elsewhere, or stop."""
+    def _repair(self, now: ObservedState, difference: str) -> None:
+        """Continue from another step or plan a detour after an unexpected result, or else stop."""
         steps = self.route.steps
         for number in range(len(steps), self.done, -1):
             if not self._difference(steps[number - 1], now):
@@ -251,12 +258,12 @@ class Journey:
         return list(self.find_way(here, there) or ()) if here is not None and there is not None else []
 
     def _difference(self, expected: TrailStep, now: ObservedState) -> str:
-        then = expected.standing
-        if now.place != then.place:
+        state = expected.standing
+        if now.place != state.place:
             return f"after {expected.action!r} the player was not at {expected.place_name}"
-        if then.score is not None and now.score != then.score:
-            return f"after {expected.action!r} the score was {now.score} instead of {then.score}"
-        # Carrying more than then is fine; only missing things count.
-        if missing := Counter(then.inventory) - Counter(now.inventory):
-            return f"after {expected.action!r} there was no {', '.join(sorted(missing))} in hand"
+        if state.score is not None and now.score != state.score:
+            return f"after {expected.action!r} the score was {now.score} instead of {state.score}"
+        # Additional things are fine.
+        if missing := Counter(state.inventory) - Counter(now.inventory):
+            return f"after {expected.action!r} the player did not carry {', '.join(sorted(missing))}"
         return ""

@@ -1,4 +1,4 @@
-"""An episode as a trail that can be replayed: its commands, and the state after each."""
+"""An episode as a trail: its commands and the state after each, for replay."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from zorkgpt.runlog.events import Event, LeftToTry
 
 @dataclass(frozen=True, slots=True)
 class ObservedState:
-    """The state of a game as a player can observe it: the key of a cell in the archive."""
+    """The part of a game state that identifies a cell in the archive."""
 
     place: int | None
     """Number of the room; None if unknown."""
     inventory: tuple[str, ...]
-    """Names of what is held, in alphabetical order."""
+    """Names of the carried things, in alphabetical order."""
     score: int | None
     """None if unknown or irrelevant."""
 
@@ -29,7 +29,7 @@ class TrailStep:
     standing: ObservedState
     place_name: str
     effective: bool
-    """Whether the action itself changed something; True if that was not logged."""
+    """Whether the action itself changed something; True if unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +39,18 @@ class Trail:
     episode: int
     seed: int
     start: int | None
-    """Number of the room where the episode began."""
+    """Number of the first room."""
     steps: tuple[TrailStep, ...]
     deadly: bool
     """Whether the player died after the last step."""
     left: dict[int, list[str]] = field(default_factory=dict)
-    """Location → what the rules left untried there when the episode ended; see `LeftToTry`."""
+    """Location → actions that the rules left untried at the end of the episode. See `LeftToTry`."""
     refused: tuple[str, ...] = ()
-    """Commands that the parser did not accept."""
+    """Commands that the parser rejected."""
     winning: TrailStep | None = None
-    """The step after which the game was won; None if it was not."""
+    """The step that won the game; None if it was not won."""
     score: int = 0
-    """The score at the beginning."""
+    """The score at the start."""
 
 
 def observed_state(now: Observation) -> ObservedState:
@@ -59,11 +59,11 @@ def observed_state(now: Observation) -> ObservedState:
 
 
 def trail_of(events: Iterable[Event], episode: int, seed: int, start: int | None, score: int = 0) -> Trail:
-    """Return the trail of the turns among these events, without commands that never reached the game.
+    """Return the trail of the turns among these events, without commands that did not reach the game.
 
     Args:
-        start: Number of the room where they begin.
-        score: The score when they begin.
+        start: Number of the first room.
+        score: The score at the start.
     """
     events = list(events)
     left = next((event.places for event in events if isinstance(event, LeftToTry)), {})
@@ -81,7 +81,7 @@ def trail_of(events: Iterable[Event], episode: int, seed: int, start: int | None
         if refused_by_parser(step):
             refused[step.action] = None
         if step.finished:
-            # Nothing can be done after the end.
+            # The last command ends the game, so the trail stops before it.
             last = steps.pop()
             winning = last if step.victory else None
             break
