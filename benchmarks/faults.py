@@ -56,7 +56,7 @@ from session.history import TurnRecord
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Reply, Request, Status
 from tests.fixtures.forks import FORKS
 from zorkgpt.errors import CheckpointError, ZorkGPTError
-from zorkgpt.evals.truth import WorldNow
+from zorkgpt.evals.truth import WorldState
 from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.lasting import EVERY, by_place
@@ -345,13 +345,13 @@ def faults_of(folder: Path, counts: Counter[str]) -> list[str]:
                     wrong.append(f"acknowledged in episode {directory.name}, turn {event.turn}, and lost: {change}")
     with JerichoInterface(story=find_story(None), seed=1) as game:
         game.reset()
-        world = WorldNow.of(game)
+        world = WorldState.of(game)
     for place, memories in found.items():
         for memory in memories if is_place(place) else ():
             if memory.persistence is not Persistence.CORE or not is_current(memory):
                 continue
             counts["memories compared with the world"] += bool(memory.claims)
-            if no := world.denied(place, memory):
+            if no := world.contradicted(place, memory):
                 wrong.append(f"false: {memory.title!r} at {place}: {no}")
     return wrong
 

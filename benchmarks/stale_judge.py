@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zorkgpt.evals.truth import WorldNow
+from zorkgpt.evals.truth import WorldState
 from zorkgpt.memory.claims import STATES, Claim, Relation
 from zorkgpt.memory.models import Memory, Persistence
 
@@ -125,7 +125,7 @@ class Judge:
             return tuple(Claim(relation, number, other=other) for number in numbers for other in holders)
         return tuple(Claim(Relation.HERE, number) for number in numbers)
 
-    def judge(self, line: str, place: int | str, world: WorldNow) -> JudgedLine:
+    def judge(self, line: str, place: int | str, world: WorldState) -> JudgedLine:
         """Judge a line that is about a place."""
         verdicts = [(one, _is_so(one.claims, place, world)) for one in self.statements(line)]
         wrong = {claim.number for one, so in verdicts if so is False for claim in one.claims}
@@ -162,7 +162,7 @@ def _bare(name: str) -> str:
     return _ARTICLE.sub("", " ".join(name.lower().split()), count=1)
 
 
-def _is_so(claims: Sequence[Claim], place: int | str, world: WorldNow) -> bool | None:
+def _is_so(claims: Sequence[Claim], place: int | str, world: WorldState) -> bool | None:
     """Return whether one of the claims holds; None if none does and one is undecided."""
-    told = {world.bears_out(place, Memory("", "", 1, "1", 0, "", Persistence.CORE, claims=(one,))) for one in claims}
+    told = {world.confirms(place, Memory("", "", 1, "1", 0, "", Persistence.CORE, claims=(one,))) for one in claims}
     return True if True in told else None if None in told or not told else False

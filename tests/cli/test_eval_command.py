@@ -183,12 +183,12 @@ def test_a_model_plays_in_processes_of_their_own(tmp_path, evaluate):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["learning"], "There is no protocol 'learning'. There are: tales-100"),
+        (["learning"], "Unknown protocol 'learning'. Choose from: tales-100"),
         (["learning-1x2", "--seeds", "0"], "--seeds takes positive numbers, such as 1,2,3 or 1-10, not '0'."),
         (["learning-1x2", "--seeds", "3-1"], "not '3-1'."),
         (["learning-1x2", "--seeds", "1-999999999"], "not '1-999999999'."),
         (["learning-1x2", "--ablate", "everything"], "Unknown ablation 'everything'. Choose from: on, off, plain"),
-        (["generations-2x2x2", "--ablate", "frozen"], "With generations-2x2x2 there are: on, off, no-audit."),
+        (["generations-2x2x2", "--ablate", "frozen"], "Ablations for generations-2x2x2: on, off, no-audit."),
         (["learning-1x2", "--player", "human"], "The player 'human' can't be evaluated."),
         (["learning-1x2", "--player", "walkthrough"], "Name one with --walkthrough"),
         (["learning-1x2", "--games", "no such story"], "No story file at no such story"),

@@ -161,7 +161,7 @@ def test_a_ceiling_on_tokens_ends_the_run_with_everything_saved(play, tmp_path):
     assert code == ExitCode.OK
     assert (episode["ending"], len(server.requests)) == ("budget", 3)
     # Each request, the one at the start included, takes 15 tokens.
-    assert "The ceiling of 40 tokens is reached: 45 are used." in episode["message"]
+    assert "The ceiling of 40 tokens is reached: 45 were used." in episode["message"]
     *_, ended = read_episode(tmp_path / "files", 1)
     assert ended.reason == "budget"
 

@@ -21,7 +21,7 @@ def test_the_names_mean_what_the_papers_say():
 
 def test_learning_takes_its_length_from_its_name():
     usual, short = protocol_named("learning-5"), protocol_named("learning-8x200")
-    assert (usual.episodes, usual.turns, usual.most_turns) == (5, 300, 1500)
+    assert (usual.episodes, usual.turns, usual.max_turns) == (5, 300, 1500)
     assert (short.name, short.episodes, short.turns) == ("learning-8x200", 8, 200)
 
 

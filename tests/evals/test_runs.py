@@ -107,7 +107,7 @@ def test_a_damaged_checkpoint_is_told_with_the_way_out(tmp_path):
         run.play(StopAt(15))
     (run.workdir(1) / "runs" / "1" / "checkpoint.json").write_text("{")
     with pytest.raises(
-        EvaluationFailed, match=f"Episode 1 was cut short and can't go on now: .* delete {run.folder}: "
+        EvaluationFailed, match=f"Episode 1 was interrupted and can't be resumed: .* delete {run.folder}\\."
     ):
         run.play()
 
@@ -119,14 +119,14 @@ def test_a_run_that_another_process_plays_is_not_advised_to_be_deleted(tmp_path)
     with playing_lock(run.workdir(1) / "runs" / "1").acquire(), pytest.raises(EvaluationFailed) as told:
         run.play()
     assert str(told.value) == (
-        "Episode 1 is being played by another process. Once that has ended, the same command goes on."
+        "Episode 1 is being played by another process. When it has ended, run the same command to continue."
     )
 
 
 def test_another_player_can_not_go_on_with_a_run(tmp_path):
     a_run(tmp_path, "learning-1x4").play()
     other = a_run(tmp_path, "learning-1x4", choice=PlayerChoice("search", "a test", None))
-    with pytest.raises(ConfigurationError, match="was begun with another value of player: .* --out"):
+    with pytest.raises(ConfigurationError, match="was started with another value of player: .* --out"):
         other.play()
 
 

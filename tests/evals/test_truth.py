@@ -11,7 +11,7 @@ from tests.fixtures.chat_server import Answer, ChatServer
 from tests.fixtures.evaluations import PEAR_LEFT, TO_THE_ORCHARD, a_run
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.metrics import TruthCounts, _untrue_spans, figures_of
-from zorkgpt.evals.truth import ShownMemories, WorldNow, read_shown
+from zorkgpt.evals.truth import ShownMemories, WorldState, read_shown
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
 
@@ -46,23 +46,23 @@ def test_a_thing_that_lies_there_bears_it_out_and_one_that_was_taken_denies_it(o
     pear = Claim(Relation.HERE, number(orchard, "pear"))
     lies, carried = saying(pear), saying(Claim(Relation.CARRIED, pear.number))
     absent = saying(Claim(Relation.ABSENT, pear.number))
-    before = WorldNow.of(orchard)
+    before = WorldState.of(orchard)
     orchard.act("take pear")
-    after = WorldNow.of(orchard)
-    assert [before.bears_out(ORCHARD, one) for one in (lies, carried, absent)] == [True, False, False]
-    assert [after.bears_out(ORCHARD, one) for one in (lies, carried, absent)] == [False, True, True]
+    after = WorldState.of(orchard)
+    assert [before.confirms(ORCHARD, one) for one in (lies, carried, absent)] == [True, False, False]
+    assert [after.confirms(ORCHARD, one) for one in (lies, carried, absent)] == [False, True, True]
 
 
 def test_one_claim_that_does_not_hold_makes_it_untrue(orchard):
     pear, clapper = (Claim(Relation.HERE, number(orchard, name)) for name in ("pear", "wooden clapper"))
     orchard.act("take pear")
-    world = WorldNow.of(orchard)
-    assert world.bears_out(ORCHARD, saying(clapper)) is True
-    assert world.bears_out(ORCHARD, saying(pear, clapper)) is False
+    world = WorldState.of(orchard)
+    assert world.confirms(ORCHARD, saying(clapper)) is True
+    assert world.confirms(ORCHARD, saying(pear, clapper)) is False
 
 
 def test_what_the_object_tree_does_not_tell_is_not_decided(orchard):
-    world = WorldNow.of(orchard)
+    world = WorldState.of(orchard)
     pear = Claim(Relation.HERE, number(orchard, "pear"))
     undecided = [
         saying(),
@@ -71,7 +71,7 @@ def test_what_the_object_tree_does_not_tell_is_not_decided(orchard):
         saying(Claim(Relation.HERE, 999)),
         saying(pear, when=(Claim(Relation.OPEN, pear.number),)),
     ]
-    assert [world.bears_out(ORCHARD, one) for one in undecided] == [None] * len(undecided)
+    assert [world.confirms(ORCHARD, one) for one in undecided] == [None] * len(undecided)
 
 
 def test_each_turn_is_written_down_once(tmp_path):
@@ -98,7 +98,7 @@ def test_a_run_is_told_in_the_terms_of_halumem_and_stale(tmp_path, ablation):
     assert (first.earlier, second.earlier) == (0, second.shown - 3)
     # The restart has undone "the pear is in the front yard", which is stale there on two turns, one of them the drop.
     assert (second.truth.stale, second.truth.stale_turns) == (3, 3)
-    assert (second.truth.acted_on_stale, second.truth.in_vain, second.truth.adapted) == (1, 0, 1)
+    assert (second.truth.acted_on_stale, second.truth.failed_on_stale, second.truth.adapted) == (1, 0, 1)
     assert second.truth.resisted_turns == 3
     # Without the classes it is shown before the drop, with the note that the pear is gone.
     assert (second.truth.resolved, second.untrue, second.untrue_memories, second.untrue_turns) == (3, 0, 0, 0)

@@ -176,7 +176,7 @@ TOOL = {"id": "1", "type": "function", "function": {"name": "look", "arguments":
     ("reply", "named"),
     [
         (Body({"choices": [{"message": {"content": None, "tool_calls": [TOOL]}}]}), "the tool 'look'.*choose another"),
-        (Answer("<think>It is dark and"), "reasoning that never came to its end; raise max_tokens"),
+        (Answer("<think>It is dark and"), "unfinished reasoning; raise max_tokens"),
         (Answer(None), "null"),
         (Answer(""), "an empty text"),
     ],

@@ -65,7 +65,7 @@ def test_a_fault_that_stays_is_an_error_that_names_model_and_address(fault, said
 def test_an_answer_that_trickles_in_ends_at_the_deadline():
     with ChatServer(Trickle(Answer("late"), delay_s=0.1), "in time") as server:
         client = client_of(server, deadline_s=2)
-        with pytest.raises(LLMError, match="no whole answer within 2 s"):
+        with pytest.raises(LLMError, match="no complete answer within 2 s"):
             client.complete(QUESTION, role="agent")
         assert client.complete(QUESTION, role="agent").content == "in time"
 
@@ -202,14 +202,14 @@ def test_an_answer_with_plain_slips_is_read_without_asking_again(content):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("I would rather not.", "it holds no JSON object"),
+        ("I would rather not.", "it contains no JSON object"),
         ('{"score": "high", "reason": "x"}', "score: Input should be a valid number"),
         ('{"score": null, "reason": null}', "reason: Input should be a valid string"),
         ('{"should_remember": true}', "score: Field required"),
-        ('{"score": 1, "reason": "cut of', "it holds no JSON object"),
-        ("[1, 2]", "it holds no JSON object"),
-        ("{" * 100_000, "it holds no JSON object"),
-        ("x" * 200_000, "it holds no JSON object"),
+        ('{"score": 1, "reason": "cut of', "it contains no JSON object"),
+        ("[1, 2]", "it contains no JSON object"),
+        ("{" * 100_000, "it contains no JSON object"),
+        ("x" * 200_000, "it contains no JSON object"),
         ('{"score": "' + "x" * 200_000 + '", "reason": ""}', "score: Input should be a valid number"),
     ],
     ids=lambda value: value[:40],
@@ -227,7 +227,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_what_was_wrong(
 def test_an_answer_that_never_fits_is_an_error_after_two():
     with ChatServer('{"score": "high"}') as server:
         client = client_of(server)
-        with pytest.raises(InvalidAnswer, match="no valid Verdict: score: Input should be"):
+        with pytest.raises(InvalidAnswer, match="not a valid Verdict: score: Input should be"):
             client.complete(QUESTION, role="critic", response_model=Verdict)
     assert (len(server.requests), client.usage.snapshot().total.calls) == (2, 2)
 

@@ -73,7 +73,7 @@ def test_the_ceiling_on_cost_stops_the_next_call():
         prices = {"*": Price(1, 1)}
         client = LLMClient(LLMSettings.single(server.model, base_url=server.url, max_cost=1.5, prices=prices))
         client.complete(QUESTION, role="agent")
-        with pytest.raises(BudgetExceeded, match=r"The ceiling of 1\.5 on cost is reached: 1\.5000 are spent\."):
+        with pytest.raises(BudgetExceeded, match=r"The ceiling of 1\.5 on cost is reached: 1\.5000 was spent\."):
             client.complete(QUESTION, role="agent")
 
 

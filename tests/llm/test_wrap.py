@@ -39,7 +39,7 @@ def test_a_client_that_was_handed_in_stays_open_after_a_deadline():
     with ChatServer(Trickle(Good("late"), delay_s=0.02), "in time") as server:
         client = openai.OpenAI(base_url=server.url, api_key="k")
         llm = as_llm(client, settings=LLMSettings.single(server.model, deadline_s=0.1))
-        with pytest.raises(LLMError, match="no whole answer"):
+        with pytest.raises(LLMError, match="no complete answer"):
             llm.complete(QUESTION, role="memory")
         assert llm.complete(QUESTION, role="memory").content == "in time"
 
@@ -57,8 +57,8 @@ def test_any_object_of_that_shape_will_do():
 @pytest.mark.parametrize(
     ("client", "model", "said"),
     [
-        (object(), "m", r"object is no model client: it has neither complete\(\)"),
-        (openai.OpenAI(api_key="k"), None, "Say which model OpenAI is to ask"),
+        (object(), "m", r"object is not a model client: it has neither complete\(\)"),
+        (openai.OpenAI(api_key="k"), None, "Name the model for OpenAI"),
     ],
 )
 def test_what_can_t_be_asked_is_refused(client, model, said):

@@ -45,7 +45,7 @@ def test_the_parts_are_those_that_were_handed_in(tmp_path):
 
 def test_an_asynchronous_client_is_refused_with_the_way_out(tmp_path):
     client = openai.AsyncOpenAI(api_key="x", base_url="http://127.0.0.1:9")
-    with pytest.raises(ConfigurationError, match="AsyncOpenAI answers asynchronously.*Pass the synchronous client"):
+    with pytest.raises(ConfigurationError, match="AsyncOpenAI is asynchronous.*Pass the synchronous client"):
         SimpleMemoryManager.open(tmp_path, client)
 
 
@@ -135,7 +135,7 @@ def test_a_wrong_value_is_named_and_nothing_is_changed(tmp_path, call, given, er
         ({"judge": len}, ConfigurationError, "can't be used as judge: it has no judge"),
         ({"synthesizer": "mine"}, ConfigurationError, "str can't be used as synthesizer: it has no synthesize"),
         ({"embeddings": [1.0]}, ConfigurationError, "list can't be used as embeddings: it has no model and no embed"),
-        ({"llm": "gpt"}, ConfigurationError, r"str is no model client.* such as openai.OpenAI\(\)"),
+        ({"llm": "gpt"}, ConfigurationError, r"str is not a model client.* such as openai.OpenAI\(\)"),
     ],
 )
 def test_a_memory_is_not_opened_with_a_part_that_can_t_be_used(tmp_path, given, error, said):

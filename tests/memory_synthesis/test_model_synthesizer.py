@@ -119,7 +119,7 @@ def test_plain_slips_of_case_are_understood():
         (FACT | {"memory_text": "x" * 200_000}, "memory_text: String should have at most 600 characters"),
         (FACT | {"supersedes_memory_titles": ["a", "b", "c", "d"]}, "at most 3 items"),
         (FACT | {"invalidate_memory_titles": ["a"]}, "needs an invalidation_reason"),
-        ("The gate is nailed shut.", "it holds no JSON object"),
+        ("The gate is nailed shut.", "it contains no JSON object"),
     ],
 )
 def test_what_does_not_fit_is_asked_for_once_more_and_then_skipped(wrong, problem):

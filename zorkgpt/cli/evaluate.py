@@ -183,7 +183,7 @@ class _Display:
         self._reported_failure = False
         """Whether a failed upload was reported."""
         self._bar = bar
-        total = sum(run.protocol.most_turns for run in runs)
+        total = sum(run.protocol.max_turns for run in runs)
         self._task = bar.add_task("", total=total) if bar else None
         self._update_bar()
 

@@ -1,4 +1,4 @@
-"""Ablations: what is taken from the memory, to see what it is worth, and what is done for that between two episodes."""
+"""Ablations: runs without a part of the memory, to measure the effect of that part."""
 
 import random
 from collections.abc import Mapping
@@ -21,50 +21,50 @@ from zorkgpt.memory.storage.versions import is_current, known_again, same_words
 from zorkgpt.runlog.episodes import read_episode
 
 _SOURCE = "evaluation"
-"""Who changes the memory file here, for its history."""
+"""The source of these changes in the journal."""
 _ORIGINS = "shuffled.json"
-"""Beside the memory file: where each memory stands that was put to another place, and where it was learned."""
+"""A file beside the memory file with the present and the original place of each shuffled memory."""
 
 
 class Ablation(StrEnum):
-    """What an evaluation takes from the memory."""
+    """A part of the memory that an evaluation disables."""
 
     ON = "on"
-    """Nothing."""
+    """Disables nothing."""
     OFF = "off"
-    """All that earlier episodes leave: memories, map, knowledge, objectives, and the plan made of their logs."""
+    """Disables everything from earlier episodes: memories, map, knowledge, objectives, and the plan from their logs."""
     PLAIN = "plain"
-    """Everything: the model sees the transcript of the episode alone. Only with a model."""
+    """Disables everything: the model sees only the transcript of the episode. Requires a model."""
     SHUFFLED = "shuffled"
-    """The right places: each memory of an earlier episode stands at another place than it was learned at."""
+    """Moves each memory of an earlier episode to another place."""
     FROZEN = "frozen"
-    """What any episode but the first leaves."""
+    """Keeps only what the first episode learned."""
     NO_CLASSES = "no-classes"
-    """The persistence classes: what is true of one episode only is kept like everything else."""
+    """Disables persistence classes: ephemeral memories are kept too, and core memories become permanent."""
     NO_AUDIT = "no-audit"
-    """The check of core memories against the fresh world."""
+    """Disables the check of core memories at the start of an episode."""
 
     @property
     def remembers(self) -> bool:
         return self not in (Ablation.OFF, Ablation.PLAIN)
 
     def player(self, choice: PlayerChoice) -> PlayerChoice:
-        """Return the player of the runs of this ablation, given that of the evaluation."""
+        """Return the player for this ablation. `choice` is the player of the evaluation."""
         return replace(choice, kind=PLAIN) if self is Ablation.PLAIN else choice
 
     def configured(self, config: GameConfiguration) -> GameConfiguration:
-        """Return the configuration with what this ablation switches off."""
+        """Return the configuration with the settings of this ablation."""
         if self is not Ablation.NO_AUDIT:
             return config
         section = config.simple_memory.model_copy(update={"audit": False})
         return config.model_copy(update={"simple_memory": section})
 
     def prepare(self, config: GameConfiguration, *, last: int, seed: int) -> None:
-        """Do to the working directory what this ablation needs before the next episode.
+        """Change the memories in the working directory as this ablation requires, before the next episode.
 
         Args:
-            last: the number of the episode that was played last.
-            seed: of the run.
+            last: The number of the last played episode.
+            seed: The seed of the run.
         """
         if self is Ablation.SHUFFLED:
             _shuffle(_memory_path(config), random.Random(f"{seed} {last}"))
@@ -77,7 +77,7 @@ def _memory_path(config: GameConfiguration) -> Path:
 
 
 def _make_all_permanent(config: GameConfiguration, last: int) -> None:
-    """Keep what was ephemeral in the last episode, and call core what is permanent: nothing is known to be undone."""
+    """Make core memories, and ephemeral memories of the last episode, permanent."""
     workdir = Path(config.zork_game_workdir)
     store = MarkdownStore(_memory_path(config))
     ephemeral = store.journal.ephemeral(last)
@@ -99,16 +99,16 @@ def _make_all_permanent(config: GameConfiguration, last: int) -> None:
 
 
 def _shuffle(path: Path, dice: random.Random) -> None:
-    """Put every memory to another place than the one that it was learned at."""
+    """Move every memory to another place than the one where it was learned."""
     origins_path = path.with_name(_ORIGINS)
     store = MarkdownStore(path)
-    known = _read_origins(origins_path)
+    moved = _read_origins(origins_path)
     located = store.lasting.find(Filters())
-    origins = [(place, memory, _origin(known, place, memory)) for place, memory in located]
+    origins = [(place, memory, _origin(moved, place, memory)) for place, memory in located]
     places = sorted({origin for _, _, origin in origins}, key=place_order)
     dice.shuffle(places)
     target = dict(zip(places, [*places[1:], *places[:1]], strict=True))
-    # Written first: should this be cut short, a memory that still stands where it was is not in it, and starts anew.
+    # Written first. If the process is interrupted, memories that were not moved yet don't match a row and count as new.
     rows = [[render_place(target[origin]), fields_of(memory), render_place(origin)] for _, memory, origin in origins]
     write_file(origins_path, as_json(rows))
 
@@ -124,6 +124,6 @@ def _read_origins(path: Path) -> list[tuple[SubjectKey, Memory, SubjectKey]]:
     return [(parse_place(at), memory_of(dict(memory)), parse_place(origin)) for at, memory, origin in rows]
 
 
-def _origin(known: list[tuple[SubjectKey, Memory, SubjectKey]], place: SubjectKey, memory: Memory) -> SubjectKey:
-    """Return where a memory was learned: where it stands, unless it was put there."""
-    return next((origin for at, one, origin in known if at == place and same_words(one, memory)), place)
+def _origin(moved: list[tuple[SubjectKey, Memory, SubjectKey]], place: SubjectKey, memory: Memory) -> SubjectKey:
+    """Return the place where a memory was learned. This is its present place unless it was moved."""
+    return next((origin for at, other, origin in moved if at == place and same_words(other, memory)), place)

@@ -1,4 +1,4 @@
-"""Play the runs of an evaluation: retry lost tasks, stop slow ones, and keep failures from ending other runs."""
+"""Play the runs of an evaluation. Lost tasks are retried and slow ones stopped; failures don't affect other runs."""
 
 import time
 from collections import deque
@@ -14,40 +14,40 @@ from zorkgpt.log import get_logger
 
 log = get_logger(__name__)
 
-_TRIES = 3
-"""The attempts at a task whose worker dies."""
+_MAX_TRIES = 3
+"""Attempts at a task whose worker dies."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """How a run ended."""
+    """The outcome of a run."""
 
     run: EvaluationRun
     failure: str = ""
-    """Why it is unfinished; "" if it is finished."""
+    """Why the run is unfinished, or "" if it is finished."""
 
 
 class CampaignWatcher(Protocol):
-    """Follows the runs of an evaluation."""
+    """An observer of the runs of an evaluation."""
 
     def progress(self, run: EvaluationRun, turns: int) -> None:
-        """Follow the number of played turns of a run."""
+        """Called with the number of turns played in a run."""
 
     def ended(self, outcome: RunOutcome) -> None:
-        """Follow the end of a run."""
+        """Called when a run ends."""
 
 
 def play_all(
     runs: Sequence[EvaluationRun], *, executor: Executor, watcher: CampaignWatcher, limit_s: float | None = None
 ) -> list[RunOutcome]:
-    """Play all runs that are not finished, and return how each of them ended, in their order.
+    """Play all unfinished runs. Return the outcome of each run, in order.
 
     Args:
         executor: Plays the tasks. It is closed when this returns.
-        limit_s: The timeout of a task; None for no limit.
+        limit_s: Timeout of a task. None for no limit.
 
     Raises:
-        KeyboardInterrupt: If it was pressed; every run has saved what it had.
+        KeyboardInterrupt: If interrupted. Every run has saved its progress.
     """
     campaign = _Campaign(executor, watcher, limit_s)
     try:
@@ -61,15 +61,15 @@ def play_all(
 
 @dataclass
 class _RunState:
-    """A run that is not finished."""
+    """An unfinished run."""
 
     run: EvaluationRun
     failures: dict[str, str] = field(default_factory=dict)
-    """Name of a task → why it was stopped."""
+    """Name of a failed task → the reason."""
     turns: dict[str, int] = field(default_factory=dict)
-    """Name of a task that is played now → its turns that are over."""
+    """Name of a scheduled task → its turns so far."""
     before: int = 0
-    """The turns of finished tasks."""
+    """Turns of finished tasks."""
 
 
 @dataclass
@@ -79,7 +79,7 @@ class _Started:
     task: Task
     state: _RunState
     deadline: float
-    """By `time.monotonic`."""
+    """On the clock `time.monotonic`."""
 
 
 class _Campaign:
@@ -93,23 +93,23 @@ class _Campaign:
         self._tries: dict[str, int] = {}
 
     def begin(self, run: EvaluationRun) -> None:
-        """Add a run; the end of a finished one is not reported again."""
-        self._watcher.progress(run, run.turns_over())
+        """Add a run. The end of a finished run is not reported again."""
+        self._watcher.progress(run, run.finished_turns())
         if run.is_finished:
             self.outcomes[run.folder] = RunOutcome(run)
         else:
-            self._go_on(_RunState(run))
+            self._schedule(_RunState(run))
 
     def play(self) -> None:
-        """Play until nothing is left."""
+        """Play until all runs have ended."""
         while self._waiting or self._started:
             while self._waiting and len(self._started) < self._executor.slots:
                 self._start(*self._waiting.popleft())
             for event in self._executor.events(self._time_left()):
                 self._process_event(event)
-            self._give_up_stragglers()
+            self._stop_overdue_tasks()
 
-    def _go_on(self, state: _RunState) -> None:
+    def _schedule(self, state: _RunState) -> None:
         """Schedule the next tasks of a run, or end it."""
         try:
             tasks = state.run.next_tasks(state.failures)
@@ -117,10 +117,10 @@ class _Campaign:
             self._end(state, str(error))
             return
         except Exception as error:
-            log.warning("a run can't go on", extra={"run": str(state.run.folder)}, exc_info=True)
+            log.warning("run failed", extra={"run": str(state.run.folder)}, exc_info=True)
             self._end(state, reason_of(error))
             return
-        state.turns, state.before = {task.name: 0 for task in tasks}, state.run.turns_over()
+        state.turns, state.before = {task.name: 0 for task in tasks}, state.run.finished_turns()
         self._waiting.extend((task, state) for task in tasks)
         if not tasks:
             self._end(state, "")
@@ -128,7 +128,7 @@ class _Campaign:
     def _end(self, state: _RunState, failure: str) -> None:
         self.outcomes[state.run.folder] = outcome = RunOutcome(state.run, failure)
         if not failure:
-            self._watcher.progress(state.run, state.run.protocol.most_turns)
+            self._watcher.progress(state.run, state.run.protocol.max_turns)
         self._watcher.ended(outcome)
 
     def _start(self, task: Task, state: _RunState) -> None:
@@ -147,8 +147,8 @@ class _Campaign:
             self._watcher.progress(state.run, state.before + sum(state.turns.values()))
             return
         del self._started[event.task.name]
-        if event.is_lost and self._tries[event.task.name] < _TRIES:
-            log.warning("a worker was lost, its task is begun again", extra={"task": event.task.name})
+        if event.is_lost and self._tries[event.task.name] < _MAX_TRIES:
+            log.warning("worker lost, retrying its task", extra={"task": event.task.name})
             self._waiting.appendleft((event.task, state))
             return
         self._close(event.task, state, event.failure)
@@ -156,17 +156,18 @@ class _Campaign:
     def _close(self, task: Task, state: _RunState, failure: str) -> None:
         if failure:
             state.failures[task.name] = failure
-        is_open = any(one.state is state for one in self._started.values())
-        if not is_open and not any(other is state for _, other in self._waiting):
-            self._go_on(state)
+        is_running = any(started.state is state for started in self._started.values())
+        is_waiting = any(other is state for _, other in self._waiting)
+        if not is_running and not is_waiting:
+            self._schedule(state)
 
     def _time_left(self) -> float | None:
-        deadline = min((one.deadline for one in self._started.values()), default=float("inf"))
+        deadline = min((started.deadline for started in self._started.values()), default=float("inf"))
         return None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
 
-    def _give_up_stragglers(self) -> None:
+    def _stop_overdue_tasks(self) -> None:
         now = time.monotonic()
-        for started in [one for one in self._started.values() if one.deadline <= now]:
+        for started in [started for started in self._started.values() if started.deadline <= now]:
             del self._started[started.task.name]
             self._executor.stop(started.task)
             self._close(started.task, started.state, f"it took longer than {self._limit_s:g} seconds")

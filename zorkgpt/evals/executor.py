@@ -1,4 +1,4 @@
-"""Executors of the tasks of an evaluation, and one that uses processes of this machine."""
+"""The interface of executors, which play the tasks of an evaluation, and one that uses processes of this machine."""
 
 import os
 import signal
@@ -16,13 +16,13 @@ from zorkgpt.errors import ZorkGPTError, reason_of
 from zorkgpt.evals.runs import TurnCounter
 
 _FORKS = get_context("forkserver")
-"""Forks each process from one that has imported what tasks need, which takes longer than a short task."""
-_PATIENCE_S = 30.0
-"""How long an interrupted task may take to save itself."""
+"""Forks each process from a server that has already imported the modules, which takes longer than a short task."""
+_SAVE_TIMEOUT_S = 30.0
+"""Maximum time for an interrupted task to save its progress."""
 
 
 class Task(Protocol):
-    """Something to play in a folder of its own. Called again, it continues from the files there."""
+    """A part of an evaluation that is played in its own folder. If played again, it continues from its files."""
 
     @property
     def name(self) -> str:
@@ -31,57 +31,57 @@ class Task(Protocol):
 
     @property
     def root(self) -> Path:
-        """The folder of the evaluation, some levels above its own."""
+        """The folder of the evaluation, which contains `folder`."""
         ...
 
     @property
     def folder(self) -> Path:
-        """The folder that it writes."""
+        """The folder of the task. It writes nothing elsewhere."""
         ...
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The other files and folders that it reads; they don't change."""
+        """Other files and folders that the task reads. They don't change."""
         ...
 
     def moved(self, root: Path, places: Mapping[Path, Path]) -> "Task":
-        """Return the same task for another machine, with another root and other paths of the inputs."""
+        """Return the same task for another machine, with other paths of the root and the inputs."""
         ...
 
     def play(self, count: TurnCounter) -> None:
-        """Play the rest of it.
+        """Play the remaining turns.
 
         Raises:
-            ZorkGPTError: If it can't be played to its end.
+            ZorkGPTError: If the task can't be finished.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TaskEvent:
-    """News of a task."""
+    """The progress or the end of a task."""
 
     task: Task
     turns: int | None = None
-    """The number of its turns so far; None if it has ended."""
+    """Turns so far. None if the task has ended."""
     failure: str = ""
-    """Why it ended unfinished; "" if it is finished."""
+    """Why the task failed, or "" if it did not."""
     is_lost: bool = False
-    """Whether its worker died, so that it can be tried again."""
+    """Whether the worker died, so that the task can be retried."""
 
 
 class Executor(Protocol):
-    """Plays tasks somewhere."""
+    """An executor of tasks."""
 
     slots: int
-    """The number of tasks that it plays at the same time."""
+    """Maximum number of tasks played at the same time."""
 
     def submit(self, task: Task) -> None:
         """Start a task."""
         ...
 
     def events(self, timeout_s: float | None) -> Sequence[TaskEvent]:
-        """Wait for news and return it; empty after the timeout."""
+        """Wait for events and return them. Empty after the timeout."""
         ...
 
     def stop(self, task: Task) -> None:
@@ -89,24 +89,24 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """Stop all tasks, which save what they have played if they can."""
+        """Stop all tasks. They save their progress if they can."""
         ...
 
 
 @dataclass
-class _Playing:
-    """A task that is being played."""
+class _RunningTask:
+    """A running task and its process."""
 
     task: Task
     process: ForkServerProcess
     pipe: Connection
     failure: str | None = None
-    """None until it reports how it ended."""
+    """None until the process reports the end of the task."""
 
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Keep a new fork server from importing a folder of the current directory that is called zorkgpt."""
+    """Keep a new fork server from importing a folder named zorkgpt in the current directory."""
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -119,11 +119,11 @@ def _safe_path() -> Iterator[None]:
 
 
 class ProcessExecutor:
-    """Plays each task in a process of this machine, so that a failure ends no other task."""
+    """An executor that plays each task in its own process, so that a crash doesn't affect other tasks."""
 
     def __init__(self, jobs: int) -> None:
         self.slots = jobs
-        self._playing: list[_Playing] = []
+        self._running: list[_RunningTask] = []
         _FORKS.set_forkserver_preload(["zorkgpt.evals.generations"])
 
     def submit(self, task: Task) -> None:
@@ -132,54 +132,55 @@ class ProcessExecutor:
         with _safe_path():
             process.start()
         theirs.close()
-        self._playing.append(_Playing(task, process, ours))
+        self._running.append(_RunningTask(task, process, ours))
 
     def events(self, timeout_s: float | None) -> list[TaskEvent]:
-        ready = wait([one.pipe for one in self._playing], timeout_s)
-        return [event for one in list(self._playing) if one.pipe in ready and (event := self._next_event(one))]
+        ready = wait([running.pipe for running in self._running], timeout_s)
+        events = [self._next_event(running) for running in list(self._running) if running.pipe in ready]
+        return [event for event in events if event is not None]
 
-    def _next_event(self, one: _Playing) -> TaskEvent | None:
+    def _next_event(self, running: _RunningTask) -> TaskEvent | None:
         try:
-            message: Any = one.pipe.recv()
+            message: Any = running.pipe.recv()
         except (EOFError, OSError):
-            self._forget(one)
-            is_lost = one.failure is None
-            return TaskEvent(one.task, failure="its process died" if is_lost else one.failure or "", is_lost=is_lost)
+            self._remove(running)
+            if running.failure is None:
+                return TaskEvent(running.task, failure="its process died", is_lost=True)
+            return TaskEvent(running.task, failure=running.failure)
         if isinstance(message, int):
-            return TaskEvent(one.task, message)
-        one.failure = message
+            return TaskEvent(running.task, message)
+        running.failure = message
         return None
 
     def stop(self, task: Task) -> None:
-        for one in [one for one in self._playing if one.task is task]:
-            one.process.terminate()
-            one.process.join(_PATIENCE_S)
-            one.process.kill()
-            self._forget(one)
+        self._stop([running for running in self._running if running.task is task])
 
     def close(self) -> None:
-        for one in self._playing:
-            one.process.terminate()
-        for one in list(self._playing):
-            one.process.join(_PATIENCE_S)
-            one.process.kill()
-            self._forget(one)
+        self._stop(list(self._running))
 
-    def _forget(self, one: _Playing) -> None:
-        one.process.join()
-        one.pipe.close()
-        self._playing.remove(one)
+    def _stop(self, tasks: Sequence[_RunningTask]) -> None:
+        for running in tasks:
+            running.process.terminate()
+        for running in tasks:
+            running.process.join(_SAVE_TIMEOUT_S)
+            running.process.kill()
+            self._remove(running)
+
+    def _remove(self, running: _RunningTask) -> None:
+        running.process.join()
+        running.pipe.close()
+        self._running.remove(running)
 
 
 def play_in_process(task: Task, pipe: Connection) -> None:
-    """Play a task in this process. Send the number of played turns, and finally why it failed, "" if it did not."""
+    """Play a task in this process. Send the turns so far, and at the end why the task failed, or ""."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupted)
     parent = parent_process()
 
     def count(turns: int) -> None:
         if parent is not None and not parent.is_alive():
-            # The parent is gone; what was played is kept for the next time.
+            # The parent has died. Stop like an interrupted task, which saves its progress.
             raise KeyboardInterrupt
         pipe.send(turns)
 
@@ -190,7 +191,7 @@ def play_in_process(task: Task, pipe: Connection) -> None:
 
 
 def failure_of(task: Task, count: TurnCounter) -> str:
-    """Play a task and return why it failed; "" if it did not."""
+    """Play a task. Return why it failed, or "" if it did not."""
     try:
         task.play(count)
     except ZorkGPTError as error:
@@ -201,8 +202,8 @@ def failure_of(task: Task, count: TurnCounter) -> str:
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:
-    # A second signal would interrupt the saving.
+    # Ignore further signals, which would disturb saving. Not SIG_IGN, because Python reports an error if a pending
+    # signal has no handler.
     for each in (signal.SIGINT, signal.SIGTERM):
-        # What is ignored altogether while a signal is on its way is reported as an error.
         signal.signal(each, lambda number, frame: None)
     raise KeyboardInterrupt

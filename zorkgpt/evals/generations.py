@@ -1,4 +1,4 @@
-"""A run in generations: all episodes of one begin with the same snapshot, and what they have found is merged."""
+"""Runs in generations: the episodes of a generation start from the same snapshot, and their results are merged."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from zorkgpt.errors import ConfigurationError, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.executor import Task
 from zorkgpt.evals.protocols import EvaluationProtocol, GenerationProtocol
-from zorkgpt.evals.runs import Counted, EpisodeFiles, EvaluationRun, TurnCounter, moved_run
+from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun, TurnCounter, TurnCounting, moved_run
 from zorkgpt.evals.truth import LocatedEphemeral, ephemeral_of, located
 from zorkgpt.explore.archive import KeptTrail, kept_trail, save_trail
 from zorkgpt.files import write_file
@@ -35,14 +35,14 @@ from zorkgpt.world.map_file import merge_maps, read_map, write_map
 log = get_logger(__name__)
 
 _SNAPSHOTS = "snapshots"
-_FIT = (Ablation.ON, Ablation.OFF, Ablation.NO_AUDIT)
+_ABLATIONS = (Ablation.ON, Ablation.OFF, Ablation.NO_AUDIT)
 """Ablations that change nothing between two episodes."""
 
 
 class GenerationRun(EvaluationRun):
-    """A run whose episodes are tasks of their own.
+    """A run with a task per episode.
 
-    An episode that was given up is left out of its generation, as long as at least half of the generation is over.
+    Failed episodes are left out of their generation if at least half of it has finished.
     """
 
     @property
@@ -55,44 +55,44 @@ class GenerationRun(EvaluationRun):
         return self.folder / f"episode-{episode}"
 
     def snapshot(self, generation: int) -> Path:
-        """Return the folder with the knowledge at the end of a generation; 0 for the start of the first one."""
+        """Return the folder with the files at the end of a generation. 0 is the start of the first one."""
         return self.folder / _SNAPSHOTS / str(generation)
 
     def check(self) -> None:
-        """Raise an error if it can't be played; see `EvaluationRun.check`.
+        """Check that the run can be played. See `EvaluationRun.check`.
 
         Raises:
-            ConfigurationError: If it was begun with other values, or the ablation is none for generations.
+            ConfigurationError: If it was started with other values, or the ablation can't be used with generations.
         """
-        if self.ablation not in _FIT:
-            fit = ", ".join(_FIT)
+        if self.ablation not in _ABLATIONS:
+            choices = ", ".join(_ABLATIONS)
             raise ConfigurationError(
-                f"The ablation {self.ablation.value!r} is made between one episode and the next, and those of a "
-                f"generation have no order. With {self.protocol.name} there are: {fit}."
+                f"The ablation {self.ablation.value!r} changes memories between consecutive episodes, but the episodes "
+                f"of a generation run in parallel. Ablations for {self.protocol.name}: {choices}."
             )
         super().check()
 
     def played(self) -> list[EpisodeFiles]:
-        """Return the episodes that are over, in their order."""
-        found = map(self._ended, range(1, self.protocol.episodes + 1))
-        return [files for files in found if files is not None]
+        """Return the finished episodes, in order."""
+        ended = map(self._ended, range(1, self.protocol.episodes + 1))
+        return [files for files in ended if files is not None]
 
     @property
     def is_finished(self) -> bool:
         """Whether the last generation is merged."""
         return self.snapshot(self._protocol.generations).is_dir()
 
-    def turns_over(self) -> int:
-        """Return how many turns need no task any more."""
+    def finished_turns(self) -> int:
+        """Return the turns of finished tasks."""
         if self.is_finished:
-            return self.protocol.most_turns
+            return self.protocol.max_turns
         return self.protocol.turns * len(self.played())
 
     def next_tasks(self, failures: Mapping[str, str]) -> list[Task]:
-        """Return the episodes of the present generation that are not over; merge those that are complete.
+        """Merge complete generations, and return the unfinished episodes of the next one.
 
         Raises:
-            EvaluationFailed: If more than half of a generation was given up.
+            EvaluationFailed: If more than half of a generation failed.
         """
         self.check()
         self.begin()
@@ -105,8 +105,8 @@ class GenerationRun(EvaluationRun):
                 for episode in self._protocol.episodes_of(generation)
                 if self._ended(episode) is None
             ]
-            if left := [task for task in tasks if task.name not in failures]:
-                return list[Task](left)
+            if remaining := [task for task in tasks if task.name not in failures]:
+                return list[Task](remaining)
             self._merge(generation, [failures[task.name] for task in tasks])
         return []
 
@@ -117,48 +117,48 @@ class GenerationRun(EvaluationRun):
         size = self._protocol.size
         if 2 * len(failures) > size:
             raise EvaluationFailed(
-                f"{len(failures)} of the {size} episodes of generation {generation} were given up, the first because: "
+                f"{len(failures)} of the {size} episodes of generation {generation} failed, the first because: "
                 f"{failures[0]}"
             )
         if failures:
             extra = {"generation": generation, "left_out": len(failures), "why": failures[0]}
-            log.warning("episodes are left out of their generation", extra=extra)
-        over = [files for each in self._protocol.episodes_of(generation) if (files := self._ended(each))]
+            log.warning("generation merged without failed episodes", extra=extra)
+        finished = [files for each in self._protocol.episodes_of(generation) if (files := self._ended(each))]
         target = self.snapshot(generation)
         draft = target.with_name(f".{target.name}")
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
-        merge_snapshot(self.settings, self.snapshot(generation - 1), over, draft)
+        merge_snapshot(self.settings, self.snapshot(generation - 1), finished, draft)
         os.replace(draft, target)
 
     def play_one(self, episode: int, start: Path, count: TurnCounter) -> None:
-        """Play an episode, or what is left of it.
+        """Play an episode, or the rest of it.
 
         Args:
-            start: The snapshot that it begins with.
+            start: The snapshot from which it starts.
 
         Raises:
-            EvaluationFailed: If it ended with an error, or can't go on.
+            EvaluationFailed: If it ended with an error or can't be resumed.
         """
         files = self._files(episode)
         if self._ended(episode) is None:
-            if not files.is_begun:
+            if not files.has_checkpoint:
                 shutil.rmtree(files.workdir, ignore_errors=True)
                 shutil.copytree(start, files.workdir)
-                # The next free number is that of the episode.
+                # A new episode gets the number after the last folder.
                 run_directory(files.workdir, episode - 1).mkdir(parents=True, exist_ok=True)
-            self._play_episode(episode, files, self.protocol.turns, undone_before(start), Counted(0, count))
+            self._play_episode(episode, files, self.protocol.turns, undone_before(start), TurnCounting(0, count))
         count(self.protocol.turns)
 
 
 @dataclass(frozen=True)
 class EpisodeTask:
-    """An episode of a generation, as it is given to an executor."""
+    """The task of playing one episode of a generation."""
 
     run: GenerationRun
     episode: int
     start: Path
-    """The snapshot that it begins with."""
+    """The snapshot from which it starts."""
 
     @property
     def name(self) -> str:
@@ -193,7 +193,7 @@ def plan(
     root: Path,
     walkthrough: Path | None = None,
 ) -> Iterator[EvaluationRun]:
-    """Yield the runs of an evaluation: of each story, all ablations of a seed before the next seed."""
+    """Yield the runs of an evaluation, ordered by story, seed and ablation."""
     kind = GenerationRun if isinstance(protocol, GenerationProtocol) else EvaluationRun
     for story in stories:
         for seed in seeds:
@@ -202,55 +202,59 @@ def plan(
 
 
 _UNDONE = "undone.json"
-"""What was true of one of the episodes only."""
-_MOST_TRAILS = 20
-"""How many trails are handed on, those with the highest scores."""
+"""The file with the ephemeral memories of earlier episodes."""
+_MAX_TRAILS = 20
+"""Maximum number of trails in a snapshot. Those with the highest scores are kept."""
 
 
-def merge_snapshot(config: GameConfiguration, start: Path, over: Sequence[EpisodeFiles], target: Path) -> None:
-    """Merge what the episodes have learned that all began with the same snapshot.
+def merge_snapshot(config: GameConfiguration, start: Path, episodes: Sequence[EpisodeFiles], target: Path) -> None:
+    """Merge the results of episodes that started from the same snapshot.
 
     Args:
         config: Names the files.
-        over: The episodes, in the order of their numbers.
-        target: A folder in which there is nothing.
+        start: The snapshot from which all episodes started.
+        episodes: The episodes, ordered by number.
+        target: An empty folder.
 
     Raises:
         FileError: If a file can't be read or written.
     """
-    last = time_of(over[-1].number)
-    _merge_memories(config, start, over, target)
-    graph = merge_maps(_map(start / config.map_state_file), [_map(one.workdir / config.map_state_file) for one in over])
+    last = time_of(episodes[-1].number)
+    workdirs = [files.workdir for files in episodes]
+    _merge_memories(config, start, episodes, target)
+    graph = merge_maps(_map(start / config.map_state_file), [_map(path / config.map_state_file) for path in workdirs])
     write_map(graph, target / config.map_state_file, last)
-    objectives = [folder / config.objectives_file for folder in (start, *(one.workdir for one in over))]
+    objectives = [folder / config.objectives_file for folder in (start, *workdirs)]
     merge_objectives(objectives, target / config.objectives_file, last)
-    _merge_knowledge(config, start, over, target)
-    _hand_on_trails(config, start, over, target)
-    undone = {*undone_before(start), *(found for one in over for found in ephemeral_of(one.directory, one.number))}
-    rows = [[one.key[0], fields_of(one.memory)] for one in sorted(undone, key=lambda one: str(one.key))]
+    _merge_knowledge(config, start, episodes, target)
+    _copy_best_trails(config, start, episodes, target)
+    undone = set(undone_before(start))
+    for files in episodes:
+        undone |= ephemeral_of(files.directory, files.number)
+    rows = [[each.key[0], fields_of(each.memory)] for each in sorted(undone, key=lambda each: str(each.key))]
     write_file(target / _UNDONE, as_json(rows))
 
 
 def undone_before(snapshot: Path) -> frozenset[LocatedEphemeral]:
-    """Return what was true of one of the episodes before a snapshot only."""
+    """Return the ephemeral memories of all episodes before a snapshot."""
     path = snapshot / _UNDONE
     rows = saved_json(path) if path.is_file() else []
     return frozenset(located(place, memory_of(fields)) for place, fields in rows)
 
 
-def _merge_memories(config: GameConfiguration, start: Path, over: Sequence[EpisodeFiles], target: Path) -> None:
+def _merge_memories(config: GameConfiguration, start: Path, episodes: Sequence[EpisodeFiles], target: Path) -> None:
     name = config.simple_memory.memory_file
-    found = [MemoriesAfterEpisode(one.number, one.workdir / name) for one in over]
-    merge_memories(start / name, found, target / name)
+    sources = [MemoriesAfterEpisode(files.number, files.workdir / name) for files in episodes]
+    merge_memories(start / name, sources, target / name)
 
 
 def _map(path: Path) -> MapGraph:
     return read_map(path) or MapGraph()
 
 
-def _merge_knowledge(config: GameConfiguration, start: Path, over: Sequence[EpisodeFiles], target: Path) -> None:
+def _merge_knowledge(config: GameConfiguration, start: Path, episodes: Sequence[EpisodeFiles], target: Path) -> None:
     read = partial(_knowledge, config)
-    merged = merge_knowledge(read(start), [(one.number, read(one.workdir)) for one in over])
+    merged = merge_knowledge(read(start), [(files.number, read(files.workdir)) for files in episodes])
     if merged.rows:
         write_file(target / config.knowledge_file, render_knowledge(merged))
 
@@ -260,19 +264,20 @@ def _knowledge(config: GameConfiguration, folder: Path) -> KnowledgeDocument:
     return parse_knowledge(path.read_bytes()) if path.is_file() else KnowledgeDocument()
 
 
-def _hand_on_trails(config: GameConfiguration, start: Path, over: Sequence[EpisodeFiles], target: Path) -> None:
-    """Hand on the trails of the best episodes, without their logs, which tell the time."""
-    trails = {
-        number: kept_trail(run_directory(start, number), config.episode_log_file) for number in episodes_in(start)
-    }
-    trails |= {one.number: kept_trail(one.directory, config.episode_log_file) for one in over}
-    found = [(number, trail) for number, trail in trails.items() if trail is not None]
-    best = sorted(found, key=lambda one: (-_highest(one[1]), one[0]))[:_MOST_TRAILS]
-    for number, trail in sorted(best, key=lambda one: one[0]):
+def _copy_best_trails(config: GameConfiguration, start: Path, episodes: Sequence[EpisodeFiles], target: Path) -> None:
+    """Copy the trails of the best episodes. Their logs contain times, so they are left out to keep snapshots equal."""
+    directories = {number: run_directory(start, number) for number in episodes_in(start)}
+    directories |= {files.number: files.directory for files in episodes}
+    trails = {number: kept_trail(folder, config.episode_log_file) for number, folder in directories.items()}
+    scores = {number: _highest_score(trail) for number, trail in trails.items() if trail is not None}
+    best = sorted(scores, key=lambda number: (-scores[number], number))[:_MAX_TRAILS]
+    for number in sorted(best):
+        trail = trails[number]
+        assert trail is not None
         folder = run_directory(target, number)
         folder.mkdir(parents=True)
         save_trail(folder / TRAIL_FILE, replace(trail, log_bytes=0))
 
 
-def _highest(kept: KeptTrail) -> int:
+def _highest_score(kept: KeptTrail) -> int:
     return max((step.standing.score or 0 for step in kept.trail.steps), default=0)

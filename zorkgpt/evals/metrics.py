@@ -1,4 +1,4 @@
-"""Figures of each episode and metrics of a whole run, computed from the files in its folder."""
+"""Figures of an episode and metrics of a run, computed from the files of the run."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -25,29 +25,29 @@ from zorkgpt.runlog.episodes import (
     turns_in,
     turns_to_scores,
 )
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled
+from zorkgpt.runlog.events import EpisodeStarted, Event, ModelCalled
 
 
 @dataclass(frozen=True, slots=True)
 class RoleUsage:
-    """What one role's calls to its model took."""
+    """The usage of a role's model."""
 
     calls: int = 0
     tokens: int = 0
-    """Read and written, as far as the server said."""
+    """Prompt and completion tokens, as reported by the server."""
     cost: float | None = 0.0
     """None if the cost of a call is unknown."""
     seconds: float = 0.0
 
     def plus(self, other: "RoleUsage") -> "RoleUsage":
-        """Return both together."""
+        """Return the sum of both."""
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
         return RoleUsage(self.calls + other.calls, self.tokens + other.tokens, cost, self.seconds + other.seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class TruthCounts:
-    """How the beliefs of an episode's places stand to the object tree; what each count means: `ShownMemories`."""
+    """Counts of true and untrue memories, added up over the turns of an episode. See `ShownMemories`."""
 
     stored: int = 0
     stored_true: int = 0
@@ -59,21 +59,21 @@ class TruthCounts:
     stale: int = 0
     resolved: int = 0
     stale_turns: int = 0
-    """Turns with a stale belief of the place."""
+    """Turns with a stale belief about the place."""
     acted_on_stale: int = 0
-    """Of those, the turns whose action names a thing of one."""
-    in_vain: int = 0
-    """Of these, the turns whose action did nothing."""
+    """Of those, turns whose action mentions an object of a stale belief."""
+    failed_on_stale: int = 0
+    """Of those, turns whose action had no effect."""
 
     @classmethod
     def of(cls, rows: Sequence[ShownMemories]) -> "TruthCounts":
-        """Add up what was written down of the turns."""
+        """Return the sums of the counts of each turn."""
         names = ("stored", "stored_true", "points", "points_known", "updates", "misled", "omitted", "stale", "resolved")
         return cls(
             **{name: sum(getattr(row, name) for row in rows) for name in names},
             stale_turns=sum(row.stale > 0 for row in rows),
             acted_on_stale=sum(row.acted_on_stale for row in rows),
-            in_vain=sum(row.in_vain for row in rows),
+            failed_on_stale=sum(row.failed_on_stale for row in rows),
         )
 
     @property
@@ -82,13 +82,13 @@ class TruthCounts:
 
     @property
     def resisted_turns(self) -> int:
-        """Return the turns with a stale belief on which the player did not act on it in vain."""
-        return self.stale_turns - self.in_vain
+        """Turns with a stale belief and no failed action based on it."""
+        return self.stale_turns - self.failed_on_stale
 
     @property
     def adapted(self) -> int:
-        """Return the turns whose action names a thing of a stale belief, and did something."""
-        return self.acted_on_stale - self.in_vain
+        """Turns whose action mentions an object of a stale belief and had an effect."""
+        return self.acted_on_stale - self.failed_on_stale
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,57 +96,58 @@ class EpisodeFigures:
     """The figures of one episode."""
 
     episode: int
-    """Counted from 1 in its run."""
+    """Counted from 1 in the run."""
     directory: str
-    """Where it lies, seen from the folder of the evaluation."""
+    """Relative to the folder of the evaluation."""
     seed: int
     reason: str
     turns: int
     score: int | None
-    """At the end."""
+    """The final score."""
     best_score: int | None
-    """The highest at any turn."""
+    """The highest score at any turn."""
     max_score: int | None
     places: tuple[int, ...]
-    """The locations that the player was at."""
+    """The locations that the player visited."""
     deaths: int
     failed: int
     repeated_failed: int
     scored: dict[int, int]
-    """Each new highest score, with the turn in which it was reached."""
+    """Each new highest score → the turn in which it was reached."""
     score_turns: dict[int, int]
+    """Each turn that changed the score → the score after it."""
     shown: int
-    """Memories that the player was shown, counted on every turn."""
+    """Memories shown to the player, summed over all turns."""
     earlier: int
-    """Of those, the ones that an earlier episode has taught."""
+    """Of those, memories from earlier episodes."""
     decided: int
-    """Of the shown, the ones that the object tree confirms or denies."""
+    """Of the shown memories, those that the object tree confirms or contradicts."""
     untrue: int
-    """Of the decided, the denied ones without a note that says so."""
+    """Of the decided memories, contradicted ones shown without a note of the current state."""
     untrue_memories: int
-    """The different memories among the untrue."""
+    """The number of different untrue memories."""
     untrue_turns: int
-    """For each of these, the turns from its first untrue showing to its last, both included; added up."""
+    """For each untrue memory, the turns from its first to its last untrue showing, inclusive. Summed."""
     undone: int
-    """Memories of the places it came to that the restart before the episode had undone."""
+    """Memories of visited places that the restart before the episode made untrue."""
     undone_shown: int
-    """Of those, the ones that it was shown before it had learned them again."""
+    """Of those, memories shown before they were learned again."""
     followed: int
-    """Times that the player did what a shown memory speaks of."""
+    """Number of times that the player followed a shown memory."""
     worked: int
-    """Of those, the ones that came out as the memory says."""
+    """Of those, the times with the outcome that the memory predicts."""
     truth: "TruthCounts"
     transcript: str = ""
-    """SHA-256 of the action, location and score of each turn. Responses don't count: a story's random remarks would
-    make identical games look different."""
+    """SHA-256 of the action, location and score of each turn. Without responses, because random remarks of a story
+    would make identical games look different."""
     usage: dict[str, RoleUsage] = field(default_factory=dict)
     """By role."""
     parts_s: dict[str, float] = field(default_factory=dict)
-    """Seconds by part of the loop, models included; empty in logs that did not record it."""
+    """Seconds by part of the loop, including model calls. Empty if the log has no times."""
     seconds: float = 0.0
-    """From the beginning to the end; what lay between an interruption and the next session counts too."""
+    """From the start to the end, including interruptions."""
     turn_seconds: float = 0.0
-    """Of all turns, models included."""
+    """Total time of all turns, including model calls."""
 
     @property
     def share(self) -> float | None:
@@ -155,7 +156,7 @@ class EpisodeFigures:
 
     @property
     def repeated_share(self) -> float:
-        """The share of repeated failures in all actions."""
+        """Repeated failures as a share of all actions."""
         return self.repeated_failed / self.turns if self.turns else 0.0
 
 
@@ -168,17 +169,17 @@ class RunFigures:
 
     @property
     def last(self) -> int:
-        """The number of the last episode; 0 if there is none."""
-        return max((one.episode for one in self.episodes), default=0)
+        """The number of the last episode, or 0 if there is none."""
+        return max((episode.episode for episode in self.episodes), default=0)
 
     @property
     def transcript(self) -> tuple[str, ...]:
-        """The transcripts of the episodes: equal for identical games."""
+        """The transcripts of the episodes. Identical games have equal transcripts."""
         return tuple(episode.transcript for episode in self.episodes)
 
 
 class Group(StrEnum):
-    """Which metrics stand together, with the heading above them."""
+    """A group of metrics, with its heading."""
 
     SCORE = "Score"
     PLAY = "Play"
@@ -190,30 +191,30 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure of a whole run, and how it is shown."""
+    """A figure of a run and its format."""
 
     name: str
-    """As in the JSON and CSV files."""
+    """The name in the JSON file."""
     group: Group
     label: str
     of: Callable[[Sequence[EpisodeFigures]], float | None]
-    """None if it does not apply or is unknown."""
+    """Computes the value. None if it doesn't apply or is unknown."""
     unit: str = ""
-    """"%": the value is a share, and shown in percent."""
+    """"%" if the value is a share, to be shown in percent."""
 
     def shown(self, value: float) -> str:
-        """Return the value for people."""
+        """Format a value."""
         if self.unit == "%":
-            # Adding zero takes the sign from what is rounded to nothing.
+            # Adding zero turns -0.0 into 0.0.
             return f"{round(100 * value, 1) + 0.0:.1f} %"
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def figures_of(run: EvaluationRun) -> RunFigures:
-    """Read what a run has left; only its finished episodes count.
+    """Compute the figures of a run from its files. Only finished episodes count.
 
     Raises:
-        EvaluationFailed: If turns are missing in a log. Other damage raises the error of reading it.
+        EvaluationFailed: If turns are missing in a log. Other damage raises the error from reading the file.
     """
     played = run.played()
     name = run.config.episode_log_file
@@ -224,16 +225,16 @@ def figures_of(run: EvaluationRun) -> RunFigures:
 
 
 def _failures(logs: Sequence[Sequence[Event]]) -> list[FailureCount]:
-    """Return a count for each log, in order, also for those without turns."""
-    counted = iter(count_failures(logs))
+    """Return a count for each log, in order. `count_failures` skips logs without turns."""
+    counts = iter(count_failures(logs))
     return [
-        next(counted) if any(isinstance(event, TurnRecord) for event in events) else FailureCount(0, 0, 0, 0)
+        next(counts) if any(isinstance(event, TurnRecord) for event in events) else FailureCount(0, 0, 0, 0)
         for events in logs
     ]
 
 
 def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], failed: FailureCount) -> EpisodeFigures:
-    begun = next(event for event in events if isinstance(event, EpisodeStarted))
+    start = next(event for event in events if isinstance(event, EpisodeStarted))
     end = last_end(events)
     assert end is not None
     by_number = turns_in(events)
@@ -244,12 +245,13 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
     played = [(turn.action, turn.after.location_id, turn.after.score) for turn in turns]
     shown = list(read_shown(files.directory))
     followed, worked = _trials(run, files)
-    places = _places(begun, turns)
+    places = _places(start, turns)
+    untrue_spans = _untrue_spans(shown)
     undone = [key for row in shown for key in row.undone_keys]
     return EpisodeFigures(
         episode=files.episode,
         directory=files.directory.relative_to(run.root).as_posix(),
-        seed=begun.seed,
+        seed=start.seed,
         reason=end.reason,
         turns=end.turns,
         score=end.score,
@@ -265,47 +267,46 @@ def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], f
         earlier=sum(row.earlier for row in shown),
         decided=sum(row.decided for row in shown),
         untrue=sum(row.untrue for row in shown),
-        untrue_memories=len(spans := _untrue_spans(shown)),
-        untrue_turns=sum(spans),
+        untrue_memories=len(untrue_spans),
+        untrue_turns=sum(untrue_spans),
         undone=sum(place in places for place, _, _ in undone),
-        undone_shown=_still_shown(undone, shown, turns),
+        undone_shown=_undone_shown(undone, shown, turns),
         followed=followed,
         worked=worked,
         truth=TruthCounts.of(shown),
         transcript=sha256(as_json(played)).hexdigest(),
         usage=_usage(files),
         parts_s=_parts(turns),
-        seconds=_seconds(begun, end),
+        seconds=(datetime.fromisoformat(end.time) - datetime.fromisoformat(start.time)).total_seconds(),
         turn_seconds=sum(turn.duration_s for turn in turns),
     )
 
 
-def _places(begun: EpisodeStarted, turns: Iterable[TurnRecord]) -> set[int]:
-    found = {begun.location_id, *(turn.after.location_id for turn in turns)}
-    return {place for place in found if place is not None}
+def _places(start: EpisodeStarted, turns: Iterable[TurnRecord]) -> set[int]:
+    places = {start.location_id, *(turn.after.location_id for turn in turns)}
+    return {place for place in places if place is not None}
 
 
-def _still_shown(undone: Sequence[StatementKey], shown: Iterable[ShownMemories], turns: Iterable[TurnRecord]) -> int:
-    """Count the memories that were shown although a restart had undone them, and before they were learned again."""
+def _undone_shown(undone: Sequence[StatementKey], shown: Iterable[ShownMemories], turns: Iterable[TurnRecord]) -> int:
+    """Count the undone memories that were shown before they were learned again."""
     learned: dict[StatementKey, int] = {}
     for turn in turns:
         for event in turn.memory_events:
-            if event.location_id is None:
-                continue
-            learned.setdefault((event.location_id, event.title, event.text), turn.turn)
-    found = {undone[index] for row in shown for index in row.undone if row.turn <= learned.get(undone[index], row.turn)}
-    return len(found)
+            if event.location_id is not None:
+                learned.setdefault((event.location_id, event.title, event.text), turn.turn)
+    keys = {undone[index] for row in shown for index in row.undone if row.turn <= learned.get(undone[index], row.turn)}
+    return len(keys)
 
 
 def _untrue_spans(rows: Iterable[ShownMemories]) -> list[int]:
-    """Return for each memory that was shown untrue the turns from the first time to the last, both included."""
+    """Return for each untrue memory the number of turns from its first to its last showing, inclusive."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for row in rows:
-        for one in row.untrue_ids:
-            first.setdefault(one, row.turn)
-            last[one] = row.turn
-    return [last[one] - turn + 1 for one, turn in first.items()]
+        for identifier in row.untrue_ids:
+            first.setdefault(identifier, row.turn)
+            last[identifier] = row.turn
+    return [last[identifier] - turn + 1 for identifier, turn in first.items()]
 
 
 def _parts(turns: Iterable[TurnRecord]) -> dict[str, float]:
@@ -317,23 +318,19 @@ def _parts(turns: Iterable[TurnRecord]) -> dict[str, float]:
 
 def _trials(run: EvaluationRun, files: EpisodeFiles) -> tuple[int, int]:
     trials = list(Trials(sidecar(files.workdir / run.config.memory_file)).own_trials(files.number))
-    return len(trials), sum(one.worked for one in trials)
+    return len(trials), sum(trial.worked for trial in trials)
 
 
 def _usage(files: EpisodeFiles) -> dict[str, RoleUsage]:
     path = files.directory / MODEL_CALLS
-    used: dict[str, RoleUsage] = {}
+    usage: dict[str, RoleUsage] = {}
     for event in read_events(path) if has_log(path) else ():
         if isinstance(event, ModelCalled):
             call = event.call
             tokens = (call.prompt_tokens or 0) + (call.completion_tokens or 0)
-            one = RoleUsage(1, tokens, call.cost, call.latency_s)
-            used[call.role] = used.get(call.role, RoleUsage()).plus(one)
-    return used
-
-
-def _seconds(begun: EpisodeStarted, end: EpisodeEnded) -> float:
-    return (datetime.fromisoformat(end.time) - datetime.fromisoformat(begun.time)).total_seconds()
+            of_call = RoleUsage(1, tokens, call.cost, call.latency_s)
+            usage[call.role] = usage.get(call.role, RoleUsage()).plus(of_call)
+    return usage
 
 
 def _share(part: float | None, whole: float | None) -> float | None:
@@ -341,16 +338,16 @@ def _share(part: float | None, whole: float | None) -> float | None:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    given = [value for value in values if value is not None]
-    return sum(given) / len(given) if given else None
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _area(episodes: Sequence[EpisodeFigures]) -> float | None:
-    return _mean(one.share for one in episodes)
+    return _mean(episode.share for episode in episodes)
 
 
 def _best(episodes: Sequence[EpisodeFigures]) -> float | None:
-    return max((one.best_score for one in episodes if one.best_score is not None), default=None)
+    return max((episode.best_score for episode in episodes if episode.best_score is not None), default=None)
 
 
 def _best_share(episodes: Sequence[EpisodeFigures]) -> float | None:
@@ -358,7 +355,7 @@ def _best_share(episodes: Sequence[EpisodeFigures]) -> float | None:
 
 
 def _turns_to_half(episodes: Sequence[EpisodeFigures]) -> float | None:
-    """Return the turn of the last episode in which half of its final score was reached first."""
+    """Return the first turn of the last episode with at least half of its final score."""
     last = episodes[-1] if episodes else None
     if last is None or not last.score or last.score < 0:
         return None
@@ -366,30 +363,37 @@ def _turns_to_half(episodes: Sequence[EpisodeFigures]) -> float | None:
 
 
 def _ratio(part: str, whole: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
-    """Return a function for the ratio of two fields, each summed over all episodes."""
-    return lambda all_: _share(sum(getattr(one, part) for one in all_), sum(getattr(one, whole) for one in all_))
+    """Return a function that computes the ratio of two fields, each summed over all episodes."""
+
+    def ratio(episodes: Sequence[EpisodeFigures]) -> float | None:
+        return _share(sum(getattr(each, part) for each in episodes), sum(getattr(each, whole) for each in episodes))
+
+    return ratio
 
 
 def _total(name: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
-    """Return a function for the sum of a field over all roles and episodes; None if no model was asked."""
+    """Return a function that sums a field over all roles and episodes. None without model calls."""
 
     def total(episodes: Sequence[EpisodeFigures]) -> float | None:
-        values = [getattr(usage, name) for one in episodes for usage in one.usage.values()]
+        values = [getattr(usage, name) for episode in episodes for usage in episode.usage.values()]
         return sum(values) if values else None
 
     return total
 
 
 def _cost(episodes: Sequence[EpisodeFigures]) -> float | None:
-    costs = [usage.cost for one in episodes for usage in one.usage.values()]
+    costs = [usage.cost for episode in episodes for usage in episode.usage.values()]
     return None if not costs or None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def _of_truth(part: str, whole: str) -> Callable[[Sequence[EpisodeFigures]], float | None]:
-    """Return a function for the ratio of two counts of truth, each summed over all episodes."""
-    return lambda all_: _share(
-        sum(getattr(one.truth, part) for one in all_), sum(getattr(one.truth, whole) for one in all_)
-    )
+    """Return a function that computes the ratio of two `TruthCounts` fields, each summed over all episodes."""
+
+    def ratio(episodes: Sequence[EpisodeFigures]) -> float | None:
+        counts = [episode.truth for episode in episodes]
+        return _share(sum(getattr(each, part) for each in counts), sum(getattr(each, whole) for each in counts))
+
+    return ratio
 
 
 def _resistance(episodes: Sequence[EpisodeFigures]) -> float | None:
@@ -487,14 +491,14 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "premise_resistance",
         Group.STALE,
-        "premise resistance: turns with a stale memory and no failed action on it",
+        "premise resistance: turns with a stale memory and no failed action based on it",
         _of_truth("resisted_turns", "stale_turns"),
         "%",
     ),
     Metric(
         "policy_adaptation",
         Group.STALE,
-        "policy adaptation: actions on a thing of a stale memory that had an effect",
+        "policy adaptation: actions on an object of a stale memory that had an effect",
         _of_truth("adapted", "acted_on_stale"),
         "%",
     ),

@@ -1,4 +1,4 @@
-"""The protocols: how much of a story is played, with which seeds, and which figure counts. Their names never change."""
+"""The protocols: episodes, turns, seeds and headline metric. The name of a protocol always means the same."""
 
 import re
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ _LEARNING_TURNS = 300
 
 @dataclass(frozen=True, slots=True)
 class EvaluationProtocol:
-    """What one run of an evaluation plays, and by which of its figures it is judged."""
+    """The definition of the runs of an evaluation."""
 
     name: str
     what: str
-    """One sentence for people."""
+    """A description in one sentence."""
     episodes: int
     turns: int
-    """Of an episode; of the whole run where it `restarts`."""
+    """Maximum turns of an episode, or of the run if it `restarts`."""
     seeds: tuple[int, ...]
-    """Those that are played if none are asked for."""
+    """The default seeds."""
     headline: Headline
     """`area`: the mean of the final scores. `best`: the highest score at any turn. Both as shares of the maximum."""
     reseeds: bool = False
-    """Whether every episode has a seed of its own: that of the run, and one more each time."""
+    """Whether the seed increases by 1 with every episode."""
     restarts: bool = False
-    """Whether a story that ends begins again, with the turns that are left, until the full score is reached."""
+    """Whether a story that ends is restarted with the remaining turns, until the maximum score is reached."""
 
     @property
-    def most_turns(self) -> int:
-        """The turns of a run, at most."""
+    def max_turns(self) -> int:
+        """Maximum turns of a run."""
         return self.turns if self.restarts else self.turns * self.episodes
 
     def seed_of(self, seed: int, episode: int) -> int:
@@ -44,24 +44,24 @@ class EvaluationProtocol:
 
 @dataclass(frozen=True, slots=True)
 class GenerationProtocol(EvaluationProtocol):
-    """One whose episodes are played in generations, each from what all episodes of those before have learned."""
+    """A protocol with generations. The episodes of a generation start with the merged results of the previous one."""
 
     size: int = 1
-    """The episodes of a generation."""
+    """Number of episodes per generation."""
 
     @property
     def generations(self) -> int:
         return self.episodes // self.size
 
     def episodes_of(self, generation: int) -> range:
-        """Return the episodes of a generation; both are counted from 1."""
+        """Return the episodes of a generation. Both are counted from 1."""
         return range((generation - 1) * self.size + 1, generation * self.size + 1)
 
 
 FIXED = (
     EvaluationProtocol(
         "tales-100",
-        "100 steps of a story, which begins again when it ends; the highest score counts (TALES, arXiv 2504.14128)",
+        "100 steps of a story, which restarts when it ends; the highest score counts (TALES, arXiv 2504.14128)",
         episodes=1,
         turns=100,
         seeds=(1, 2, 3, 4, 5),
@@ -86,7 +86,7 @@ FIXED = (
     ),
     EvaluationProtocol(
         "jttl-50",
-        "50 episodes of 110 steps of one story, each with a seed of its own; the area under the curve of final scores "
+        "50 episodes of 110 steps of one story, each with its own seed; the area under the curve of final scores "
         "counts (J-TTL of EvoTest, arXiv 2510.13220)",
         episodes=50,
         turns=110,
@@ -95,34 +95,36 @@ FIXED = (
         reseeds=True,
     ),
 )
-"""The protocols without a number of their own to choose."""
+"""The protocols without parameters."""
 
 
 def protocol_named(name: str) -> EvaluationProtocol:
-    """Return a protocol: one of `FIXED`, `learning-K` (K episodes of 300 turns), `learning-KxT` (of T turns),
-    `generations-GxE` (G generations of E such episodes), or `generations-GxExT`.
+    """Return the protocol with this name.
+
+    The name is in `FIXED`, or it is `learning-K` (K episodes of 300 turns), `learning-KxT` (K episodes of T turns),
+    `generations-GxE` (G generations of E episodes of 300 turns) or `generations-GxExT`.
 
     Raises:
-        ConfigurationError: If there is none of that name.
+        ConfigurationError: If there is no such protocol.
     """
     for protocol in FIXED:
         if protocol.name == name:
             return protocol
-    if found := _LEARNING.fullmatch(name):
-        episodes, turns = int(found[1]), int(found[2] or _LEARNING_TURNS)
+    if match := _LEARNING.fullmatch(name):
+        episodes, turns = int(match[1]), int(match[2] or _LEARNING_TURNS)
         what = f"{number_of(episodes, 'episode', 'episodes')} of {turns} turns of one story with the same seed"
         return EvaluationProtocol(name, what, episodes, turns, seeds=(1, 2, 3, 4, 5), headline="area")
-    if found := _GENERATIONS.fullmatch(name):
-        generations, size, turns = int(found[1]), int(found[2]), int(found[3] or _LEARNING_TURNS)
+    if match := _GENERATIONS.fullmatch(name):
+        generations, size, turns = int(match[1]), int(match[2]), int(match[3] or _LEARNING_TURNS)
         what = (
-            f"{generations} generations of {size} episodes of {turns} turns, each episode with a seed of its own; all "
-            "of a generation begin with what those before it have learned"
+            f"{generations} generations of {size} episodes of {turns} turns, each episode with its own seed; each "
+            "generation starts with the merged results of the previous one"
         )
         return GenerationProtocol(
             name, what, generations * size, turns, seeds=(1,), headline="area", reseeds=True, size=size
         )
-    known = ", ".join(protocol.name for protocol in FIXED)
+    fixed = ", ".join(protocol.name for protocol in FIXED)
     raise ConfigurationError(
-        f"There is no protocol {name!r}. There are: {known}, learning-K and learning-KxT (K episodes of T turns, "
+        f"Unknown protocol {name!r}. Choose from: {fixed}, learning-K and learning-KxT (K episodes of T turns, "
         "such as learning-5x300), generations-GxE and generations-GxExT (G generations of E episodes of T turns)."
     )

@@ -1,7 +1,7 @@
-"""Plays the tasks of an evaluation on a Ray cluster, or on a local one.
+"""An executor that plays the tasks of an evaluation on a Ray cluster.
 
-A task needs no file system that the machines share: what it reads and what it has written so far goes along, it plays
-in a folder of its own on its worker, and what it has written comes back at its end.
+The machines don't have to share a file system. The inputs and the folder of a task are sent to its worker, and the
+folder is sent back at the end.
 """
 
 import io
@@ -22,17 +22,17 @@ from zorkgpt.extras import require
 
 LOCAL = "local"
 _BETWEEN_TURNS_S = 1.0
-"""How often a worker tells how many turns are over."""
-_LEFT_BEHIND = (".lock", ".tmp")
-"""Suffixes of files that are of no use elsewhere."""
+"""Interval between a worker's reports of its turns."""
+_NOT_COPIED = (".lock", ".tmp")
+"""Suffixes of files that are not copied."""
 
 
 class RayExecutor:
-    """Plays each task in a worker of a Ray cluster.
+    """An executor that plays each task in a worker of a Ray cluster.
 
     Args:
-        address: Of a cluster; "local" begins one on this machine.
-        jobs: The number of parallel tasks; None for the number of the cluster's processors.
+        address: Address of a cluster, or "local" to start one on this machine.
+        jobs: The number of parallel tasks. Defaults to the number of CPUs in the cluster.
 
     Raises:
         ConfigurationError: If Ray is not installed, or the cluster can't be reached.
@@ -43,21 +43,21 @@ class RayExecutor:
         self._ray = _connected(address, jobs)
         processors = self._ray.cluster_resources().get("CPU", 1)
         self.slots = jobs or int(processors)
-        # A task that waits for a model needs hardly any of a processor: there may be more of them than processors.
+        # Tasks that wait for a model use little CPU time, so there may be more tasks than CPUs.
         share = min(1.0, processors / self.slots)
         self._play = self._ray.remote(num_cpus=share, max_retries=0)(play_on_worker)
         self._streams: dict[Any, Task] = {}
-        """The answers of each task that is being played, one after another."""
+        """The stream of results of each running task."""
         self._inputs: dict[Path, Any] = {}
-        """What tasks read → where the cluster holds it."""
+        """Input of a task → its reference in the cluster."""
 
     def submit(self, task: Task) -> None:
         for path in task.inputs:
             if path not in self._inputs:
                 self._inputs[path] = self._ray.put((path, packed(path)))
         inputs = [self._inputs[path] for path in task.inputs]
-        begun = packed(task.folder) if task.folder.is_dir() else b""
-        self._streams[self._play.options(num_returns="streaming").remote(task, begun, *inputs)] = task
+        folder = packed(task.folder) if task.folder.is_dir() else b""
+        self._streams[self._play.options(num_returns="streaming").remote(task, folder, *inputs)] = task
 
     def events(self, timeout_s: float | None) -> list[TaskEvent]:
         ready, _ = self._ray.wait(list(self._streams), num_returns=1, timeout=timeout_s)
@@ -80,11 +80,11 @@ class RayExecutor:
             return TaskEvent(task, message)
         del self._streams[stream]
         failure, data = message
-        _unpack_results(task.folder, data)
+        _replace_folder(task.folder, data)
         return TaskEvent(task, failure=failure)
 
     def stop(self, task: Task) -> None:
-        for stream in [stream for stream, one in self._streams.items() if one is task]:
+        for stream in [stream for stream, streamed in self._streams.items() if streamed is task]:
             self._ray.cancel(stream, force=True)
             del self._streams[stream]
 
@@ -97,7 +97,7 @@ class RayExecutor:
 def _connected(address: str, jobs: int | None) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    # Workers use this installation instead of installing the project again.
+    # Makes workers use this installation instead of installing the project again.
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     import ray
 
@@ -111,31 +111,33 @@ def _connected(address: str, jobs: int | None) -> Any:
             ray.init(address, **options)
     except Exception as error:
         raise ConfigurationError(
-            f"The Ray cluster at {address!r} can't be reached: {reason_of(error)}. Name one with --ray ADDRESS, such "
-            "as auto or ray://host:10001; --ray local begins one on this machine."
+            f"The Ray cluster at {address!r} can't be reached: {reason_of(error)}. Use --ray ADDRESS, such as auto or "
+            "ray://host:10001, or --ray local to start a cluster on this machine."
         ) from None
     return ray
 
 
-def play_on_worker(task: Task, begun: bytes, *inputs: tuple[Path, bytes]) -> Iterator[int | tuple[str, bytes]]:
-    """Play a task on a worker. Yields the turns that are over from time to time; at the end why it failed, "" if it did
-    not, and what it has written.
+def play_on_worker(task: Task, folder: bytes, *inputs: tuple[Path, bytes]) -> Iterator[int | tuple[str, bytes]]:
+    """Play a task on a worker.
 
     Args:
-        begun: The task's folder as an earlier attempt left it; b"" if there was none.
-        inputs: What the task reads.
+        folder: The packed folder of the task from an earlier attempt, or b"".
+        inputs: The path and packed content of each input.
+
+    Yields:
+        The number of turns so far, repeatedly. At the end, why the task failed (or ""), and its packed folder.
     """
     scratch = Path(tempfile.mkdtemp(prefix="zorkgpt-"))
     try:
         root, places = scratch / "root", dict[Path, Path]()
         for path, data in inputs:
-            # What lies side by side stays so: the profile of a story is found beside it.
+            # Keep files of the same folder together, because the profile of a story is found beside it.
             places[path] = scratch / sha256(bytes(path.parent)).hexdigest()[:8] / path.name
             unpack(data, places[path])
-        here = task.moved(root, places)
-        if begun:
-            unpack(begun, here.folder)
-        yield from _turns_and_end(here)
+        moved = task.moved(root, places)
+        if folder:
+            unpack(folder, moved.folder)
+        yield from _turns_and_end(moved)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -153,7 +155,7 @@ def _turns_and_end(task: Task) -> Iterator[int | tuple[str, bytes]]:
         finally:
             turn_counts.put(None)
 
-    # A generator can't be left in the midst of a turn, so that another thread plays.
+    # The game runs in another thread, because a generator can't yield from within a callback.
     player = Thread(target=play, daemon=True)
     player.start()
     last = 0.0
@@ -166,15 +168,15 @@ def _turns_and_end(task: Task) -> Iterator[int | tuple[str, bytes]]:
 
 
 def packed(path: Path) -> bytes:
-    """Return a file, or a folder with all that is in it, as an archive."""
+    """Return a file or folder as an archive."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
-        archive.add(path, arcname=".", filter=lambda one: None if one.name.endswith(_LEFT_BEHIND) else one)
+        archive.add(path, arcname=".", filter=lambda member: None if member.name.endswith(_NOT_COPIED) else member)
     return buffer.getvalue()
 
 
 def unpack(data: bytes, path: Path) -> None:
-    """Make of an archive the file or folder that it was made of."""
+    """Extract an archive made by `packed`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
         [first, *_] = members = archive.getmembers()
@@ -186,8 +188,8 @@ def unpack(data: bytes, path: Path) -> None:
             archive.extractall(path, members, filter="data")
 
 
-def _unpack_results(folder: Path, data: bytes) -> None:
-    """Put what a task has written in the place of what stands there."""
+def _replace_folder(folder: Path, data: bytes) -> None:
+    """Replace the folder of a task by the archive from its worker."""
     if not data:
         return
     draft = folder.with_name(f".{folder.name}.arriving")

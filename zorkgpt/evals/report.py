@@ -18,11 +18,12 @@ from zorkgpt.evals.results import (
     Interval,
     StorySummary,
     grouped,
+    interval_text,
     name_of,
     time_rows,
-    told,
     usage_rows,
 )
+from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.extras import MissingExtra, importing
 
 Pages = Mapping[Path, Path]
@@ -35,19 +36,19 @@ class _Link:
 
     text: str
     href: str
-    """"" if it has no page."""
+    """"" if there is no page."""
 
 
 def report(results: EvaluationResults, pages: Pages) -> str:
-    """Return the report as HTML; without matplotlib it says how to get the plots."""
+    """Return the report as HTML. Without matplotlib, it says how to get the plots."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    # Everything that is put in is escaped: titles and errors are other people's text.
+    # Titles and errors are untrusted text, so everything is escaped.
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     pictures, missing = _pictures(results)
-    first = next((one.run for one in results.runs), None) or results.failures[0].run
+    first = results.runs[0].run if results.runs else results.failures[0].run
     described = first.recorded()
     return environment.get_template("report.html.j2").render(
         protocol=first.protocol,
@@ -60,31 +61,31 @@ def report(results: EvaluationResults, pages: Pages) -> str:
         missing=missing,
         usage=[USAGE_HEADER, *rows] if (rows := usage_rows(results)) else [],
         times=[times[0], *times[1]] if (times := time_rows(results)) else [],
-        runs=[_run(one, pages) for one in results.runs],
+        runs=[_run(figures, pages) for figures in results.runs],
         failures=[
-            (one.run.story.title or one.run.game.stem, one.run.ablation.value, one.run.seed, one.failure)
-            for one in results.failures
+            (failed.run.story.title or failed.run.game.stem, failed.run.ablation.value, failed.run.seed, failed.failure)
+            for failed in results.failures
         ],
     )
 
 
 def _pictures(results: EvaluationResults) -> tuple[list[tuple[str, str]], str]:
-    """Return captions with pictures as addresses, and what is missing for them."""
+    """Return captions and data URLs of the pictures, or a message that says how to install matplotlib."""
     try:
-        found = plots(results)
+        pictures = plots(results)
     except MissingExtra as error:
         return [], str(error)
-    return [(caption, f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}") for caption, svg in found], ""
+    return [(caption, f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}") for caption, svg in pictures], ""
 
 
 def _story(story: StorySummary, metrics: Sequence[Metric]) -> dict[str, Any]:
     others = [ablation for ablation in story.ablations if ablation is not Ablation.ON]
     groups = []
-    for group, some in grouped(metrics):
+    for group, members in grouped(metrics):
         rows = []
-        for metric in some:
-            means = [told(metric, story.means.get((ablation, metric.name))) for ablation in story.ablations]
-            gaps = [told(metric, story.differences.get((ablation, metric.name))) for ablation in others]
+        for metric in members:
+            means = [interval_text(metric, story.means.get((ablation, metric.name))) for ablation in story.ablations]
+            gaps = [interval_text(metric, story.differences.get((ablation, metric.name))) for ablation in others]
             if any(means):
                 rows.append((metric.label, means, gaps))
         groups += [(group.value, rows)] if rows else []
@@ -99,26 +100,26 @@ def _story(story: StorySummary, metrics: Sequence[Metric]) -> dict[str, Any]:
     }
 
 
-def _run(one: RunFigures, pages: Pages) -> dict[str, Any]:
-    run = one.run
+def _run(figures: RunFigures, pages: Pages) -> dict[str, Any]:
+    run = figures.run
     return {
-        "story": name_of(one),
+        "story": name_of(figures),
         "ablation": run.ablation.value,
         "seed": run.seed,
         "folder": run.folder.relative_to(run.root).as_posix(),
-        "episodes": [_link(one, episode, pages) for episode in one.episodes],
+        "episodes": [_link(run, episode, pages) for episode in figures.episodes],
     }
 
 
-def _link(one: RunFigures, episode: EpisodeFigures, pages: Pages) -> _Link:
+def _link(run: EvaluationRun, episode: EpisodeFigures, pages: Pages) -> _Link:
     """Return a link to the turn in which the episode reached its highest score."""
     score = "?" if episode.score is None else str(episode.score)
-    page = pages.get(one.run.workdir(episode.episode))
+    page = pages.get(run.workdir(episode.episode))
     if page is None:
         return _Link(score, "")
     turn = max(episode.scored.values(), default=0)
     number = Path(episode.directory).name
-    return _Link(score, f"{quote(Path(relpath(page, one.run.root)).as_posix())}#{number}:{turn}")
+    return _Link(score, f"{quote(Path(relpath(page, run.root)).as_posix())}#{number}:{turn}")
 
 
 _SIZE_IN = (7.0, 3.6)
@@ -136,31 +137,34 @@ def plots(results: EvaluationResults) -> list[tuple[str, bytes]]:
     """
     with importing("evals"):
         from matplotlib.figure import Figure
-    found = []
+    pictures: list[tuple[str, bytes]] = []
+
+    def add(caption: str, picture: bytes) -> None:
+        pictures.append((f"{story.title}: {caption}", picture))
+
     for story in results.stories:
         if story.has_curve:
-            found.append((f"{story.title}: final score by episode", _curves(Figure, story, story.scores, "score")))
-            caption = f"{story.title}: repeated failures by episode"
-            found.append((caption, _curves(Figure, story, story.repeated, "share of all actions")))
-        own = [one for one in results.runs if one.run.story.sha256 == story.sha256]
-        if own:
-            found.append((f"{story.title}: score in the course of the last episode", _climb(Figure, own)))
-        if origins := _origins(own):
-            found.append((f"{story.title}: where the memories shown came from", _by_origin(Figure, origins)))
-        if costs := _costs(own):
-            found.append((f"{story.title}: cost against score", _cost_against_score(Figure, costs)))
-    return found
+            add("final score by episode", _curves(Figure, story, story.scores, "score"))
+            add("repeated failures by episode", _curves(Figure, story, story.repeated, "share of all actions"))
+        runs = [figures for figures in results.runs if figures.run.story.sha256 == story.sha256]
+        if runs:
+            add("score during the last episode", _climb(Figure, runs))
+        if origins := _origins(runs):
+            add("origin of the memories shown", _by_origin(Figure, origins))
+        if costs := _costs(runs):
+            add("cost and score", _cost_and_score(Figure, costs))
+    return pictures
 
 
 def _curves(make: Any, story: StorySummary, curves: dict[Ablation, list[Interval | None]], label: str) -> bytes:
-    """Draw a mean and its interval for each episode."""
+    """Draw the mean and its interval for each episode."""
     figure, axes = _axes(make, "episode", label)
     for ablation in story.ablations:
-        points = [(at, one) for at, one in enumerate(curves[ablation], 1) if one is not None]
-        xs, means = [at for at, _ in points], [one.mean for _, one in points]
-        axes.plot(xs, means, color=_COLORS[ablation], label=ablation.value, marker="o", markersize=3)
-        low, high = [one.low for _, one in points], [one.high for _, one in points]
-        axes.fill_between(xs, low, high, color=_COLORS[ablation], alpha=0.15, linewidth=0)
+        points = {episode: mean for episode, mean in enumerate(curves[ablation], 1) if mean is not None}
+        episodes, means = list(points), [point.mean for point in points.values()]
+        axes.plot(episodes, means, color=_COLORS[ablation], label=ablation.value, marker="o", markersize=3)
+        low, high = [point.low for point in points.values()], [point.high for point in points.values()]
+        axes.fill_between(episodes, low, high, color=_COLORS[ablation], alpha=0.15, linewidth=0)
     axes.legend(frameon=False)
     return _svg(figure)
 
@@ -168,12 +172,12 @@ def _curves(make: Any, story: StorySummary, curves: dict[Ablation, list[Interval
 def _climb(make: Any, runs: Sequence[RunFigures]) -> bytes:
     """Draw the mean score of each turn of the last episode."""
     figure, axes = _axes(make, "turn of the last episode", "score, mean over the seeds")
-    for ablation in dict.fromkeys(one.run.ablation for one in runs):
-        last = [one.episodes[-1] for one in runs if one.run.ablation is ablation and one.episodes]
+    for ablation in dict.fromkeys(figures.run.ablation for figures in runs):
+        last = [figures.episodes[-1] for figures in runs if figures.run.ablation is ablation and figures.episodes]
         if not last:
             continue
-        turns = range(max(one.turns for one in last) + 1)
-        means = [sum(_score_at(one.score_turns, turn) for one in last) / len(last) for turn in turns]
+        turns = range(max(episode.turns for episode in last) + 1)
+        means = [sum(_score_at(episode.score_turns, turn) for episode in last) / len(last) for turn in turns]
         axes.step(list(turns), means, where="post", color=_COLORS[ablation], label=ablation.value)
     axes.legend(frameon=False)
     return _svg(figure)
@@ -184,46 +188,46 @@ def _score_at(score_turns: dict[int, int], turn: int) -> int:
 
 
 def _origins(runs: Sequence[RunFigures]) -> list[tuple[float, float]]:
-    """Return for each episode with the whole memory how many memories a turn showed: of this episode, of earlier ones.
+    """Return for each episode the memories shown per turn: from this episode, from earlier ones.
 
-    Means over the runs; empty if nothing was shown.
+    Means over the runs with the whole memory. Empty if no memories were shown.
     """
-    whole = [one for one in runs if one.run.ablation is Ablation.ON]
-    found = []
-    for number in range(1, max((one.last for one in whole), default=0) + 1):
-        some = [each for one in whole for each in one.episodes if each.episode == number]
-        turns = max(1, sum(one.turns for one in some))
-        earlier = sum(one.earlier for one in some)
-        found.append(((sum(one.shown for one in some) - earlier) / turns, earlier / turns))
-    return found if any(map(any, found)) else []
+    whole = [figures for figures in runs if figures.run.ablation is Ablation.ON]
+    origins = []
+    for number in range(1, max((figures.last for figures in whole), default=0) + 1):
+        episodes = [episode for figures in whole for episode in figures.episodes if episode.episode == number]
+        turns = max(1, sum(episode.turns for episode in episodes))
+        earlier = sum(episode.earlier for episode in episodes)
+        own = sum(episode.shown for episode in episodes) - earlier
+        origins.append((own / turns, earlier / turns))
+    return origins if any(map(any, origins)) else []
 
 
 def _by_origin(make: Any, origins: Sequence[tuple[float, float]]) -> bytes:
     figure, axes = _axes(make, "episode", "memories shown per turn")
     episodes = range(1, len(origins) + 1)
-    earlier = [two for _, two in origins]
+    own, earlier = zip(*origins, strict=True)
     axes.bar(episodes, earlier, color=_COLORS[Ablation.ON], label="earlier episodes")
-    axes.bar(episodes, [one for one, _ in origins], bottom=earlier, color="#9bbbe0", label="this episode")
+    axes.bar(episodes, own, bottom=earlier, color="#9bbbe0", label="this episode")
     axes.legend(frameon=False)
     return _svg(figure)
 
 
 def _costs(runs: Sequence[RunFigures]) -> list[tuple[Ablation, float, float]]:
-    """Return cost and highest score of each run whose cost is known."""
-    found = []
-    for one in runs:
-        cost, score = (_METRIC[name].of(one.episodes) for name in ("cost", "best_score"))
+    """Return the ablation, cost and highest score of each run with a known cost."""
+    costs = []
+    for figures in runs:
+        cost, score = _METRIC["cost"].of(figures.episodes), _METRIC["best_score"].of(figures.episodes)
         if cost is not None and score is not None:
-            found.append((one.run.ablation, cost, score))
-    return found
+            costs.append((figures.run.ablation, cost, score))
+    return costs
 
 
-def _cost_against_score(make: Any, costs: Sequence[tuple[Ablation, float, float]]) -> bytes:
+def _cost_and_score(make: Any, costs: Sequence[tuple[Ablation, float, float]]) -> bytes:
     figure, axes = _axes(make, "cost of the run", "highest score")
     for ablation in dict.fromkeys(ablation for ablation, _, _ in costs):
-        xs = [cost for one, cost, _ in costs if one is ablation]
-        ys = [score for one, _, score in costs if one is ablation]
-        axes.scatter(xs, ys, color=_COLORS[ablation], label=ablation.value)
+        points = [(cost, score) for other, cost, score in costs if other is ablation]
+        axes.scatter(*zip(*points, strict=True), color=_COLORS[ablation], label=ablation.value)
     axes.legend(frameon=False)
     return _svg(figure)
 
@@ -240,6 +244,6 @@ def _axes(make: Any, x: str, y: str) -> tuple[Any, Any]:
 
 def _svg(figure: Any) -> bytes:
     out = io.BytesIO()
-    # Without the date, the same results make the same picture.
+    # Without the date, so that the same results make the same picture.
     figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()

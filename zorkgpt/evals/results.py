@@ -1,4 +1,4 @@
-"""The results of an evaluation: summed up over seeds, and written as a table, as JSON and as CSV."""
+"""The results of an evaluation: statistics over seeds, written as Markdown tables, JSON and CSV."""
 
 import csv
 import io
@@ -14,13 +14,14 @@ from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.campaign import RunOutcome
 from zorkgpt.evals.metrics import METRICS, EpisodeFigures, Group, Metric, RoleUsage, RunFigures, TruthCounts, figures_of
 from zorkgpt.evals.protocols import Headline
+from zorkgpt.evals.runs import EvaluationRun
 from zorkgpt.llm.roles import Role
 from zorkgpt.text import number_of, printable
 
 _DRAWS = 10_000
 _LEVEL = 95
 _SEED = 0
-"""Of the draws: the same values have the same interval."""
+"""Random seed of the bootstrap, so that equal values have equal intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,33 +32,33 @@ class Interval:
     low: float
     high: float
     count: int
-    """The number of values; of a single one there is no interval, and `low` and `high` are the mean."""
+    """The number of values. If it is 1, `low` and `high` equal the mean."""
 
 
 def interval(values: Sequence[float]) -> Interval | None:
-    """Return the mean of the values with its interval (Efron and Tibshirani, 1993); None if there are none."""
+    """Return the mean with its bootstrap interval (Efron and Tibshirani, 1993). None if there are no values."""
     import numpy as np
 
     if not values:
         return None
-    given = np.array(values, dtype=float)
-    draws = np.random.default_rng(_SEED).choice(given, (_DRAWS, len(given))).mean(axis=1)
+    array = np.array(values, dtype=float)
+    draws = np.random.default_rng(_SEED).choice(array, (_DRAWS, len(array))).mean(axis=1)
     low, high = np.percentile(draws, ((100 - _LEVEL) / 2, (100 + _LEVEL) / 2))
-    return Interval(float(given.mean()), float(low), float(high), len(given))
+    return Interval(float(array.mean()), float(low), float(high), len(array))
 
 
-_MOST_ROWS = 12
-"""Episodes in the table of the learning curve; of more, as many are shown, evenly spread."""
+_MAX_ROWS = 12
+"""Maximum rows of the learning curve's table. If there are more episodes, the rows are evenly spaced."""
 _MARKUP = frozenset("\\`*_{}[]<>()#+-.!|&~")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""With one of these a cell of a spreadsheet begins that is calculated."""
+"""Characters at the start of a cell that make a spreadsheet interpret it as a formula."""
 
 
 SAMPLE_LABEL = "different games"
 
 Means = dict[tuple[Ablation, str], Interval]
-_COUNTS: dict[Headline, str] = {"area": "area", "best": "best_share"}
-"""The metric that counts."""
+_HEADLINES: dict[Headline, str] = {"area": "area", "best": "best_share"}
+"""The name of each headline metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Sample:
 
     runs: int
     games: int
-    """Different games: runs with the same actions, locations and scores are one."""
+    """Different games. Runs with the same actions, locations and scores count as one game."""
 
     def __str__(self) -> str:
         return f"{self.games} of {number_of(self.runs, 'run', 'runs')}"
@@ -74,20 +75,20 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class StorySummary:
-    """What the finished runs of one story, or of all of them, come to."""
+    """Statistics of the finished runs of one story, or of all stories."""
 
     title: str
     sha256: str
     """"" for all stories together."""
     samples: dict[Ablation, "Sample"]
     means: Means
-    """Mean over the different games by ablation and name of the metric; without unknown metrics."""
+    """Means over the different games, by ablation and metric. Unknown metrics are left out."""
     differences: Means
     """Whole memory minus the ablation, over the different pairs of games with the same seed."""
     scores: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
-    """The final score of each episode; empty for all stories together, as is `repeated`."""
+    """The final score of each episode. Empty for all stories together."""
     repeated: dict[Ablation, list[Interval | None]] = field(default_factory=dict)
-    """The share of repeated failures in each episode's actions."""
+    """Repeated failures as a share of the actions of each episode. Empty for all stories together."""
 
     @property
     def ablations(self) -> tuple[Ablation, ...]:
@@ -101,49 +102,49 @@ class StorySummary:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResults:
-    """All that came of an evaluation."""
+    """The results of an evaluation."""
 
     runs: tuple[RunFigures, ...]
     failures: tuple[RunOutcome, ...]
-    """The runs that are not finished."""
+    """The unfinished runs."""
     stories: tuple[StorySummary, ...]
-    """If there are several, all of them together come last."""
+    """A summary per story. If there are several, the last one is for all stories together."""
     metrics: tuple[Metric, ...]
-    """The one that counts in this protocol comes first."""
+    """All metrics. The headline metric of the protocol comes first."""
 
 
 def results_of(outcomes: Sequence[RunOutcome]) -> EvaluationResults:
-    """Read what the runs have left and sum it up; those that failed are named and count nowhere."""
-    read = [_read(one) for one in outcomes]
-    runs = tuple(one for one in read if isinstance(one, RunFigures))
+    """Read the files of the runs and compute statistics. Failed runs are listed but not counted."""
+    read = [_read(outcome) for outcome in outcomes]
+    runs = tuple(figures for figures in read if isinstance(figures, RunFigures))
     by_story: dict[str, list[RunFigures]] = {}
-    for one in runs:
-        by_story.setdefault(one.run.story.sha256, []).append(one)
-    stories = [_summary(some) for some in by_story.values()]
+    for figures in runs:
+        by_story.setdefault(figures.run.story.sha256, []).append(figures)
+    stories = [_summary(of_story) for of_story in by_story.values()]
     if len(stories) > 1:
         means, differences = _compared(runs, [metric for metric in METRICS if metric.unit == "%"])
         stories.append(StorySummary("All stories", "", _samples(runs), means, differences))
-    failures = tuple(one for one in read if isinstance(one, RunOutcome))
-    counts = _COUNTS[outcomes[0].run.protocol.headline]
-    metrics = tuple(sorted(METRICS, key=lambda metric: metric.name != counts))
+    failures = tuple(outcome for outcome in read if isinstance(outcome, RunOutcome))
+    headline = _HEADLINES[outcomes[0].run.protocol.headline]
+    metrics = tuple(sorted(METRICS, key=lambda metric: metric.name != headline))
     return EvaluationResults(runs, failures, tuple(stories), metrics)
 
 
 def _read(outcome: RunOutcome) -> RunFigures | RunOutcome:
-    """Return the figures of a run; how it ended, if it is not finished or can't be read."""
+    """Return the figures of a run, or an outcome with the failure if it is unfinished or can't be read."""
     if outcome.failure:
         return outcome
     run = outcome.run
     try:
         return figures_of(run)
     except Exception as error:
-        # Whatever has become of its files, the other runs are reported.
-        return RunOutcome(run, f"It can't be read: {reason_of(error)}. Delete {run.folder}: then it starts over.")
+        # Damaged files of a run must not prevent the report of the others.
+        return RunOutcome(run, f"It can't be read: {reason_of(error)}. To play it again, delete {run.folder}.")
 
 
-def name_of(run: RunFigures) -> str:
-    """Return the story's name for people."""
-    return printable(run.run.story.title or run.run.story.path.stem)
+def name_of(figures: RunFigures) -> str:
+    """Return the printable name of a run's story."""
+    return printable(figures.run.story.title or figures.run.story.path.stem)
 
 
 def _summary(runs: Sequence[RunFigures]) -> StorySummary:
@@ -155,57 +156,58 @@ def _summary(runs: Sequence[RunFigures]) -> StorySummary:
         samples=_samples(runs),
         means=means,
         differences=differences,
-        scores={ablation: _curve(some, "score") for ablation, some in games.items()},
-        repeated={ablation: _curve(some, "repeated_share") for ablation, some in games.items()},
+        scores={ablation: _curve(played, "score") for ablation, played in games.items()},
+        repeated={ablation: _curve(played, "repeated_share") for ablation, played in games.items()},
     )
 
 
 def _by_ablation(runs: Iterable[RunFigures]) -> dict[Ablation, list[RunFigures]]:
-    """Return the different games of each ablation; of identical ones, only the first."""
+    """Return the different games of each ablation. Of identical games, only the first is included."""
     games: dict[Ablation, dict[tuple[str, tuple[str, ...]], RunFigures]] = {}
-    for one in runs:
-        games.setdefault(one.run.ablation, {}).setdefault((one.run.story.sha256, one.transcript), one)
-    return {ablation: list(some.values()) for ablation, some in games.items()}
+    for figures in runs:
+        run = figures.run
+        games.setdefault(run.ablation, {}).setdefault((run.story.sha256, figures.transcript), figures)
+    return {ablation: list(different.values()) for ablation, different in games.items()}
 
 
 def _samples(runs: Sequence[RunFigures]) -> dict[Ablation, Sample]:
-    counts = Counter(one.run.ablation for one in runs)
+    counts = Counter(figures.run.ablation for figures in runs)
     return {ablation: Sample(counts[ablation], len(games)) for ablation, games in _by_ablation(runs).items()}
 
 
 def _compared(runs: Sequence[RunFigures], metrics: Iterable[Metric]) -> tuple[Means, Means]:
-    """Return the mean of each metric, and the whole memory minus each ablation, paired by story and seed."""
-    whole = {(one.run.story.sha256, one.run.seed): one for one in runs if one.run.ablation is Ablation.ON}
-    pairs = {
-        (one.run.ablation, one.run.story.sha256, on.transcript, one.transcript): (on, one)
-        for one in runs
-        if one.run.ablation is not Ablation.ON and (on := whole.get((one.run.story.sha256, one.run.seed)))
-    }
+    """Return the mean of each metric, and the difference of whole memory and ablation, paired by story and seed."""
+    whole = {(each.run.story.sha256, each.run.seed): each for each in runs if each.run.ablation is Ablation.ON}
+    pairs: dict[Ablation, dict[tuple[object, ...], tuple[RunFigures, RunFigures]]] = {}
+    for figures in runs:
+        run = figures.run
+        on = whole.get((run.story.sha256, run.seed))
+        if run.ablation is not Ablation.ON and on is not None:
+            key = run.story.sha256, on.transcript, figures.transcript
+            pairs.setdefault(run.ablation, {})[key] = on, figures
     different = _by_ablation(runs)
     means: Means = {}
     differences: Means = {}
     for metric in metrics:
         for ablation, games in different.items():
-            values = [float(value) for one in games if (value := metric.of(one.episodes)) is not None]
-            gaps = [
-                float(first) - float(second)
-                for (other, *_), (on, one) in pairs.items()
-                if other is ablation
-                and (first := metric.of(on.episodes)) is not None
-                and (second := metric.of(one.episodes)) is not None
-            ]
-            if found := interval(values):
-                means[ablation, metric.name] = found
-            if found := interval(gaps):
-                differences[ablation, metric.name] = found
+            values = [float(value) for game in games if (value := metric.of(game.episodes)) is not None]
+            gaps = []
+            for on, off in pairs.get(ablation, {}).values():
+                value_on, value_off = metric.of(on.episodes), metric.of(off.episodes)
+                if value_on is not None and value_off is not None:
+                    gaps.append(float(value_on) - float(value_off))
+            if mean := interval(values):
+                means[ablation, metric.name] = mean
+            if difference := interval(gaps):
+                differences[ablation, metric.name] = difference
     return means, differences
 
 
 def _curve(games: Sequence[RunFigures], field: str) -> list[Interval | None]:
-    longest = max(one.last for one in games)
+    longest = max(game.last for game in games)
     curve = []
     for number in range(1, longest + 1):
-        values = [getattr(each, field) for one in games for each in one.episodes if each.episode == number]
+        values = [getattr(each, field) for game in games for each in game.episodes if each.episode == number]
         curve.append(interval([float(value) for value in values if value is not None]))
     return curve
 
@@ -228,38 +230,41 @@ def tables(results: EvaluationResults) -> str:
         parts += ["## Time by part (ms per turn)", markdown_table(*times)]
     if results.failures:
         rows = [
-            [escaped(one.run.game.stem), one.run.ablation.value, str(one.run.seed), escaped(one.failure)]
-            for one in results.failures
+            [escaped(failed.run.game.stem), failed.run.ablation.value, str(failed.run.seed), escaped(failed.failure)]
+            for failed in results.failures
         ]
         parts += ["## Unfinished runs", markdown_table(["story", "ablation", "seed", "reason"], rows)]
     return "\n\n".join(parts) + "\n"
 
 
-def told(metric: Metric, found: Interval | None) -> str:
-    """Return a mean with its interval for people; "" if there is none."""
-    if found is None:
+def interval_text(metric: Metric, value: Interval | None) -> str:
+    """Return a mean with its interval, such as `4.5 [3, 6]`, or "" if unknown."""
+    if value is None:
         return ""
-    mean = metric.shown(found.mean)
-    return mean if found.count < 2 else f"{mean} [{metric.shown(found.low)}, {metric.shown(found.high)}]"
+    mean = metric.shown(value.mean)
+    return mean if value.count < 2 else f"{mean} [{metric.shown(value.low)}, {metric.shown(value.high)}]"
 
 
 USAGE_HEADER = ("ablation", "role", "calls", "tokens", "cost", "seconds")
 
 
 def usage_rows(results: EvaluationResults) -> list[list[str]]:
-    """Return for each ablation and role what its models took; empty if no model was asked."""
+    """Return the model usage of each ablation and role. Empty without model calls."""
     return [
-        [ablation.value, role, f"{one.calls:,}", f"{one.tokens:,}", _cost(one), f"{one.seconds:.0f}"]
-        for (ablation, role), one in usage_by_role(results.runs).items()
+        [
+            ablation.value,
+            role,
+            f"{usage.calls:,}",
+            f"{usage.tokens:,}",
+            "unknown" if usage.cost is None else f"{usage.cost:.4f}",
+            f"{usage.seconds:.0f}",
+        ]
+        for (ablation, role), usage in usage_by_role(results.runs).items()
     ]
 
 
-def _cost(one: RoleUsage) -> str:
-    return "unknown" if one.cost is None else f"{one.cost:.4f}"
-
-
 def time_rows(results: EvaluationResults) -> tuple[list[str], list[list[str]]] | None:
-    """Return the header and the rows of the time by part, the sum last; None if the logs have none."""
+    """Return the header and the rows of the time by part, with a total. None if the logs have no times."""
     times = ms_by_part(results.runs)
     if not times:
         return None
@@ -281,26 +286,28 @@ def _differences(story: StorySummary, metrics: Sequence[Metric]) -> str:
 
 
 def _grouped(means: Means, ablations: Sequence[Ablation], metrics: Sequence[Metric]) -> list[list[str]]:
-    """Return a row for each metric that any of these ablations has, with the heading of its group before the first."""
+    """Return a row for each metric with a value, and a heading before each group."""
     rows: list[list[str]] = []
-    for group, some in grouped(metrics):
-        told_of = [
-            (metric.label, [told(metric, means.get((one, metric.name))) for one in ablations]) for metric in some
-        ]
-        found = [[label, *row] for label, row in told_of if any(row)]
-        rows += [[f"**{group}**", *("" for _ in ablations)], *found] if found else []
+    for group, members in grouped(metrics):
+        group_rows = []
+        for metric in members:
+            cells = [interval_text(metric, means.get((ablation, metric.name))) for ablation in ablations]
+            if any(cells):
+                group_rows.append([metric.label, *cells])
+        if group_rows:
+            rows += [[f"**{group}**", *("" for _ in ablations)], *group_rows]
     return rows
 
 
 def grouped(metrics: Sequence[Metric]) -> list[tuple[Group, list[Metric]]]:
-    """Return the metrics by their groups, in the order of their first ones."""
+    """Return the metrics by group, in the order of their first appearance."""
     groups = dict.fromkeys(metric.group for metric in metrics)
     return [(group, [metric for metric in metrics if metric.group is group]) for group in groups]
 
 
 def _by_episode(story: StorySummary) -> str:
     count = max(map(len, story.scores.values()))
-    step = -(-count // _MOST_ROWS)
+    step = -(-count // _MAX_ROWS)
     chosen = sorted({*range(0, count, step), count - 1})
     header = ["episode"]
     header += [f"score, {ablation}" for ablation in story.ablations]
@@ -312,8 +319,8 @@ def _by_episode(story: StorySummary) -> str:
         rows.append(
             [
                 str(at + 1),
-                *("" if one is None else f"{one.mean:.1f}" for one in scores),
-                *("" if one is None else f"{100 * one.mean:.1f} %" for one in repeated),
+                *("" if score is None else f"{score.mean:.1f}" for score in scores),
+                *("" if share is None else f"{100 * share.mean:.1f} %" for share in repeated),
             ]
         )
     return markdown_table(header, rows)
@@ -324,14 +331,14 @@ def _at(curve: Sequence[Interval | None], at: int) -> Interval | None:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; other people's text in it has to be escaped."""
+    """Return a Markdown table. Untrusted text must be escaped."""
     lines = [f"| {' | '.join(row)} |" for row in (header, *rows)]
     lines.insert(1, "| " + " | ".join("---" for _ in header) + " |")
     return "\n".join(lines)
 
 
 def escaped(text: str) -> str:
-    """Return a text in one line of Markdown that is nothing but text."""
+    """Return a text as one line, with Markdown markup escaped."""
     plain = " ".join(printable(text).split())
     return "".join(f"\\{letter}" if letter in _MARKUP else letter for letter in plain)
 
@@ -344,18 +351,14 @@ def as_values(results: EvaluationResults) -> dict[str, Any]:
     return {
         "runs": [
             {
-                **one.run.recorded(),
-                "folder": one.run.folder.relative_to(one.run.root).as_posix(),
-                "metrics": {metric.name: metric.of(one.episodes) for metric in METRICS},
-                "ms_by_part": next(iter(ms_by_part([one]).values()), {}),
-                "episodes": [asdict(episode) for episode in one.episodes],
+                **_described(figures.run),
+                "metrics": {metric.name: metric.of(figures.episodes) for metric in METRICS},
+                "ms_by_part": next(iter(ms_by_part([figures]).values()), {}),
+                "episodes": [asdict(episode) for episode in figures.episodes],
             }
-            for one in results.runs
+            for figures in results.runs
         ],
-        "failures": [
-            {**one.run.recorded(), "folder": one.run.folder.relative_to(one.run.root).as_posix(), "reason": one.failure}
-            for one in results.failures
-        ],
+        "failures": [{**_described(failed.run), "reason": failed.failure} for failed in results.failures],
         "stories": [
             {
                 "title": story.title,
@@ -364,8 +367,8 @@ def as_values(results: EvaluationResults) -> dict[str, Any]:
                 "means": _nested(story.means),
                 "differences": _nested(story.differences),
                 "episodes": {
-                    name: {ablation.value: [one and asdict(one) for one in curve] for ablation, curve in curves.items()}
-                    for name, curves in (("score", story.scores), ("repeated", story.repeated))
+                    "score": _curve_values(story.scores),
+                    "repeated": _curve_values(story.repeated),
                 },
             }
             for story in results.stories
@@ -373,10 +376,20 @@ def as_values(results: EvaluationResults) -> dict[str, Any]:
     }
 
 
-def _nested(found: dict[tuple[Ablation, str], Interval]) -> dict[str, dict[str, Any]]:
+def _described(run: EvaluationRun) -> dict[str, Any]:
+    return {**run.recorded(), "folder": run.folder.relative_to(run.root).as_posix()}
+
+
+def _curve_values(curves: dict[Ablation, list[Interval | None]]) -> dict[str, list[dict[str, Any] | None]]:
+    return {
+        ablation.value: [None if mean is None else asdict(mean) for mean in curve] for ablation, curve in curves.items()
+    }
+
+
+def _nested(means: Means) -> dict[str, dict[str, Any]]:
     nested: dict[str, dict[str, Any]] = {}
-    for (ablation, name), value in found.items():
-        nested.setdefault(ablation.value, {})[name] = asdict(value)
+    for (ablation, name), mean in means.items():
+        nested.setdefault(ablation.value, {})[name] = asdict(mean)
     return nested
 
 
@@ -392,20 +405,10 @@ def as_json_text(results: EvaluationResults) -> bytes:
 
 _COLUMNS = (
     *("episode", "directory", "reason", "turns", "score", "best_score", "max_score", "deaths", "failed"),
-    *(
-        "repeated_failed",
-        "shown",
-        "earlier",
-        "decided",
-        "untrue",
-        "untrue_memories",
-        "untrue_turns",
-        "undone",
-        "undone_shown",
-    ),
-    *("followed", "worked", "seconds"),
+    *("repeated_failed", "shown", "earlier", "decided", "untrue", "untrue_memories", "untrue_turns"),
+    *("undone", "undone_shown", "followed", "worked", "seconds"),
 )
-"""The fields of an episode that stand in the CSV as they are."""
+"""The fields of an episode that are copied to the CSV file."""
 _TRUTH = tuple(each.name for each in fields(TruthCounts))
 _USAGE = ("calls", "tokens", "cost", "seconds")
 
@@ -418,74 +421,76 @@ def as_csv(results: EvaluationResults) -> bytes:
     by_role = [f"{role}_{name}" for role in roles for name in _USAGE]
     counted = ("places", "calls", "tokens", "cost", *by_role, *(f"{part}_s".replace(" ", "_") for part in Part))
     writer.writerow(["story", "sha256", "protocol", "ablation", "seed", "player", *_COLUMNS, *_TRUTH, *counted])
-    for one in results.runs:
-        run = one.run
-        named = [
-            *(name_of(one), run.story.sha256, run.protocol.name, run.ablation.value),
-            *(run.seed, run.choice.kind),
-        ]
-        for episode in one.episodes:
-            values = [getattr(episode, column) for column in _COLUMNS]
+    for figures in results.runs:
+        run = figures.run
+        identity = [name_of(figures), run.story.sha256, run.protocol.name, run.ablation.value, run.seed]
+        for episode in figures.episodes:
+            values: list[Any] = [*identity, run.choice.kind]
+            values += [getattr(episode, column) for column in _COLUMNS]
             values += [getattr(episode.truth, column) for column in _TRUTH]
+            values += _total_usage(episode)
             usage = [episode.usage.get(role, RoleUsage()) for role in roles]
-            values += [*_used(episode), *(getattr(role, name) for role in usage for name in _USAGE)]
+            values += [getattr(of_role, name) for of_role in usage for name in _USAGE]
             values += [episode.parts_s.get(part) for part in Part]
-            writer.writerow([_value(value) for value in (*named, *values)])
+            writer.writerow([_cell(value) for value in values])
     return out.getvalue().encode("utf-8", "replace")
 
 
-def _used(episode: EpisodeFigures) -> list[Any]:
+def _total_usage(episode: EpisodeFigures) -> list[Any]:
     costs = [usage.cost for usage in episode.usage.values()]
     cost = None if None in costs or not costs else sum(each for each in costs if each is not None)
     calls = sum(usage.calls for usage in episode.usage.values())
     return [len(episode.places), calls, sum(usage.tokens for usage in episode.usage.values()), cost]
 
 
-def _value(value: Any) -> Any:
+def _cell(value: Any) -> Any:
+    """Return the value of a CSV cell. Text that looks like a formula is quoted."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 OUTSIDE = "before the first turn, after the last, and pauses"
-"""The time of an episode that lies outside its turns."""
+"""The label of an episode's time outside its turns."""
 _WAITED_FOR = (Role.AGENT, Role.CRITIC)
-"""The roles that the player waits for; the others are asked in the background."""
+"""The roles whose answers the player waits for. The others are asked in the background."""
 
 
 def usage_by_role(runs: Iterable[RunFigures]) -> dict[tuple[Ablation, str], RoleUsage]:
-    """Return what each role has used, in all runs of an ablation together."""
+    """Return the usage of each role, summed over all runs of an ablation."""
     total: dict[tuple[Ablation, str], RoleUsage] = {}
-    for run in runs:
-        for one in run.episodes:
-            for role, usage in one.usage.items():
-                key = run.run.ablation, role
+    for figures in runs:
+        for episode in figures.episodes:
+            for role, usage in episode.usage.items():
+                key = figures.run.ablation, role
                 total[key] = total.get(key, RoleUsage()).plus(usage)
     return total
 
 
 def ms_by_part(runs: Iterable[RunFigures]) -> dict[Ablation, dict[str, float]]:
-    """Return the milliseconds a turn of each part, and of the models that the player waits for.
+    """Return the milliseconds per turn of each part, and of the models that the player waits for.
 
-    They add up to the whole time of the episodes. Ablations whose logs do not tell are left out.
+    They add up to the total time of the episodes. Ablations whose logs have no times are left out.
     """
     seconds: dict[Ablation, Counter[str]] = {}
     turns: Counter[Ablation] = Counter()
-    for run in runs:
-        for one in run.episodes:
-            if one.parts_s:
-                waited = {role: usage.seconds for role, usage in one.usage.items() if role in _WAITED_FOR}
-                seconds.setdefault(run.run.ablation, Counter()).update(_apart(one.parts_s, waited, one.seconds))
-                turns[run.run.ablation] += one.turns
+    for figures in runs:
+        ablation = figures.run.ablation
+        for episode in figures.episodes:
+            if episode.parts_s:
+                waited = {role: usage.seconds for role, usage in episode.usage.items() if role in _WAITED_FOR}
+                parts = _parts_with_models(episode.parts_s, waited, episode.seconds)
+                seconds.setdefault(ablation, Counter()).update(parts)
+                turns[ablation] += episode.turns
     return {
-        ablation: {name: 1000 * found / turns[ablation] for name, found in parts.items()}
+        ablation: {name: 1000 * part / turns[ablation] for name, part in parts.items()}
         for ablation, parts in seconds.items()
         if turns[ablation]
     }
 
 
-def _apart(parts_s: Mapping[str, float], waited_s: Mapping[str, float], whole_s: float) -> dict[str, float]:
-    """Take the waiting for models out of the player's part, and add what lies outside the turns."""
-    apart = {part.value: parts_s.get(part, 0.0) for part in Part}
-    apart[Part.PLAYER] = max(0.0, apart[Part.PLAYER] - sum(waited_s.values()))
+def _parts_with_models(parts_s: Mapping[str, float], waited_s: Mapping[str, float], total_s: float) -> dict[str, float]:
+    """Split model calls off the player's part, and add the time outside the turns."""
+    parts = {part.value: parts_s.get(part, 0.0) for part in Part}
+    parts[Part.PLAYER] = max(0.0, parts[Part.PLAYER] - sum(waited_s.values()))
     models = {f"model, {role}": seconds for role, seconds in waited_s.items()}
-    known = sum(apart.values()) + sum(models.values())
-    return apart | models | {OUTSIDE: max(0.0, whole_s - known)}
+    measured = sum(parts.values()) + sum(models.values())
+    return parts | models | {OUTSIDE: max(0.0, total_s - measured)}

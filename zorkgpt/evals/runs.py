@@ -5,6 +5,7 @@ import platform
 import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
 
 RUN_FILE = "run.json"
 _PREPARED = "prepared"
-"""In the folder of a run: the number of the episode that an ablation has prepared the working directory for."""
+"""A file with the number of the episode for which an ablation has prepared the working directory."""
 _ENDINGS = (*FINAL_ENDINGS, "turn limit")
-"""Endings after which an episode counts as played."""
+"""Endings after which an episode counts as finished."""
 _IDENTITY = ("protocol", "seed", "ablation", "player", "models", "embeddings", "handicaps", "settings")
-"""Values that must not differ when a run is resumed; the story is in the name of its folder."""
-_OF_NO_EFFECT: Any = {
+"""Values that must not change when a run is resumed. The story is part of the folder's name."""
+_WITHOUT_EFFECT: Any = {
     "llm": True,
     "files": True,
     "telemetry": True,
@@ -56,15 +57,15 @@ _OF_NO_EFFECT: Any = {
     },
     "memory_deduplication": {"provider", "cache_embeddings", "batch_size"},
 }
-"""Settings that don't affect play, may differ when a run is resumed (budgets), or are recorded elsewhere."""
+"""Settings that don't affect play, may change when a run is resumed (budgets), or are recorded elsewhere."""
 _PACKAGES = ("zorkgpt", "jericho", "numpy", "openai")
 
 
 class TurnCounter(Protocol):
-    """Follows the progress of a run, and may raise an error to end it."""
+    """Receives the progress of a run. It may raise an error to end the run."""
 
     def __call__(self, turns: int, /) -> None:
-        """Record how many of the run's turns are over; those that an ended episode did not use are too."""
+        """Called with the number of finished turns, including the unused turns of finished episodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +74,23 @@ class EpisodeFiles:
 
     workdir: Path
     number: int
-    """In its working directory."""
+    """The number in the working directory."""
     episode: int
-    """In the run, counted from 1."""
+    """The number in the run, counted from 1."""
 
     @property
     def directory(self) -> Path:
         return run_directory(self.workdir, self.number)
 
     @property
-    def is_begun(self) -> bool:
+    def has_checkpoint(self) -> bool:
         """Whether there is a checkpoint to resume from."""
         return (self.directory / CHECKPOINT).is_file()
 
 
 @dataclass(frozen=True)
 class EvaluationRun:
-    """What is played, and where its files are."""
+    """A run of an evaluation and its files."""
 
     protocol: EvaluationProtocol
     game: Path
@@ -98,18 +99,18 @@ class EvaluationRun:
     ablation: Ablation
     choice: PlayerChoice
     config: GameConfiguration
-    """The settings of all runs; the working directory and the turns in it do not count."""
+    """The settings of all runs. Its working directory and turn limit are ignored."""
     root: Path
     """The folder of the evaluation."""
     walkthrough: Path | None = None
 
     def __reduce__(self) -> tuple[type["EvaluationRun"], tuple[Any, ...]]:
-        # The story is read again in the process that plays it.
+        # Without the cached story, which the other process reads from the file.
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     @cached_property
     def story(self) -> Story:
-        """The story of the file.
+        """The story in the file.
 
         Raises:
             StoryError: If it can't be played.
@@ -125,9 +126,9 @@ class EvaluationRun:
 
     def workdir(self, episode: int) -> Path:
         """Return the working directory of an episode, counted from 1."""
-        # Without what later episodes leave: each is played in a copy of what the first one left.
-        alone = self.ablation is Ablation.FROZEN and episode > 1
-        return self.folder / (f"episode-{episode}" if alone else "episodes")
+        # With FROZEN, each later episode is played in its own copy of the folder after the first one.
+        is_copy = self.ablation is Ablation.FROZEN and episode > 1
+        return self.folder / (f"episode-{episode}" if is_copy else "episodes")
 
     def described(self) -> dict[str, Any]:
         """Return the description of the run for reports."""
@@ -155,34 +156,35 @@ class EvaluationRun:
         }
 
     def _changed_settings(self) -> dict[str, Any]:
-        """Return "section.name" → value of the settings that are not at their defaults."""
-        changed = self.settings.model_dump(mode="json", exclude_defaults=True, exclude=_OF_NO_EFFECT)
-        return {f"{section}.{name}": value for section, some in changed.items() for name, value in some.items()}
+        """Return "section.name" → value of the settings without their default value."""
+        changed = self.settings.model_dump(mode="json", exclude_defaults=True, exclude=_WITHOUT_EFFECT)
+        return {f"{section}.{name}": value for section, values in changed.items() for name, value in values.items()}
 
     def recorded(self) -> dict[str, Any]:
-        """Return the description that was written when the run began, with the versions of that time."""
+        """Return the description written at the start of the run, with the package versions of that time."""
         path = self.folder / RUN_FILE
-        begun: dict[str, Any] = saved_json(path) if path.is_file() else self.described()
-        return begun
+        description: dict[str, Any] = saved_json(path) if path.is_file() else self.described()
+        return description
 
     @property
     def settings(self) -> GameConfiguration:
-        """The configuration that it is played with, but for folder and turns."""
+        """The configuration of the run, except for the working directory and the turn limit."""
         config = self.ablation.configured(self.config)
         if self.choice.models is not None:
             return config
-        # Vectors come whenever the model that makes them is loaded: rules are to play the same every time.
+        # Embeddings arrive at a random time after the start, but rules must play the same every time.
         section = config.memory_deduplication.model_copy(update={"provider": "none"})
         return config.model_copy(update={"memory_deduplication": section})
 
     def played(self) -> list[EpisodeFiles]:
-        """Return the episodes that are over, in their order."""
-        found: list[EpisodeFiles] = []
-        while (one := self._ended(len(found) + 1)) is not None:
-            found.append(one)
-        return found
+        """Return the finished episodes, in order."""
+        played: list[EpisodeFiles] = []
+        while (files := self._ended(len(played) + 1)) is not None:
+            played.append(files)
+        return played
 
     def _ended(self, episode: int) -> EpisodeFiles | None:
+        """Return the files of an episode. None if it is not finished."""
         files = self._files(episode)
         end = self._end(files)
         return files if end is not None and end.reason in _ENDINGS else None
@@ -195,11 +197,11 @@ class EvaluationRun:
         return last_end(read_episode(files.workdir, files.number, self.config.episode_log_file))
 
     def turns_left(self, played: list[EpisodeFiles]) -> int:
-        """Return the maximum turns of the next episode; 0 if there is none."""
+        """Return the maximum turns of the next episode, or 0 if there is none."""
         protocol = self.protocol
         if not protocol.restarts:
             return protocol.turns if len(played) < protocol.episodes else 0
-        ends = [end for one in played if (end := self._end(one))]
+        ends = [end for files in played if (end := self._end(files))]
         if any(end.reason == "victory" and end.score == end.max_score for end in ends):
             return 0
         return max(0, protocol.turns - sum(end.turns for end in ends))
@@ -211,42 +213,42 @@ class EvaluationRun:
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """The files that are read to play it."""
+        """The files that the run reads."""
         profile = self.game.with_suffix(".json")
         return tuple(path for path in (self.game, profile, self.walkthrough) if path is not None and path.is_file())
 
     def next_tasks(self, failures: Mapping[str, str]) -> list["Task"]:
-        """Return what can be played now; nothing: the run is finished.
+        """Return the tasks that can be played now. Empty if the run is finished.
 
         Args:
-            failures: Name of a task → why it was given up.
+            failures: Name of a failed task → the reason.
 
         Raises:
-            EvaluationFailed: If the run can't go on.
+            EvaluationFailed: If the run can't continue.
         """
         task = RunTask(self)
         if task.name in failures:
             raise EvaluationFailed(failures[task.name])
         return [] if self.is_finished else [task]
 
-    def turns_over(self) -> int:
-        """Return how many turns need no task any more."""
-        return self.protocol.most_turns if self.is_finished else 0
+    def finished_turns(self) -> int:
+        """Return the turns of finished tasks."""
+        return self.protocol.max_turns if self.is_finished else 0
 
     def check(self) -> None:
-        """Raise an error if the folder holds another run; nothing is changed.
+        """Check that the folder has no other run. Changes nothing.
 
         Raises:
-            ConfigurationError: If it was begun with another protocol, story, player, model or setting.
+            ConfigurationError: If the run was started with another protocol, player, model or setting.
         """
         path = self.folder / RUN_FILE
         if not path.is_file():
             return
-        wanted = json.loads(as_json(self.described()))
+        expected = json.loads(as_json(self.described()))
         try:
-            begun = saved_json(path)
-            differing = [key for key in _IDENTITY if begun.get(key) != wanted[key]]
-            if not differing and not isinstance(begun.get("versions"), dict):
+            recorded = saved_json(path)
+            differing = [key for key in _IDENTITY if recorded.get(key) != expected[key]]
+            if not differing and not isinstance(recorded.get("versions"), dict):
                 raise ValueError("no versions")
         except (ValueError, AttributeError):
             raise ConfigurationError(
@@ -255,26 +257,26 @@ class EvaluationRun:
         if differing:
             name = differing[0]
             raise ConfigurationError(
-                f"The run in {self.folder} was begun with another value of {name}: {begun.get(name)!r}, and not "
-                f"{wanted[name]!r}. Name another folder with --out."
+                f"The run in {self.folder} was started with another value of {name}: {recorded.get(name)!r}, not "
+                f"{expected[name]!r}. Name another folder with --out."
             )
 
     def play(self, count: TurnCounter = lambda turns: None) -> None:
-        """Play what is left of the run; an episode that was cut short goes on.
+        """Play the rest of the run. An interrupted episode is resumed.
 
         Raises:
-            EvaluationFailed: If an episode ended with an error, or can't go on.
+            EvaluationFailed: If an episode ended with an error or can't be resumed.
             ConfigurationError: See `check`.
-            KeyboardInterrupt: If it was pressed; everything is saved.
+            KeyboardInterrupt: If interrupted. Everything is saved.
         """
         self.check()
         self.begin()
         while turns := self.turns_left(played := self.played()):
             self._play_next(played, turns, count)
-        count(self.protocol.most_turns)
+        count(self.protocol.max_turns)
 
     def begin(self) -> None:
-        """Make the folder of the run, and write down what it is; nothing, where that was done before."""
+        """Create the folder of the run with its description, unless it exists."""
         if (self.folder / RUN_FILE).is_file():
             return
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -283,22 +285,27 @@ class EvaluationRun:
     def _play_next(self, played: list[EpisodeFiles], turns: int, count: TurnCounter) -> None:
         episode, files = len(played) + 1, self._files(len(played) + 1)
         before = self.protocol.turns - turns if self.protocol.restarts else len(played) * self.protocol.turns
-        if not files.is_begun:
-            # An episode that was killed before its first checkpoint has left nothing but its number.
+        if not files.has_checkpoint:
+            # An episode that was killed before its first checkpoint starts again.
             shutil.rmtree(files.directory, ignore_errors=True)
             self._prepare(played, files)
-        self._play_episode(episode, files, turns, self._undone(played), Counted(before, count))
+        self._play_episode(episode, files, turns, self._undone(played), TurnCounting(before, count))
 
     def _play_episode(
-        self, episode: int, files: EpisodeFiles, turns: int, undone: frozenset[LocatedEphemeral], counted: "Counted"
+        self,
+        episode: int,
+        files: EpisodeFiles,
+        turns: int,
+        undone: frozenset[LocatedEphemeral],
+        counting: "TurnCounting",
     ) -> None:
-        """Play an episode in its working directory, or what is left of it.
+        """Play an episode, or the rest of it, in its working directory.
 
         Args:
-            undone: What was true of earlier episodes only.
+            undone: The ephemeral memories of earlier episodes.
 
         Raises:
-            EvaluationFailed: If it ended with an error, or can't go on.
+            EvaluationFailed: If it ended with an error or can't be resumed.
         """
         config = self._configured(files.workdir, turns)
         seed = self.protocol.seed_of(self.seed, episode)
@@ -307,21 +314,21 @@ class EvaluationRun:
         try:
             with logging_to(files.workdir / LOG_FILE):
                 recorder = TruthRecorder(undone)
-                with assemble(config, options, (recorder, counted)) as orchestrator:
+                with assemble(config, options, (recorder, counting)) as orchestrator:
                     recorder.follow(orchestrator.services)
-                    end = orchestrator.play_episode(resume=files.number if files.is_begun else None)
+                    end = orchestrator.play_episode(resume=files.number if files.has_checkpoint else None)
         except EpisodeInUse as error:
-            raise EvaluationFailed(f"{error} Once that has ended, the same command goes on.") from None
+            raise EvaluationFailed(f"{error} When it has ended, run the same command to continue.") from None
         except CheckpointError as error:
             raise EvaluationFailed(
-                f"Episode {episode} was cut short and can't go on now: {error} If that stays so, delete "
-                f"{self.folder}: then the run starts over."
+                f"Episode {episode} was interrupted and can't be resumed: {error} To start the run again, delete "
+                f"{self.folder}."
             ) from None
         if end.reason not in _ENDINGS:
             raise EvaluationFailed(f"Episode {episode} ended ({end.reason}): {end.message}")
 
     def _prepare(self, played: list[EpisodeFiles], files: EpisodeFiles) -> None:
-        """Make the working directory what the next episode is to find."""
+        """Prepare the working directory for the next episode."""
         marker = self.folder / _PREPARED
         if not played or (marker.is_file() and marker.read_text() == str(len(played) + 1)):
             files.workdir.mkdir(parents=True, exist_ok=True)
@@ -335,18 +342,18 @@ class EvaluationRun:
 
     def _configured(self, workdir: Path, turns: int) -> GameConfiguration:
         config = self.settings.with_workdir(workdir)
-        # Answers at once: what is shown is compared with the world turn by turn, and runs must be comparable.
+        # Not in the background, because memories are compared with the world in each turn and runs must be comparable.
         section = config.orchestrator.model_copy(update={"max_turns_per_episode": turns, "ask_in_background": False})
         return config.model_copy(update={"orchestrator": section})
 
     def _undone(self, played: list[EpisodeFiles]) -> frozenset[LocatedEphemeral]:
-        """Return what was true of earlier episodes only."""
-        return frozenset(key for one in played for key in ephemeral_of(one.directory, one.number))
+        """Return the ephemeral memories of earlier episodes."""
+        return frozenset(memory for files in played for memory in ephemeral_of(files.directory, files.number))
 
 
 @dataclass(frozen=True)
 class RunTask:
-    """A whole run, as it is given to an executor."""
+    """The task of playing a whole run."""
 
     run: EvaluationRun
 
@@ -377,12 +384,12 @@ _AnyRun = TypeVar("_AnyRun", bound=EvaluationRun)
 
 
 def moved_run(run: _AnyRun, root: Path, places: Mapping[Path, Path]) -> _AnyRun:
-    """Return the same run with another root, and its files where they are now."""
+    """Return the same run with other paths of the root and the inputs."""
     walkthrough = None if run.walkthrough is None else places[run.walkthrough]
     return replace(run, root=root, game=places[run.game], walkthrough=walkthrough)
 
 
-class Counted:
+class TurnCounting:
     """A watcher that counts the turns of a run."""
 
     def __init__(self, before: int, count: TurnCounter) -> None:
@@ -403,10 +410,8 @@ class Counted:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions

@@ -1,4 +1,4 @@
-"""Copy the results of an evaluation to and from a store that fsspec supports."""
+"""Copy the results of an evaluation to and from a remote store, by fsspec."""
 
 import re
 from pathlib import Path
@@ -9,30 +9,31 @@ from zorkgpt.extras import require
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SECRET = re.compile(r"//[^/@\s]*@|(?<=[?&])[^=&\s]*=[^&\s]*")
-_LEFT_BEHIND = (".lock", ".tmp")
+_NOT_COPIED = (".lock", ".tmp")
+"""Suffixes of files that are not copied."""
 _RESULTS = ("results.json", "episodes.csv", "report.md", "report.html")
 """The files of an evaluation beside its runs."""
 
 
-def is_url(given: str) -> bool:
-    """Return whether something names a store, and not a folder."""
-    return _URL.match(given) is not None
+def is_url(text: str) -> bool:
+    """Return whether a text is the URL of a store instead of a folder."""
+    return _URL.match(text) is not None
 
 
 def shown_url(url: str) -> str:
-    """Return a URL for people: without user, password and parameters, which may be secret."""
-    return _SECRET.sub(lambda found: "//…@" if found[0].startswith("//") else "…", url)
+    """Return a URL without user, password and parameters, which may be secret."""
+    return _SECRET.sub(lambda match: "//…@" if match[0].startswith("//") else "…", url)
 
 
 class ResultStore:
-    """A folder of a store that mirrors a local folder.
+    """A folder of a remote store that mirrors a local folder.
 
     Args:
-        url: Such as `s3://bucket/folder` or `file:///folder`. What a store has to know of its user is taken from
-            where its own library looks for that: The environment, or a file of its own.
+        url: A URL such as `s3://bucket/folder` or `file:///folder`. Credentials come from the environment or the
+            configuration files of the store's own library.
 
     Raises:
-        ConfigurationError: If fsspec is not installed, or knows no such store.
+        ConfigurationError: If fsspec is not installed or doesn't support the store.
     """
 
     def __init__(self, url: str) -> None:
@@ -41,7 +42,7 @@ class ResultStore:
 
         self.shown = shown_url(url)
         self._sent: dict[Path, tuple[int, int]] = {}
-        """Each file → size and time of change when it was stored."""
+        """File → size and modification time when it was copied."""
         try:
             self._files: Any
             self._files, self._root = fsspec.core.url_to_fs(url)
@@ -51,17 +52,17 @@ class ResultStore:
             raise ConfigurationError(f"--out {self.shown} can't be used: {reason}") from None
 
     def fetch(self, folder: Path) -> None:
-        """Download what is stored and not in this folder.
+        """Download the files that are not in this folder.
 
         Raises:
-            FileError: If it can't be read.
+            FileError: If the store can't be read.
         """
         try:
             stored = self._files.find(self._root) if self._files.exists(self._root) else []
             for name in stored:
                 relative = name[len(self._root.rstrip("/")) :].lstrip("/")
                 if not (relative.startswith("runs/") or relative in _RESULTS):
-                    # The URL may contain more than this evaluation.
+                    # The URL may contain other files.
                     continue
                 path = (folder / relative).resolve()
                 if not path.is_relative_to(folder.resolve()):
@@ -76,14 +77,14 @@ class ResultStore:
             raise FileError(f"{self.shown} can't be read: {shown_url(reason_of(error))}") from None
 
     def keep(self, root: Path, folder: Path) -> None:
-        """Upload what has changed below a folder, under its path relative to `root`.
+        """Upload the changed files of a folder, with their paths relative to `root`.
 
         Raises:
-            FileError: If it can't be written.
+            FileError: If the store can't be written.
         """
         try:
             for path in sorted(folder.resolve().rglob("*")):
-                if not path.is_file() or path.name.endswith(_LEFT_BEHIND) or self._sent.get(path) == _mark(path):
+                if not path.is_file() or path.name.endswith(_NOT_COPIED) or self._sent.get(path) == _mark(path):
                     continue
                 target = f"{self._root.rstrip('/')}/{path.relative_to(root.resolve()).as_posix()}"
                 self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
@@ -94,5 +95,5 @@ class ResultStore:
 
 
 def _mark(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns

@@ -1,4 +1,4 @@
-"""Judge by the object tree whether the memories that the player is shown are true at that turn."""
+"""Compare the memories shown to the player with the object tree in each turn."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -27,7 +27,7 @@ from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import indented
 
 FILE_NAME = "shown_memories.jsonl"
-"""In the directory of an episode: what each turn's memories were worth."""
+"""The file in the directory of an episode with a row for each turn."""
 
 StatementKey = tuple[PlaceKey, str, str]
 """The place, title and text of a memory."""
@@ -35,51 +35,51 @@ StatementKey = tuple[PlaceKey, str, str]
 
 @dataclass(frozen=True, slots=True)
 class ShownMemories:
-    """What the memories of the player's place are worth on a turn, by the object tree.
+    """The accuracy of the memories of the player's place in one turn, by the object tree.
 
-    A *belief* is a memory of the place that is kept, or was kept earlier in the run and is not any more. It is *stale*
-    where the object tree denies one of its claims.
+    A *belief* is a memory of the place that is current, or was current earlier in the run. It is *stale* if the object
+    tree contradicts one of its claims. A *note* is the current state that is shown with a memory it contradicts.
     """
 
     turn: int
     place: int | None = None
-    """The player's place before the turn; None if unknown."""
+    """The player's place before the turn. None if unknown."""
     shown: int = 0
     earlier: int = 0
-    """Of those, the ones that an earlier episode has taught."""
+    """Of the shown memories, those from earlier episodes."""
     decided: int = 0
-    """Of those, the ones of whose claims the object tree decides at least one."""
+    """Of the shown memories, those with a claim that the object tree can check."""
     untrue: int = 0
-    """Of the decided, the ones with a claim that does not hold and without a note that says so."""
+    """Of the decided memories, those with a contradicted claim and no note."""
     untrue_ids: list[str] = field(default_factory=list)
-    """The ids of these."""
+    """The ids of the untrue memories."""
     undone: list[int] = field(default_factory=list)
-    """Of the shown, those of `undone_before`, by their indexes there."""
+    """The shown memories that are in `undone_before`, by their indexes."""
     undone_before: list[list[PlaceKey | str]] = field(default_factory=list)
-    """On turn 0: place, title and text of each memory that the restart before this episode has undone."""
+    """In turn 0: place, title and text of each memory that the restart before this episode made untrue."""
     stale: int = 0
-    """Stale beliefs of the place before the turn."""
+    """Stale beliefs about the place before the turn."""
     resolved: int = 0
-    """Of those, the ones that were not shown, or with a note of what is so instead."""
+    """Of those, beliefs that were not shown, or were shown with a note."""
     acted_on_stale: bool = False
-    """Whether the action names a thing of which a stale belief says what is not so."""
-    in_vain: bool = False
-    """Whether such an action did nothing."""
+    """Whether the action mentions an object of a contradicted claim."""
+    failed_on_stale: bool = False
+    """Whether such an action had no effect."""
     stored: int = 0
-    """New memories whose claims the object tree decides."""
+    """New memories with a claim that the object tree can check."""
     stored_true: int = 0
-    """Of those, the ones that held before the turn or after it."""
+    """Of those, memories that were true before or after the turn."""
     points: int = 0
-    """Things that the turn showed: that the action moved, opened, locked or lit, and on the first visit of a place
-    those that are there."""
+    """Facts to remember: objects that the action moved, opened, locked or lit, and on the first visit of a place the
+    objects there."""
     points_known: int = 0
-    """Of those, the ones of which a memory of the place claims what is so, or carries a note of what is so."""
+    """Of those, objects for which a memory of the place has a true claim or a note."""
     updates: int = 0
-    """Memories of the place that held before the turn and are denied after it."""
+    """Memories of the place that were true before the turn and are contradicted after it."""
     misled: int = 0
-    """Of those, the ones of whose things something was stored on this turn that is not so either."""
+    """Of those, memories about an object for which another untrue memory was stored in this turn."""
     omitted: int = 0
-    """Of the other updates, the ones that are believed as they were, without a note of what is so."""
+    """Of the other updates, memories that are still current and have no note."""
 
     @property
     def undone_keys(self) -> list[StatementKey]:
@@ -87,42 +87,42 @@ class ShownMemories:
 
 
 @dataclass(frozen=True, slots=True)
-class WorldNow:
-    """What the object tree says of the present moment."""
+class WorldState:
+    """The state of the world at one moment, by the object tree."""
 
     things: Mapping[int, PlacedObject]
     carried: frozenset[int]
     dark: bool
 
     @classmethod
-    def of(cls, game: Game) -> "WorldNow":
-        """Ask the game."""
+    def of(cls, game: Game) -> "WorldState":
+        """Return the present state of a game."""
         things = {thing.number: thing for thing in game.all_objects()}
-        held = [thing for thing in game.things() if thing.carried]
-        for one in held:
-            things[one.number] = PlacedObject(
-                one.number, one.name, None, holder=one.holder_number, movable=True, states=one.states
+        carried = [thing for thing in game.things() if thing.carried]
+        for thing in carried:
+            things[thing.number] = PlacedObject(
+                thing.number, thing.name, None, holder=thing.holder_number, movable=True, states=thing.states
             )
-        return cls(things, frozenset(one.number for one in held), game.observe().dark)
+        return cls(things, frozenset(thing.number for thing in carried), game.observe().dark)
 
-    def bears_out(self, place: PlaceKey, memory: Memory) -> bool | None:
-        """Return whether all that can be decided of a memory's claims holds now; None if nothing can be decided.
+    def confirms(self, place: PlaceKey, memory: Memory) -> bool | None:
+        """Return whether all checkable claims of a memory are true. None if none can be checked.
 
-        What a memory says of one state of the world only is not decided.
+        Claims that are limited to a certain state of the world are not checked.
         """
-        decided = [so for claim in _unconditional(memory) if (so := self._is_true(claim, place)) is not None]
-        return all(decided) if decided else None
+        checked = [is_true for claim in _unconditional(memory) if (is_true := self._is_true(claim, place)) is not None]
+        return all(checked) if checked else None
 
-    def denied(self, place: PlaceKey, memory: Memory) -> list[Claim]:
-        """Return the claims of a memory that do not hold now."""
+    def contradicted(self, place: PlaceKey, memory: Memory) -> list[Claim]:
+        """Return the untrue claims of a memory."""
         return [claim for claim in _unconditional(memory) if self._is_true(claim, place) is False]
 
-    def has(self, place: PlaceKey, memory: Memory, number: int) -> bool:
-        """Return whether a memory says something of a thing that is so now."""
+    def has_true_claim(self, place: PlaceKey, memory: Memory, number: int) -> bool:
+        """Return whether a memory has a true claim about an object."""
         return any(claim.number == number and self._is_true(claim, place) for claim in memory.claims)
 
     def name_of(self, number: int | None) -> str:
-        """Return the name of a thing; "" if unknown."""
+        """Return the name of an object, or "" if unknown."""
         thing = self.things.get(number) if number is not None else None
         return thing.name if thing else ""
 
@@ -133,7 +133,7 @@ class WorldNow:
             case Relation.NOT_CARRIED:
                 return claim.number not in self.carried
             case Relation.LIGHT | Relation.DARK:
-                # A game that does not tell says "not dark".
+                # If the game has no darkness flag, `dark` is false, so only true can be trusted.
                 return (claim.relation is Relation.DARK) if self.dark else None
         thing = self.things.get(claim.number) if claim.number is not None else None
         if thing is None:
@@ -148,35 +148,35 @@ class _PriorMemory:
     """A memory of the player's place before a turn."""
 
     memory: Memory
-    kept: bool
-    """Whether it is believed now; others were superseded, or true of an earlier episode only."""
-    holds: bool | None
-    noted: bool
-    """Whether a note says what is so instead."""
+    is_current: bool
+    """False if it was superseded, or was ephemeral in an earlier episode."""
+    is_true: bool | None
+    has_note: bool
+    """Whether it is shown with a note of the contradicting state."""
 
 
 class TruthRecorder:
     """A watcher that records for each turn whether the memories of the player's place are true.
 
-    The claims are compared with the object tree during the episode, because its state is not kept.
+    The claims are checked during the episode, because the object tree is not saved.
 
     Args:
-        earlier: The memories that were true only in an earlier episode.
+        earlier: The ephemeral memories of earlier episodes.
     """
 
     def __init__(self, earlier: frozenset["LocatedEphemeral"]) -> None:
         self._followed: Services | None = None
-        self._earlier = {one.key: one.memory for one in sorted(earlier, key=lambda one: str(one.key))}
+        self._earlier = {each.key: each.memory for each in sorted(earlier, key=lambda each: str(each.key))}
         self._undone: list[StatementKey] = []
         self._here: dict[StatementKey, _PriorMemory] = {}
-        """The memories of the present place."""
-        self._world: WorldNow | None = None
-        """Before the next turn."""
+        """The memories of the player's place."""
+        self._world: WorldState | None = None
+        """The state before the next turn."""
         self._visited: set[PlaceKey] = set()
-        """Of this episode."""
+        """The places visited in this episode."""
 
     def follow(self, services: Services) -> None:
-        """Follow the run with these services; called before its first episode."""
+        """Set the services of the run. Must be called before the first episode."""
         self._followed = services
 
     @property
@@ -190,7 +190,7 @@ class TruthRecorder:
         return run_directory(workdir, self._services.state.episode_id) / FILE_NAME
 
     def episode_started(self, event: EpisodeStarted) -> None:
-        self._undone, self._visited = sorted(self._undone_by_the_restart(), key=str), set()
+        self._undone, self._visited = sorted(self._undone_by_restart(), key=str), set()
         self._write(ShownMemories(0, undone_before=[list(key) for key in self._undone]))
         self._judge(self._look())
 
@@ -205,82 +205,83 @@ class TruthRecorder:
         if world is None or place is None:
             self._write(ShownMemories(record.turn, place))
         else:
-            row = self._of_what_was_shown(record, place)
-            self._write(self._with_what_was_learned(row, record, world))
+            row = self._shown_memories(record, place)
+            self._write(self._with_stored_memories(row, record, world))
         self._judge(world)
 
     def episode_ended(self, event: EpisodeEnded) -> None:
         self._here = {}
 
-    def _look(self) -> "WorldNow | None":
-        return None if self._services.memory is None else WorldNow.of(self._services.game)
+    def _look(self) -> "WorldState | None":
+        return None if self._services.memory is None else WorldState.of(self._services.game)
 
-    def _undone_by_the_restart(self) -> set[StatementKey]:
-        """Return what was true of an earlier episode only, and what is kept for good and the fresh world denies."""
+    def _undone_by_restart(self) -> set[StatementKey]:
+        """Return ephemeral memories of earlier episodes, and lasting ones that the new game contradicts."""
         memory, world = self._services.memory, self._look()
         if memory is None or world is None:
             return set()
-        denied = (
-            _key(one.location_id, one.memory)
-            for one in memory.all_memories()
-            if is_place(one.location_id)
-            and is_current(one.memory)
-            and world.bears_out(one.location_id, one.memory) is False
+        contradicted = (
+            _key(located.location_id, located.memory)
+            for located in memory.all_memories()
+            if is_place(located.location_id)
+            and is_current(located.memory)
+            and world.confirms(located.location_id, located.memory) is False
         )
-        return {*self._earlier, *denied}
+        return {*self._earlier, *contradicted}
 
-    def _judge(self, world: "WorldNow | None") -> None:
-        """Judge the memories of the place where the player will choose next."""
+    def _judge(self, world: "WorldState | None") -> None:
+        """Check the memories of the place where the player chooses the next action."""
         self._here, self._world = {}, world
         memory, place = self._services.memory, self._services.game.observe().location_id
         if memory is None or world is None or place is None:
             return
         self._visited.add(place)
         caches = memory.memory_cache, memory.ephemeral_cache
-        known = [one for cache in caches for one in cache.get(place, ())]
-        known += [one for key, one in self._earlier.items() if key[0] == place]
-        for one in known:
-            kept = is_current(one) and self._earlier.get(_key(place, one)) is not one
-            if kept or _key(place, one) not in self._here:
-                noted = kept and bool(memory.contradicting_state(place, one))
-                self._here[_key(place, one)] = _PriorMemory(one, kept, world.bears_out(place, one), noted)
+        candidates = [each for cache in caches for each in cache.get(place, ())]
+        candidates += [each for key, each in self._earlier.items() if key[0] == place]
+        for each in candidates:
+            key = _key(place, each)
+            current = is_current(each) and self._earlier.get(key) is not each
+            if current or key not in self._here:
+                has_note = current and bool(memory.contradicting_state(place, each))
+                self._here[key] = _PriorMemory(each, current, world.confirms(place, each), has_note)
 
-    def _of_what_was_shown(self, record: TurnRecord, place: int) -> ShownMemories:
+    def _shown_memories(self, record: TurnRecord, place: int) -> ShownMemories:
         shown = {
-            key: one
-            for key, one in self._here.items()
-            if one.kept and f"] {one.memory.title}: {indented(one.memory.text)}" in record.memory_shown
+            key: prior
+            for key, prior in self._here.items()
+            if prior.is_current and f"] {prior.memory.title}: {indented(prior.memory.text)}" in record.memory_shown
         }
-        untrue = {key: one for key, one in shown.items() if one.holds is False and not one.noted}
-        stale = [one.memory for one in self._here.values() if one.holds is False]
-        acted = any(self._is_named(record.transition.action, place, one) for one in stale)
+        untrue = [prior.memory for prior in shown.values() if prior.is_true is False and not prior.has_note]
+        stale = [prior.memory for prior in self._here.values() if prior.is_true is False]
+        acted = any(self._mentions(record.transition.action, place, memory) for memory in stale)
         return ShownMemories(
             record.turn,
             place,
             shown=len(shown),
-            earlier=sum(not same_episode(_first_episode(one.memory), record.episode) for one in shown.values()),
-            decided=sum(one.holds is not None for one in shown.values()),
+            earlier=sum(not same_episode(_first_episode(prior.memory), record.episode) for prior in shown.values()),
+            decided=sum(prior.is_true is not None for prior in shown.values()),
             untrue=len(untrue),
-            untrue_ids=[memory_id(place, one.memory) for one in untrue.values()],
+            untrue_ids=[memory_id(place, memory) for memory in untrue],
             undone=[self._undone.index(key) for key in shown if key in self._undone],
             stale=len(stale),
             resolved=len(stale) - len(untrue),
             acted_on_stale=acted,
-            in_vain=acted and failed(record.transition),
+            failed_on_stale=acted and failed(record.transition),
         )
 
-    def _is_named(self, action: str, place: int, stale: Memory) -> bool:
-        """Return whether an action names a thing of which a stale belief says what is not so."""
+    def _mentions(self, action: str, place: int, stale: Memory) -> bool:
+        """Return whether an action mentions an object of a contradicted claim."""
         world = self._world
         assert world is not None
-        names = [words_of(world.name_of(claim.number)) for claim in world.denied(place, stale)]
+        names = [words_of(world.name_of(claim.number)) for claim in world.contradicted(place, stale)]
         return any(name and name[-1] in words_of(action) for name in names)
 
-    def _with_what_was_learned(self, row: ShownMemories, record: TurnRecord, world: "WorldNow") -> ShownMemories:
+    def _with_stored_memories(self, row: ShownMemories, record: TurnRecord, world: "WorldState") -> ShownMemories:
         true, untrue = self._stored(record, world)
         points = list(self._points(record.transition))
         updates = self._updates(record.transition, world)
-        misleading = {claim.number for one in untrue for claim in one.claims}
+        misleading = {claim.number for memory in untrue for claim in memory.claims}
         misled = [not misleading.isdisjoint(numbers) for numbers, _ in updates]
         return replace(
             row,
@@ -290,60 +291,62 @@ class TruthRecorder:
             points_known=sum(self._is_known(place, number, world) for place, number in points),
             updates=len(updates),
             misled=sum(misled),
-            omitted=sum(not (wrongly or updated) for wrongly, (_, updated) in zip(misled, updates, strict=True)),
+            omitted=sum(not (is_misled or updated) for is_misled, (_, updated) in zip(misled, updates, strict=True)),
         )
 
-    def _stored(self, record: TurnRecord, world: "WorldNow") -> tuple[list[Memory], list[Memory]]:
-        """Return the new memories that the turn bears out, before it or after it, and those that it denies."""
+    def _stored(self, record: TurnRecord, world: "WorldState") -> tuple[list[Memory], list[Memory]]:
+        """Return the new memories that were true before or after the turn, and the untrue ones."""
         true: list[Memory] = []
         untrue: list[Memory] = []
         for event in record.memory_events:
             if event.kind != "added" or event.location_id is None:
                 continue
-            for one in self._services.recall(cast(int, event.location_id)):
-                if (one.title, one.text, one.persistence) == (event.title, event.text, event.persistence):
-                    worlds = [each for each in (self._world, world) if each is not None]
-                    told = {each.bears_out(event.location_id, one) for each in worlds} - {None}
-                    if told:
-                        (true if True in told else untrue).append(one)
+            for memory in self._services.recall(cast(int, event.location_id)):
+                if (memory.title, memory.text, memory.persistence) == (event.title, event.text, event.persistence):
+                    worlds = [state for state in (self._world, world) if state is not None]
+                    verdicts = {state.confirms(event.location_id, memory) for state in worlds}
+                    if True in verdicts:
+                        true.append(memory)
+                    elif False in verdicts:
+                        untrue.append(memory)
         return true, untrue
 
     def _points(self, step: Transition) -> Iterator[tuple[int, int]]:
-        """Yield the things that the turn showed, with the place where they are to be remembered."""
+        """Yield the facts to remember as (place, object)."""
         source, destination = step.before.location, step.after.location
         if source is not None and source == destination:
-            seen = {item.num for now in (step.before, step.after) for item in now.at_hand}
+            visible = {item.num for observation in (step.before, step.after) for item in observation.at_hand}
             moved = {move.number for move in step.moved if not move.by_itself}
-            changed = {one.number for one in step.changed if not one.by_itself and one.attribute in STATES}
-            yield from ((source.num, number) for number in sorted((moved | changed) & seen))
+            changed = {change.number for change in step.changed if not change.by_itself and change.attribute in STATES}
+            yield from ((source.num, number) for number in sorted((moved | changed) & visible))
         elif destination is not None and destination.num not in self._visited and not step.finished:
             for thing in self._services.game.things():
                 if not thing.carried and (thing.states or not thing.fixed):
                     yield destination.num, thing.number
 
-    def _is_known(self, place: int, number: int, world: "WorldNow") -> bool:
+    def _is_known(self, place: int, number: int, world: "WorldState") -> bool:
         memory = self._services.memory
         assert memory is not None
-        return any(
-            world.has(place, one, number)
-            or (any(claim.number == number for claim in one.claims) and bool(memory.contradicting_state(place, one)))
-            for one in self._services.recall(place)
-        )
+        for each in self._services.recall(place):
+            if world.has_true_claim(place, each, number):
+                return True
+            if any(claim.number == number for claim in each.claims) and memory.contradicting_state(place, each):
+                return True
+        return False
 
-    def _updates(self, step: Transition, world: "WorldNow") -> list[tuple[set[int | None], bool]]:
-        """Return the things of each memory that the turn has made untrue, and whether the memory was updated."""
+    def _updates(self, step: Transition, world: "WorldState") -> list[tuple[set[int | None], bool]]:
+        """Return (objects of contradicted claims, was updated) for each memory that the turn made untrue."""
         memory, place = self._services.memory, step.before.location_id
         assert memory is not None
         assert place is not None
-        current = {_key(place, one) for one in self._services.recall(place)}
-        return [
-            (
-                {claim.number for claim in world.denied(place, one.memory)},
-                key not in current or bool(memory.contradicting_state(place, one.memory)),
-            )
-            for key, one in self._here.items()
-            if one.kept and one.holds and world.bears_out(place, one.memory) is False
-        ]
+        current = {_key(place, each) for each in self._services.recall(place)}
+        updates = []
+        for key, prior in self._here.items():
+            if prior.is_current and prior.is_true and world.confirms(place, prior.memory) is False:
+                objects = {claim.number for claim in world.contradicted(place, prior.memory)}
+                was_updated = key not in current or bool(memory.contradicting_state(place, prior.memory))
+                updates.append((objects, was_updated))
+        return updates
 
     def _write(self, row: ShownMemories) -> None:
         with self._path.open("ab") as file:
@@ -351,14 +354,14 @@ class TruthRecorder:
 
 
 def read_shown(directory: Path) -> Iterator[ShownMemories]:
-    """Yield what was written down of an episode, the last word on each turn, in their order; none if nothing was."""
+    """Yield the last row of each turn of an episode, in order. None if there is no file."""
     rows: dict[int, ShownMemories] = {}
     path = directory / FILE_NAME
     for line in path.read_bytes().splitlines() if path.is_file() else ():
         try:
             row = ShownMemories(**parse_json(line, RECORD))
         except (ValueError, TypeError):
-            # A kill cut the line short; the turn is played and written again.
+            # The process was killed while writing. The turn is played and written again.
             continue
         if isinstance(row.turn, int):
             rows[row.turn] = row
@@ -367,7 +370,7 @@ def read_shown(directory: Path) -> Iterator[ShownMemories]:
 
 @dataclass(frozen=True, slots=True)
 class LocatedEphemeral:
-    """A memory that was true only in an earlier episode."""
+    """An ephemeral memory of an earlier episode."""
 
     key: StatementKey
     memory: Memory = field(compare=False)
@@ -378,7 +381,7 @@ def located(place: PlaceKey, memory: Memory) -> LocatedEphemeral:
 
 
 def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
-    """Return the memories that were true only in an episode, as of its end."""
+    """Return the ephemeral memories of an episode at its end."""
     journal = Journal(sidecar(directory.parent.parent / "Memories.md"))
     return frozenset(
         located(place, memory)
@@ -397,5 +400,5 @@ def _first_episode(memory: Memory) -> int | str:
 
 
 def _unconditional(memory: Memory) -> tuple[Claim, ...]:
-    """Return what a memory claims of the world whatever its state; what holds in one state only is not decided."""
+    """Return the claims of a memory, or none if they are limited to a certain state of the world."""
     return () if memory.when else memory.claims

@@ -1,7 +1,7 @@
-"""Work that asks models and gives way while its question is open.
+"""Background work that yields control while it waits for a model's answer.
 
-All of our own code still runs one piece at a time: work has a thread of its own, but runs only while the caller of
-`Work.go_on` waits for it. Between such calls, nothing but its question is in flight.
+Each `Work` has its own thread, but it runs only while another thread waits in `Work.resume`. So only one thread runs
+our code at any time. Between calls of `resume`, only the model request is in progress.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,20 +18,20 @@ from zorkgpt.llm.roles import Role
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """Work that waits for an answer, as a checkpoint holds it."""
+    """Work that waits for an answer, as saved in a checkpoint."""
 
     kind: str
     name: str
     turn: int
-    """The turn that it is about."""
+    """The turn that the question is about."""
     about: Any
-    """What the work is done on, as plain values for JSON."""
+    """The input of the work, as JSON values."""
     messages: tuple[Message, ...]
-    """Its first question."""
+    """The first question."""
 
 
 class BackgroundLLM:
-    """An `LLM` whose questions let the asking work give way, if it runs in the background."""
+    """An `LLM` that pauses background work while its question is open."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
@@ -39,7 +39,7 @@ class BackgroundLLM:
     def complete(
         self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
     ) -> Completion:
-        """Ask the model. In the background, return only when the work goes on."""
+        """Ask the model. In background work, return when the work is resumed."""
         work = _WORK.get()
         if work is None:
             return self._llm.complete(messages, role=role, response_model=response_model)
@@ -47,17 +47,17 @@ class BackgroundLLM:
 
 
 def asked_for() -> tuple[int, int] | None:
-    """Return the episode and the turn that a question in the background is about; None for any other question."""
+    """Return (episode, turn) of the current background work. None outside of background work."""
     work = _WORK.get()
     return None if work is None else (work.episode, work.turn)
 
 
 class _Abandoned(BaseException):
-    """Ends work whose answer nobody waits for."""
+    """Raised in a work's thread to end it, when its result is no longer needed."""
 
 
 class Work:
-    """Work in a thread that runs only while another one waits in `go_on`."""
+    """Work in a thread that runs only while another thread waits in `resume`."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Work:
     ) -> None:
         self.kind, self.name, self.episode, self.turn, self.about = kind, name, episode, turn, about
         self.messages = tuple(messages)
-        """The first question; empty until it is asked."""
+        """The first question. Empty until it is asked."""
         self.asked = 0
         self.answer: Future[Completion] = Future()
         self.is_over = False
@@ -81,28 +81,28 @@ class Work:
         self._asks_at_once = asks_at_once
         self._is_abandoned = False
         self._error: BaseException | None = None
-        self._may_run, self._gave_way = Event(), Event()
+        self._may_run, self._paused = Event(), Event()
         Thread(target=copy_context().run, args=(self._run,), daemon=True, name=name).start()
 
     @property
     def is_answered(self) -> bool:
-        """Whether its question has an answer, or an error."""
+        """Whether the question has an answer or an error."""
         return self.answer.done()
 
     def await_answer(self) -> None:
         if self._asks_at_once:
             wait([self.answer])
 
-    def go_on(self) -> None:
-        """Run until the next question or the end, and raise what it raises."""
+    def resume(self) -> None:
+        """Run until the next question or the end. Raise any error of the work."""
         interrupt: BaseException | None = None
-        self._gave_way.clear()
+        self._paused.clear()
         self._may_run.set()
-        while not self._gave_way.is_set():
+        while not self._paused.is_set():
             try:
-                self._gave_way.wait()
+                self._paused.wait()
             except BaseException as error:
-                # After Ctrl-C too, only one piece of our code may run at a time.
+                # Even after Ctrl-C, only one thread may run our code.
                 interrupt = error
         if self._error is not None:
             raise self._error
@@ -110,27 +110,27 @@ class Work:
             raise interrupt
 
     def abandon(self) -> None:
-        """End it where it waits."""
+        """End the work at its open question."""
         self._is_abandoned = True
-        self.go_on()
+        self.resume()
 
     def ask(self, messages: list[Message], ask: Callable[[list[Message]], Completion]) -> Completion:
-        """Ask in a further thread, give way, and return the answer when this work may go on."""
+        """Ask in another thread, pause, and return the answer when this work is resumed."""
         self.asked += 1
         if self.asked == 1:
-            # Asked again after an interruption, it is word for word the same question.
+            # After an interruption, repeat exactly the same question.
             messages = list(self.messages or messages)
             self.messages = tuple(messages)
         self.answer = Future()
         if self._asks_at_once:
             question = copy_context()
             Thread(target=question.run, args=(_settle, self.answer, ask, messages), daemon=True, name=self.name).start()
-        self._give_way()
+        self._pause()
         return self.answer.result() if self._asks_at_once else ask(messages)
 
-    def _give_way(self) -> None:
+    def _pause(self) -> None:
         self._may_run.clear()
-        self._gave_way.set()
+        self._paused.set()
         self._may_run.wait()
         if self._is_abandoned:
             raise _Abandoned
@@ -145,7 +145,7 @@ class Work:
         except BaseException as error:
             self._error = error
         self.is_over = True
-        self._gave_way.set()
+        self._paused.set()
 
 
 _WORK: ContextVar[Work | None] = ContextVar("work", default=None)
@@ -159,10 +159,10 @@ def _settle(answer: "Future[Completion]", ask: Callable[[list[Message]], Complet
 
 
 def question_from(saved: Any) -> OpenQuestion:
-    """Return an open question from its plain values.
+    """Return an open question from its JSON values.
 
     Raises:
-        KeyError, TypeError, ValueError: If they are not those of one.
+        KeyError, TypeError, ValueError: If the values are invalid.
     """
     messages = tuple(Message(**message) for message in saved["messages"])
     return OpenQuestion(str(saved["kind"]), str(saved["name"]), int(saved["turn"]), saved["about"], messages)

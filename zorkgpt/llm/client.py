@@ -38,34 +38,34 @@ from zorkgpt.log import get_logger
 log = get_logger(__name__)
 
 OPENAI_URL = "https://api.openai.com/v1"
-_MORE_ROOM = 4
+_RETRY_LIMIT_FACTOR = 4
 _CHECK_TOKENS = 16
-_LONGEST_DELAY_S = 8.0
+_MAX_DELAY_S = 8.0
 
 Connect = Callable[[str, SecretStr | None, LLMSettings], Any]
-"""Makes a client of the OpenAI SDK's shape for a base URL."""
+"""Creates a client with the interface of the OpenAI SDK for a base URL."""
 Endpoint = tuple[str, str]
-"""Base URL and model: dialects and failures are remembered by these."""
+"""Base URL and model."""
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """A model that was found to answer."""
+    """A model that has answered a check."""
 
     base_url: str
     model: str
     roles: tuple[Role, ...]
     listed: tuple[str, ...] | None
-    """The models that the server lists; None if it has no list."""
+    """The models that the server lists. None if it has no list."""
     dialect: wire.Dialect = field(default_factory=wire.Dialect)
-    """What the server was found to accept."""
+    """The parameters that the server accepts."""
     spent: tuple[int, float] = field(default=(0, 0.0), compare=False)
-    """The tokens and the cost of finding that out."""
+    """The tokens and the cost of the check."""
 
 
 class _Ready(BaseModel):
-    """The form of the answer to the request that tells whether a model answers."""
+    """The form of the answer to a check."""
 
     ready: bool
 
@@ -73,7 +73,7 @@ class _Ready(BaseModel):
 def connect_openai(
     base_url: str, api_key: SecretStr | None, settings: LLMSettings, observer: CallObserver | None = None
 ) -> Any:
-    """Make the SDK's own client, with its retries. The import takes a second, so it waits for the first call."""
+    """Create a client of the OpenAI SDK, which retries calls. Imported on the first call, because it takes a second."""
     from openai import DefaultHttpxClient, OpenAI
 
     def report_retry(request: Any) -> None:
@@ -81,13 +81,13 @@ def connect_openai(
         if observer is not None and retry:
             observer.retry_began(retry, settings.max_retries, settings.timeout_s)
 
-    # The SDK refuses to start without a key, and servers that need none ignore it.
+    # The SDK requires a key. Servers that need none ignore it.
     key = api_key.get_secret_value() if api_key else "none"
     transport = DefaultHttpxClient(
         base_url=base_url,
         timeout=settings.timeout_s,
         event_hooks={"request": [report_retry], "response": [_bound_body]},
-        follow_redirects=False,  # a prompt is for the server that was configured
+        follow_redirects=False,  # prompts are sent only to the configured server
     )
     return OpenAI(
         base_url=base_url,
@@ -99,12 +99,12 @@ def connect_openai(
 
 
 def _bound_body(response: Any) -> None:
-    """Make the response raise `OutOfBounds` once its body, after decompression, is too large."""
-    parts_of_body = response.iter_bytes
+    """Make the response raise `OutOfBounds` when its decompressed body becomes too large."""
+    iter_bytes = response.iter_bytes
 
     def bounded(*arguments: Any) -> Iterator[bytes]:
         size = 0
-        for part in parts_of_body(*arguments):
+        for part in iter_bytes(*arguments):
             size += len(part)
             MODEL_RESPONSE.check_size(size)
             yield part
@@ -113,9 +113,9 @@ def _bound_body(response: Any) -> None:
 
 
 class LLMClient:
-    """An `LLM` for all roles: each has its own model, server and sampling; usage and failures are counted.
+    """An `LLM` with a model, server and sampling for each role. It counts usage and failures.
 
-    Several threads may ask at the same time.
+    Thread-safe.
     """
 
     def __init__(
@@ -129,13 +129,13 @@ class LLMClient:
     ) -> None:
         """
         Args:
-            on_call: Called after every request with its prompt and answer; a record never holds a key.
-            connect: Creates the connection; None for OpenAI's SDK.
-            known: Results of an earlier check; the tokens that it used count against the ceilings.
-            observer: Is notified of each call while it runs; answers are then streamed if the server supports that.
+            on_call: Called after every request with its prompt and answer. Records never contain a key.
+            connect: Creates connections. Defaults to the OpenAI SDK.
+            known: Results of an earlier check. Its tokens count against the ceilings.
+            observer: Notified of each call while it runs. If given, answers are streamed if the server supports it.
 
         Raises:
-            ConfigurationError: If there is a ceiling on cost, and a model without a price; or the SDK is not installed.
+            ConfigurationError: If there is a ceiling on cost but a model has no price, or the SDK is not installed.
         """
         if connect is None:
             require("model")
@@ -152,7 +152,7 @@ class LLMClient:
         self._dialects = {(status.base_url, status.model): status.dialect for status in known}
         self._guard = RLock()
         self._failures: dict[Endpoint, int] = {}
-        """Failed calls in a row."""
+        """Consecutive failed calls."""
         self._answered = set(self._dialects)
         for status in known:
             self.usage.add_spent(*status.spent)
@@ -163,10 +163,10 @@ class LLMClient:
         """Ask the model of this role.
 
         Raises:
-            LLMUnreachable: If the server is absent, rejects the key or the model, or failed too often in a row.
-            BudgetExceeded: If an earlier call reached the ceiling.
+            LLMUnreachable: If the server is absent, rejects the key or the model, or failed too many times in a row.
+            BudgetExceeded: If an earlier call reached a ceiling.
             InvalidAnswer: If two answers in a row are unusable.
-            LLMError: If this call failed; a later one may succeed.
+            LLMError: If this call failed. A later one may succeed.
         """
         if response_model is None:
             return self._ask(messages, role, None)
@@ -178,10 +178,10 @@ class LLMClient:
         )
 
     def complete_with_tools(self, messages: list[Message], *, role: Role, toolbox: Toolbox) -> Completion:
-        """Ask the model of this role, which may call tools. A server that takes none is asked without them.
+        """Ask the model of this role, which may call tools. If the server supports no tools, ask without them.
 
         Raises:
-            LLMError: As `complete`.
+            LLMError: See `complete`.
         """
         return self._ask(messages, role, toolbox)
 
@@ -189,7 +189,7 @@ class LLMClient:
         """Return the base URL of the server of a role.
 
         Raises:
-            ConfigurationError: If it holds a password, which the SDK's transport would log.
+            ConfigurationError: If it contains a password, which the SDK's transport would log.
         """
         own = self.settings.of(role).base_url
         url = own or self.settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
@@ -203,11 +203,11 @@ class LLMClient:
     def check(self) -> tuple[ModelStatus, ...]:
         """Check that every configured model answers.
 
-        Each gets a short request for a typed answer, which also shows what its server accepts.
+        Each gets a short request for a typed answer, which also determines the dialect of its server.
 
         Raises:
-            LLMUnreachable: If one does not answer.
-            BudgetExceeded: If the ceiling is reached.
+            LLMUnreachable: If a model doesn't answer.
+            BudgetExceeded: If a ceiling is reached.
         """
         roles: dict[Endpoint, list[Role]] = {}
         for role in self.settings.roles:
@@ -240,32 +240,31 @@ class LLMClient:
         try:
             raw = self._call(messages, role, form, limit)
         except MalformedResponse as error:
-            log.warning("malformed response, asking once more", extra={"role": str(role), "problem": str(error)})
+            log.warning("malformed response, asking again", extra={"role": str(role), "problem": str(error)})
             raw = self._call(messages, role, form, limit)
         if raw.truncated or raw.is_empty:
-            more = limit * _MORE_ROOM if limit and raw.truncated else limit
-            log.info("model answer cut or empty, asking once more", extra={"role": str(role), "max_tokens": more})
+            more = limit * _RETRY_LIMIT_FACTOR if limit and raw.truncated else limit
+            log.info("model answer truncated or empty, asking again", extra={"role": str(role), "max_tokens": more})
             try:
                 raw = self._call(messages, role, form, more)
             except (LLMUnreachable, BudgetExceeded):
                 raise
             except LLMError as error:
-                # Some servers refuse a limit beyond their context window: keep the first answer.
-                log.warning("no more room to be had", extra={"role": str(role), "problem": str(error)})
+                # Some servers reject a limit beyond their context window. Keep the first answer.
+                log.warning("second request failed", extra={"role": str(role), "problem": str(error)})
         if raw.is_empty:
-            raise InvalidAnswer(self._no_content(role, raw))
+            raise InvalidAnswer(self._empty_answer_message(role, raw))
         context_length = self._dialect(self._endpoint(role)).context_length
-        known = raw.usage, raw.reasoning, raw.truncated, context_length
-        return Completion(raw.content, None, *known, raw.tool_calls)
+        return Completion(raw.content, None, raw.usage, raw.reasoning, raw.truncated, context_length, raw.tool_calls)
 
-    def _no_content(self, role: Role, raw: wire.RawAnswer) -> str:
+    def _empty_answer_message(self, role: Role, raw: wire.RawAnswer) -> str:
         name = f"The model {self.settings.of(role).model!r} at {self.base_url(role)}"
         if raw.truncated:
             return f"{name} reached its token limit before it answered. Raise max_tokens of the role {str(role)!r}."
         return f"{name} sent an empty answer twice: {raw.instead}."
 
     def _record_invalid(self, completion: Completion, role: Role, response_model: type[BaseModel]) -> None:
-        """Put the schema into the prompt from now on if the server shows that it ignores the one in the request."""
+        """Put the schema into the prompt from now on if the answer shows that the server ignores it in the request."""
         endpoint = self._endpoint(role)
         dialect = self._dialect(endpoint)
         if completion.truncated or not dialect.form.carries_schema:
@@ -278,7 +277,7 @@ class LLMClient:
 
     def _adopt(self, endpoint: Endpoint, dialect: wire.Dialect) -> None:
         if dialect != self._dialect(endpoint):
-            log.info("server takes less than was asked of it", extra={"model": endpoint[1], "now": str(dialect)})
+            log.info("server rejected parameters", extra={"model": endpoint[1], "now": str(dialect)})
             self._dialects[endpoint] = dialect
 
     def _call(self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None) -> wire.RawAnswer:
@@ -302,15 +301,15 @@ class LLMClient:
     def _negotiate(
         self, messages: list[Message], role: Role, form: wire.RequestForm, limit: int | None
     ) -> wire.RawAnswer:
-        """Send the request, leave out parameters as the server refuses them, and remember what it accepts."""
+        """Send the request. Leave out parameters that the server rejects, and remember the accepted dialect."""
         role_settings, endpoint = self.settings.of(role), self._endpoint(role)
         known = dialect = self._dialect(endpoint)
         while True:
             arguments = wire.request(role_settings, messages, dialect, limit=limit, form=form, stream=self._streams)
             try:
                 response = self._send(role, arguments)
-            # The SDK, its transport or a client that was handed in may raise anything.
-            # `from None`: their exceptions hold the request, and that holds the key.
+            # The SDK, its transport or a custom client may raise anything. `from None`, because their exceptions
+            # contain the request with the key.
             except Exception as error:
                 change = wire.adapted(dialect, arguments, error)
                 if isinstance(error, MalformedResponse) and "stream" in arguments and endpoint not in self._answered:
@@ -320,9 +319,9 @@ class LLMClient:
                 dialect = change
                 continue
             if "stream" in arguments and getattr(response, "usage", None) is None:
-                # Without a count of its tokens, what was spent would only be guessed.
+                # The server doesn't report usage when streaming.
                 dialect = replace(dialect, stream=False)
-            # Another request may have learned more meanwhile.
+            # If unchanged, keep the dialect that another thread may have adopted meanwhile.
             if dialect != known:
                 self._adopt(endpoint, dialect)
             self._failures[endpoint] = 0
@@ -335,21 +334,21 @@ class LLMClient:
             connection = self._connection(role)
             self._calls_on[id(connection)] += 1
         try:
-            return _within(self.settings.deadline_s, lambda: self._whole(connection, arguments))
+            return _with_timeout(self.settings.deadline_s, lambda: self._response(connection, arguments))
         except TimeoutError:
-            # The call still waits in its thread. Closing its connection ends it, and any other call on it.
+            # The call still waits in its thread. Closing the connection ends it, and all other calls on it.
             with self._guard:
                 if self._connections.get(self.base_url(role)) is connection:
                     del self._connections[self.base_url(role)]
                 is_last = self._calls_on[id(connection)] == 1
             if self._has_own_connections and is_last:
                 connection.close()
-            raise TimeoutError(f"no whole answer within {self.settings.deadline_s} s") from None
+            raise TimeoutError(f"no complete answer within {self.settings.deadline_s} s") from None
         finally:
             with self._guard:
                 self._calls_on[id(connection)] -= 1
 
-    def _whole(self, connection: Any, arguments: dict[str, Any]) -> Any:
+    def _response(self, connection: Any, arguments: dict[str, Any]) -> Any:
         response = wire.joined(connection.chat.completions.create(**arguments), self._observer.tokens_received)
         wire.check_completion(response)
         return response
@@ -372,9 +371,9 @@ class LLMClient:
         return LLMUnreachable(f"{failures} calls in a row failed. The last error: {ours}")
 
     def _back_off(self, endpoint: Endpoint) -> None:
-        """Wait before the next call to a model whose last call failed."""
+        """Wait if the last call to the model failed."""
         if failures := self._failures.get(endpoint):
-            time.sleep(min(self.settings.retry_delay_s * 2 ** (failures - 1), _LONGEST_DELAY_S))
+            time.sleep(min(self.settings.retry_delay_s * 2 ** (failures - 1), _MAX_DELAY_S))
 
     def _record(
         self,
@@ -411,8 +410,8 @@ class LLMClient:
         return self.base_url(role), self.settings.of(role).model
 
     def _key(self) -> SecretStr | None:
-        given = self.settings.api_key or os.environ.get("OPENAI_API_KEY")
-        return SecretStr(given) if isinstance(given, str) else given
+        key = self.settings.api_key or os.environ.get("OPENAI_API_KEY")
+        return SecretStr(key) if isinstance(key, str) else key
 
     def _secrets(self) -> list[str]:
         key = self._key()
@@ -426,43 +425,43 @@ def as_llm(
     settings: LLMSettings | None = None,
     on_call: Callable[[CallRecord], None] | None = None,
 ) -> LLM:
-    """Return the client itself if it is an `LLM`, or wrap a client of the OpenAI SDK's shape.
+    """Return the client itself if it is an `LLM`, or wrap a client with the interface of the OpenAI SDK.
 
     Args:
-        model: The model for every role, where no `settings` are given.
+        model: The model for every role. Ignored if `settings` are given.
 
     Raises:
-        ConfigurationError: If it is neither, or no model is named.
+        ConfigurationError: If it is neither, or no model is given.
     """
     if callable(getattr(client, "complete", None)):
         llm: LLM = client
         return llm
     if not hasattr(getattr(getattr(client, "chat", None), "completions", None), "create"):
         raise ConfigurationError(
-            f"{type(client).__name__} is no model client: it has neither complete() nor chat.completions.create(). "
-            "Pass a client of the OpenAI SDK's shape, such as openai.OpenAI(), or an LLMClient."
+            f"{type(client).__name__} is not a model client: it has neither complete() nor chat.completions.create(). "
+            "Pass a client with the interface of the OpenAI SDK, such as openai.OpenAI(), or an LLMClient."
         )
     if inspect.iscoroutinefunction(inspect.unwrap(client.chat.completions.create)):
         raise ConfigurationError(
-            f"{type(client).__name__} answers asynchronously, and the memory asks in a thread of its own. Pass the "
-            "synchronous client with the same arguments (OpenAI for AsyncOpenAI); AsyncMemory never blocks the loop."
+            f"{type(client).__name__} is asynchronous, but the memory asks in its own thread. Pass the synchronous "
+            "client with the same arguments (OpenAI for AsyncOpenAI). AsyncMemory doesn't block the event loop."
         )
     if settings is None:
         if not model:
-            raise ConfigurationError(f"Say which model {type(client).__name__} is to ask: model=, or settings=.")
+            raise ConfigurationError(f"Name the model for {type(client).__name__}: pass model= or settings=.")
         key = getattr(client, "api_key", None)
         base_url = str(getattr(client, "base_url", "")) or type(client).__name__
         settings = LLMSettings.single(model, base_url=base_url, api_key=key if isinstance(key, str) else None)
     return LLMClient(settings, on_call=on_call, connect=lambda *_: client)
 
 
-def _within(seconds: float, call: Callable[[], Result]) -> Result:
-    """Return what the call returns, or raise what it raises.
+def _with_timeout(seconds: float, call: Callable[[], Result]) -> Result:
+    """Return the result of a call, or raise its error.
 
     A socket's own timeout restarts with every byte, so a slow server could block the caller forever.
 
     Raises:
-        TimeoutError: If it took longer. It is left running in a thread that does not keep the process alive.
+        TimeoutError: If the call takes longer. It continues in a daemon thread.
     """
     outcome: Future[Result] = Future()
 

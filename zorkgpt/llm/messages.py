@@ -1,4 +1,4 @@
-"""The messages of a chat, the completion that answers them, and the protocol of a model."""
+"""The messages of a chat, its completion, and the protocol of a model."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
@@ -13,12 +13,12 @@ Answer = TypeVar("Answer", bound="BaseModel")
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool in a model's answer."""
+    """A tool call in a model's answer."""
 
     id: str
     name: str
     arguments: str
-    """As the model wrote them: a JSON object, unless the model made a mistake."""
+    """The JSON text that the model wrote. It may be invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +28,26 @@ class Message:
     speaker: Literal["system", "user", "assistant", "tool"]
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
-    """The calls in an answer of the assistant."""
+    """The tool calls of an assistant message."""
     tool_call_id: str = ""
-    """The call that a tool answers."""
+    """The call that a tool message answers."""
     reasoning: str = ""
-    """The reasoning that led to the calls. Some servers require it when they get the results."""
+    """The reasoning before the calls. Some servers require it together with the results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one call; None where the server did not report them."""
+    """The tokens of one call. None if the server did not report them."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
-    """Those of the prompt that the server had in its cache."""
+    """Prompt tokens that the server had cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer without its reasoning, and the typed value where one was asked for."""
+    """A model's answer without its reasoning, and the typed value if one was requested."""
 
     content: str
     parsed: "BaseModel | None" = None
@@ -56,7 +56,7 @@ class Completion:
     truncated: bool = False
     """Whether the answer was cut off at `max_tokens`."""
     context_length: int | None = None
-    """The tokens that the model takes for prompt and answer together; None if its server did not report it."""
+    """Maximum tokens of prompt and answer together. None if unknown."""
     tool_calls: tuple[ToolCall, ...] = ()
 
 
@@ -66,7 +66,7 @@ class LLM(Protocol):
     def complete(
         self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
     ) -> Completion:
-        """Ask the model that serves this role.
+        """Ask the model of this role.
 
         With a `response_model`, `parsed` is an instance of it.
 

@@ -1,4 +1,4 @@
-"""What a call to a model is doing while it lasts, for a display."""
+"""The progress of a model call, for displays."""
 
 import time
 from collections.abc import Callable
@@ -9,24 +9,24 @@ from zorkgpt.llm.roles import Role
 
 
 class CallObserver(Protocol):
-    """Follows the calls to models; each method may be called from any thread."""
+    """An observer of model calls. The methods may be called from any thread."""
 
     def call_began(self, role: Role, model: str) -> None:
-        """Record that a request is sent."""
+        """Called when a request is sent."""
 
     def retry_began(self, retry: int, retries: int, seconds_left: float | None) -> None:
-        """Record a retry after a failure of the server. The first one is 1; None if there is no time limit."""
+        """Called before a retry, counted from 1. `seconds_left` is None if there is no time limit."""
 
     def tokens_received(self, tokens: int) -> None:
-        """Record how many tokens of the answer have come so far."""
+        """Called with the number of tokens of the answer so far."""
 
     def call_ended(self) -> None:
-        """Record that there is an answer, or an error."""
+        """Called after an answer or an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallInProgress:
-    """A call that has no answer yet; times are those of a monotonic clock, in seconds."""
+    """A call without an answer yet. Times are in seconds of a monotonic clock."""
 
     role: Role
     model: str
@@ -35,9 +35,9 @@ class CallInProgress:
     """0 for the first attempt."""
     retries: int = 0
     ends: float | None = None
-    """When the last attempt is given up; None if unknown."""
+    """The deadline of the current attempt. None if unknown."""
     tokens: int | None = None
-    """The tokens that have come so far; None if not counted."""
+    """The tokens received so far. None if not counted."""
 
 
 class CurrentCall:
@@ -50,7 +50,7 @@ class CurrentCall:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self.in_progress: CallInProgress | None = None
-        """None if no model is being asked."""
+        """None if there is no call in progress."""
 
     def call_began(self, role: Role, model: str) -> None:
         self.in_progress = CallInProgress(role, model, self._now())

@@ -1,4 +1,4 @@
-"""Answers of a recorded run, so that it can be repeated without a model."""
+"""A model that replays the answers of a recorded run."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from zorkgpt.llm.usage import CallRecord
 
 
 class RecordedLLM:
-    """Answers each question as it was answered before, and asks no server.
+    """An `LLM` that replays recorded answers, without a server.
 
     Args:
         calls: The calls of the recorded run, oldest first. Failed calls are ignored.
@@ -32,14 +32,14 @@ class RecordedLLM:
 
         Raises:
             LLMUnreachable: If the question was not recorded.
-            InvalidAnswer: If the recorded answers do not have the form of `response_model`.
+            InvalidAnswer: If the recorded answers don't match `response_model`.
         """
         if response_model is None:
             return self._answer(messages, role)
         return ask_for(lambda question: self._answer(question, role), messages, response_model)
 
     def complete_with_tools(self, messages: list[Message], *, role: Role, toolbox: Toolbox) -> Completion:
-        """Return the recorded answer to this question, with its calls of tools.
+        """Return the recorded answer to this question, with its tool calls.
 
         Raises:
             LLMUnreachable: If the question was not recorded.
@@ -50,12 +50,12 @@ class RecordedLLM:
         calls = self._calls.get(_key(role, messages))
         if not calls:
             raise LLMUnreachable(
-                f"The recording has no answer to this question of the role {str(role)!r}. Repeat a run with the same "
+                f"The recording has no answer to this question of the role {str(role)!r}. Replay a run with the same "
                 "version of zorkgpt, story, seed, settings and number of turns."
             )
         call = calls.popleft()
         while calls and (call.truncated or not (call.answer or call.tool_calls)):
-            # The question was asked once more at once.
+            # The client repeated the question immediately.
             call = calls.popleft()
         return Completion(
             call.answer, None, call.usage, call.reasoning, call.truncated, call.context_length, call.tool_calls
@@ -63,8 +63,8 @@ class RecordedLLM:
 
 
 def _key(role: str, messages: Sequence[Message]) -> tuple[str, tuple[Message, ...]]:
-    """Return what a recorded question is found by.
+    """Return the key of a recorded question.
 
-    The results of tools are left out: a search by meaning finds more once the vectors are made.
+    Tool results are left out, because they depend on whether embeddings were ready.
     """
     return role, tuple(replace(each, content="") if each.speaker == "tool" else each for each in messages)

@@ -1,16 +1,16 @@
-"""The roles that ask a model, one row for each."""
+"""The roles that ask a model, one row per role."""
 
 from enum import StrEnum
 from typing import Self
 
 
 class Role(StrEnum):
-    """A role, where its model is configured, and the prompts that it sends.
+    """A role with the settings of its model and the templates of its prompts.
 
-    A further role is a row here, a template in `zorkgpt/prompts/`, and the class that asks.
+    To add a role, add a row here, a template in `zorkgpt/prompts/`, and a class that asks.
     """
 
-    # name, settings, table of its sampling, templates
+    # name, settings, sampling, templates
     AGENT = "agent", ("agent",), "agent_sampling", ("agent", "agent_plain")
     CRITIC = "critic", ("critic",), "critic_sampling", ("critic",)
     MEMORY = (
@@ -25,9 +25,9 @@ class Role(StrEnum):
 
     _value_: str
     settings: tuple[str, ...]
-    """Prefixes of `<prefix>_model` and `<prefix>_base_url` in `[tool.zorkgpt.llm]`; the first with a model counts."""
+    """Prefixes of `<prefix>_model` and `<prefix>_base_url` in `[tool.zorkgpt.llm]`. The first with a model is used."""
     sampling: str
-    """The table of `[tool.zorkgpt]` with its sampling."""
+    """The table in `[tool.zorkgpt]` with the sampling parameters."""
     templates: tuple[str, ...]
     """Names of the templates in `zorkgpt/prompts/`."""
 

@@ -19,22 +19,22 @@ Script = str | dict[str, Any] | BaseModel | Exception
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCall:
-    """One request that was made."""
+    """One request to a `ScriptedLLM`."""
 
     role: Role
     messages: tuple[Message, ...]
 
     @property
     def prompt(self) -> str:
-        """All messages in one text."""
+        """All messages as one text."""
         return "\n\n".join(message.content for message in self.messages)
 
 
 class ScriptedLLM:
-    """Gives answers in order: from one list for all roles, a list for each role, or a function of messages and role.
+    """An `LLM` with prepared answers: one list for all roles, a list per role, or a function of messages and role.
 
-    Answers are parsed like those of a real model: reasoning is split off, and an answer of the wrong form is followed
-    by a second request.
+    Answers are parsed like those of a real model: reasoning is split off, and after an invalid answer the question is
+    asked again.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class ScriptedLLM:
     def complete(
         self, messages: list[Message], *, role: Role, response_model: type[Answer] | None = None
     ) -> Completion:
-        """Give the next answer.
+        """Return the next answer.
 
         Raises:
-            LLMError: If the script has no answer left for this role.
-            InvalidAnswer: If two answers in a row do not have the form of `response_model`.
+            LLMError: If there is no answer left for this role.
+            InvalidAnswer: If two answers in a row don't match `response_model`.
         """
 
         if response_model is None:
@@ -79,7 +79,7 @@ class ScriptedLLM:
         for answer in script:
             return answer
         asked = sum(call.role == role for call in self.calls)
-        raise LLMError(f"The script has no answer left for the role {str(role)!r}: this is question {asked} to it.")
+        raise LLMError(f"The script has no answer to question {asked} of the role {str(role)!r}.")
 
 
 def _as_text(answer: str | dict[str, Any] | BaseModel) -> str:

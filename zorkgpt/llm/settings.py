@@ -1,4 +1,4 @@
-"""Settings of the model client: model, server and sampling for each role, limits, prices."""
+"""Settings of the model client: model, server and sampling for each role, limits and prices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ class RoleSettings:
 
     model: str
     base_url: str | None = None
-    """None for that of `LLMSettings`."""
+    """Defaults to the URL in `LLMSettings`."""
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
     min_p: float | None = None
     max_tokens: int | None = None
-    """Limit of an answer, reasoning included. One that was cut off is requested once more with four times as many."""
+    """Limit of an answer, including reasoning. A truncated answer is requested again with four times the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,25 @@ class LLMSettings:
 
     roles: Mapping[Role, RoleSettings]
     base_url: str | None = None
-    """None: `OPENAI_BASE_URL`, or the API of OpenAI."""
+    """Defaults to `OPENAI_BASE_URL`, or else to the API of OpenAI."""
     api_key: SecretStr | str | None = field(default=None, repr=False)
-    """None: `OPENAI_API_KEY`; if that is unset too, a placeholder is sent, which servers without keys ignore."""
+    """Defaults to `OPENAI_API_KEY`. If that is unset too, a placeholder is sent, which servers without keys ignore."""
     timeout_s: float = 120.0
     """Read timeout of one attempt."""
     deadline_s: float = 600.0
-    """Limit of a whole call including its retries; it also ends a server that sends a byte a minute."""
+    """Limit of a whole call including its retries. It also ends calls to servers that send a byte per minute."""
     max_retries: int = 2
     """Retries of a call by the SDK after a transport failure."""
     max_failures: int = 5
-    """Consecutive failed calls after which a model counts as unreachable."""
+    """Consecutive failed calls after which a model is considered unreachable."""
     retry_delay_s: float = 0.5
-    """Delay before the next call to a model whose last call failed; doubles with each failure in a row, up to 8 s."""
+    """Delay after a failed call, before the next call to the model. Doubles with each consecutive failure, up to 8 s."""
     max_tokens: int | None = None
     """Ceiling of prompt and completion tokens over all roles and calls."""
     max_cost: float | None = None
+    """Ceiling of the cost over all roles and calls."""
     prices: Mapping[str, Price] = field(default_factory=dict)
-    """By model name, with `*` and `?` as wildcards; the first match counts, then those of `LIST_PRICES`."""
+    """By model name, with wildcards `*` and `?`. The first match is used. `LIST_PRICES` are added at the end."""
 
     def __post_init__(self) -> None:
         if isinstance(self.api_key, str):
@@ -64,7 +65,7 @@ class LLMSettings:
 
     @classmethod
     def single(cls, model: str | RoleSettings, **fields: Any) -> "LLMSettings":
-        """Return settings with the same model for every role; `fields` are the other fields of this class."""
+        """Return settings with the same model for every role. `fields` are the other fields of this class."""
         role = RoleSettings(model) if isinstance(model, str) else model
         return cls(roles=dict.fromkeys(Role, role), **fields)
 
@@ -72,9 +73,9 @@ class LLMSettings:
         """Return the model settings of a role.
 
         Raises:
-            ConfigurationError: If none is configured for it.
+            ConfigurationError: If the role has no model.
         """
         if role not in self.roles:
-            known = ", ".join(self.roles) or "none"
-            raise ConfigurationError(f"No model is configured for the role {str(role)!r} (configured: {known}).")
+            configured = ", ".join(self.roles) or "none"
+            raise ConfigurationError(f"No model is configured for the role {str(role)!r} (configured: {configured}).")
         return self.roles[role]

@@ -1,4 +1,4 @@
-"""Typed answers: the JSON schema that is requested, and parsing what comes back."""
+"""Typed answers: the requested JSON schema, and the parser of answers."""
 
 import json
 import re
@@ -16,33 +16,33 @@ from zorkgpt.log import get_logger
 log = get_logger(__name__)
 
 _FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
-# A brace with a key after it, or none: not the braces that people put into prose.
+# A brace followed by a key or a closing brace. Other braces are part of prose.
 _START = re.compile(r"""\{(?=\s*(?:["'}]|\w+\s*:))""")
 BARE_OBJECT = "Answer with one JSON object and nothing else."
-"""The instruction where the schema stands in the request; some servers insist that a prompt says JSON."""
+"""The instruction if the schema is in the request. Some servers require the word JSON in the prompt."""
 
 FORM_HEADING = "The answer is one JSON object of this JSON schema:"
-_LONGEST_REPAIR = 20_000
-_DEEPEST_REPAIR = 20
-"""The time that a repair takes grows with the square of the depth."""
-_LONGEST_QUOTE = 2_000
-_LONGEST_STRING = 300
-"""llama-cpp-python makes a nested rule of each letter: at 2,000 its process crashes."""
-_LONGEST_LIST = 4
+_MAX_REPAIR_LENGTH = 20_000
+_MAX_REPAIR_DEPTH = 20
+"""The time of a repair grows with the square of the depth."""
+_MAX_QUOTE = 2_000
+_MAX_STRING = 300
+"""llama-cpp-python converts each character to a nested grammar rule. At 2,000 its process crashes."""
+_MAX_LIST = 4
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of a pydantic model in strict form: every field required, no others, no defaults.
+    """Return the JSON schema of a pydantic model in strict form: all fields required, no others, no defaults.
 
-    Limits on strings and uniqueness are left out: servers refuse them, and pydantic checks them anyway.
+    Limits of strings and uniqueness are left out, because servers reject them and pydantic checks them anyway.
     """
     return _strict_schema(model.model_json_schema(), bounded=False)
 
 
 def bounded_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema in strict form with a limit for every string and list, for servers with a grammar.
+    """Return the JSON schema in strict form with a limit for every string and list.
 
-    A small model that a grammar holds to the schema may otherwise never end a string or a list.
+    For servers that enforce the schema by a grammar. Without limits, small models may never end a string or list.
     """
     return _strict_schema(model.model_json_schema(), bounded=True)
 
@@ -58,40 +58,40 @@ def _strict_schema(schema: dict[str, Any], *, bounded: bool) -> dict[str, Any]:
     kept = {key: value for key, value in schema.items() if key not in dropped or isinstance(value, dict)}
     strict = {key: _strict(value, bounded=bounded) for key, value in kept.items()}
     if isinstance(strict.get("properties"), dict):
-        # The docstring of a pydantic model is written for readers of the code.
+        # The docstring of a pydantic model is for developers, not for the model.
         strict.pop("description", None)
         strict |= {"required": list(strict["properties"]), "additionalProperties": False}
     if bounded and strict.get("type") == "string" and "enum" not in strict:
-        strict["maxLength"] = min(schema.get("maxLength", _LONGEST_STRING), _LONGEST_STRING)
+        strict["maxLength"] = min(schema.get("maxLength", _MAX_STRING), _MAX_STRING)
         strict["minLength"] = schema.get("minLength", 0)
     if bounded and strict.get("type") == "array":
-        strict["maxItems"] = min(schema.get("maxItems", _LONGEST_LIST), _LONGEST_LIST)
+        strict["maxItems"] = min(schema.get("maxItems", _MAX_LIST), _MAX_LIST)
     return strict
 
 
 def form_of(model: type[BaseModel]) -> str:
-    """Return the instruction that names the form of the answer."""
+    """Return the instruction with the schema of the answer."""
     schema = json.dumps(json_schema(model), ensure_ascii=False)
     return f"{FORM_HEADING}\n{schema}"
 
 
 def read_answer(text: str, model: type[Answer]) -> Answer:
-    """Parse a model's answer: bare, fenced, with prose around it, or with small mistakes in its JSON.
+    """Parse a model's answer. It may be fenced, be surrounded by prose, or have small mistakes in its JSON.
 
     Raises:
-        InvalidAnswer: If there is no object in it, or none that fits.
+        InvalidAnswer: If it contains no object that matches the model.
     """
-    problem = "it holds no JSON object"
+    problem = "it contains no JSON object"
     for candidate in _objects(text):
         try:
             return model.model_validate(candidate)
         except ValidationError as error:
             problem = described(error)
-    raise InvalidAnswer(f"The answer is no valid {model.__name__}: {problem}")
+    raise InvalidAnswer(f"The answer is not a valid {model.__name__}: {problem}")
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    # The last one first: those before it are drafts or examples.
+    # The last object first, because earlier ones are drafts or examples.
     parts = [*_FENCE.findall(text), text]
     for part in parts:
         yield from reversed(list(valid_objects(part)))
@@ -103,7 +103,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def valid_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects before the first invalid one: what is nested in an invalid one is no answer by itself."""
+    """Yield the objects before the first invalid one. Objects nested in an invalid one are not answers."""
     start = _START.search(text)
     while start:
         try:
@@ -115,14 +115,14 @@ def valid_objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _repaired(text: str) -> dict[str, Any] | None:
-    # Only an object that was closed: the rest of one that was cut off would be invented.
+    # Only complete objects, because repairing a truncated one would invent its end.
     start, end = _START.search(text), text.rfind("}")
-    if not start or end < start.start() or end - start.start() > _LONGEST_REPAIR:
+    if not start or end < start.start() or end - start.start() > _MAX_REPAIR_LENGTH:
         return None
     broken = text[start.start() : end + 1]
-    if nests_deeply(broken, _DEEPEST_REPAIR):
+    if nests_deeply(broken, _MAX_REPAIR_DEPTH):
         return None
-    # Most answers need no repair, so most runs need not load the library.
+    # Imported on use, because most runs need no repair.
     import json_repair
 
     try:
@@ -133,12 +133,12 @@ def _repaired(text: str) -> dict[str, Any] | None:
 
 
 def described(error: ValidationError) -> str:
-    """Return what is wrong with each field, for the model."""
+    """Return the problem of each field, for the model."""
     lines = (
         f"{'.'.join(str(part) for part in problem['loc']) or 'the object'}: {problem['msg']}"
         for problem in error.errors(include_url=False, include_input=False)
     )
-    return "; ".join(lines)[:_LONGEST_QUOTE]
+    return "; ".join(lines)[:_MAX_QUOTE]
 
 
 def ask_for(
@@ -147,10 +147,10 @@ def ask_for(
     model: type[Answer],
     on_invalid: Callable[[Completion], None] = lambda completion: None,
 ) -> Completion:
-    """Ask for an answer of this form; if it can't be parsed, ask once more and say what was wrong.
+    """Ask for a typed answer. If it can't be parsed, ask again with the problem.
 
     Args:
-        ask: Sends messages, and tells the form where it is told.
+        ask: Sends messages, together with the schema.
         on_invalid: Called with an answer that can't be parsed, before the second question.
 
     Raises:
@@ -160,7 +160,7 @@ def ask_for(
     try:
         parsed = read_answer(completion.content, model)
     except InvalidAnswer as problem:
-        log.info("model answer not understood, asking once more", extra={"problem": str(problem)})
+        log.info("invalid model answer, asking again", extra={"problem": str(problem)})
         on_invalid(completion)
         completion = ask([*messages, *_correction(completion.content, problem)])
         parsed = read_answer(completion.content, model)
@@ -168,7 +168,7 @@ def ask_for(
 
 
 def with_form(messages: list[Message], model: type[BaseModel]) -> list[Message]:
-    """Append the form of the answer to the first message, which servers can cache, and a reminder to the last."""
+    """Append the schema of the answer to the first message, which servers can cache, and a reminder to the last."""
     first, *rest = messages
     return with_instruction([*with_instruction([first], form_of(model)), *rest], f"{BARE_OBJECT[:-1]}, of that schema.")
 
@@ -181,4 +181,4 @@ def with_instruction(messages: list[Message], instruction: str) -> list[Message]
 
 def _correction(content: str, problem: InvalidAnswer) -> list[Message]:
     question = f"That can't be read. {problem}\nAnswer again."
-    return [Message("assistant", content[:_LONGEST_QUOTE]), Message("user", question)]
+    return [Message("assistant", content[:_MAX_QUOTE]), Message("user", question)]

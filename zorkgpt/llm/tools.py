@@ -1,4 +1,4 @@
-"""Tools that a model may call before it answers: what it is offered, and what it calls."""
+"""Tools that a model may call before it answers."""
 
 import ast
 import json
@@ -21,7 +21,7 @@ _LONGEST_LINE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as it is offered to a model."""
+    """A tool offered to a model."""
 
     name: str
     description: str
@@ -30,20 +30,20 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools that are offered with a question."""
+    """The tools offered with a question."""
 
     tools: tuple[Tool, ...]
     instruction: str
-    """Put at the end of the system message, if the tools are offered."""
-    least_context: int
-    """The context in tokens that a model needs to be offered the tools."""
+    """Appended to the system message if the tools are offered."""
+    min_context: int
+    """Minimum context length in tokens of models that are offered the tools."""
 
     def fits(self, context_length: int | None) -> bool:
-        """Return whether the tools are offered to a model with this context; True if it is unknown."""
-        return context_length is None or context_length >= self.least_context
+        """Return whether to offer the tools to a model with this context length. True if it is unknown."""
+        return context_length is None or context_length >= self.min_context
 
     def specifications(self) -> list[dict[str, Any]]:
-        """Return the tools as the chat-completions API takes them."""
+        """Return the tools in the format of the chat-completions API."""
         return [
             {
                 "type": "function",
@@ -58,25 +58,25 @@ class Toolbox:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens of the prompt the tools take."""
+        """Estimated tokens of the tools in the prompt."""
         return (len(json.dumps(self.specifications())) + len(self.instruction)) // _CHARACTERS_PER_TOKEN
 
     def arguments_of(self, call: ToolCall) -> BaseModel:
         """Return the arguments of a call.
 
         Raises:
-            InvalidAnswer: If there is no such tool, or the arguments don't fit. The message is for the model.
+            InvalidAnswer: If there is no such tool, or the arguments are invalid. The message is for the model.
         """
         tool = next((each for each in self.tools if each.name == call.name), None)
         if tool is None:
             names = ", ".join(each.name for each in self.tools)
             raise InvalidAnswer(f"There is no tool {call.name[:50]!r}. The tools are: {names}.")
         try:
-            given = parse_json(call.arguments or "{}", MODEL_ANSWER, lenient=True)
+            arguments = parse_json(call.arguments or "{}", MODEL_ANSWER, lenient=True)
         except OutOfBounds:
             raise InvalidAnswer(f"The arguments of {tool.name} are not a JSON object.") from None
         try:
-            return tool.arguments.model_validate(given)
+            return tool.arguments.model_validate(arguments)
         except ValidationError as error:
             raise InvalidAnswer(f"The arguments of {tool.name} are wrong: {described(error)}.") from None
 
@@ -86,7 +86,7 @@ class ToolCaller(Protocol):
     """A model that can be offered tools."""
 
     def complete_with_tools(self, messages: list[Message], *, role: Role, toolbox: Toolbox) -> Completion:
-        """Ask the model that serves this role. It answers, or calls tools, or both.
+        """Ask the model of this role. It may answer, call tools, or both.
 
         Raises:
             LLMError: If there is no usable answer after the retries.
@@ -95,13 +95,13 @@ class ToolCaller(Protocol):
 
 
 def written_calls(text: str, toolbox: Toolbox) -> tuple[ToolCall, ...]:
-    """Return the calls that a model wrote as text: `{"name": ..., "arguments": {...}}`, or `name("...")` on a line.
+    """Return tool calls written as text: `{"name": ..., "arguments": {...}}`, or `name("...")` on its own line.
 
-    Servers leave them in the text if they don't know the model's own form.
+    Servers leave calls in the text if they don't know the model's format.
     """
     parameters = {tool.name: list(tool.arguments.model_fields) for tool in toolbox.tools}
-    found = list(_objects(text, parameters)) or list(_lines(text, parameters))
-    return tuple(ToolCall("", name, json.dumps(arguments)) for name, arguments in found)
+    calls = list(_objects(text, parameters)) or list(_lines(text, parameters))
+    return tuple(ToolCall("", name, json.dumps(arguments)) for name, arguments in calls)
 
 
 def _objects(text: str, parameters: dict[str, list[str]]) -> Iterator[tuple[str, Any]]:
@@ -121,8 +121,8 @@ def _lines(text: str, parameters: dict[str, list[str]]) -> Iterator[tuple[str, A
             expression = ast.parse(match[1], mode="eval").body
             if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name):
                 name = expression.func.id
-                given = dict(zip(parameters[name], map(ast.literal_eval, expression.args), strict=False))
-                given |= {each.arg or "": ast.literal_eval(each.value) for each in expression.keywords}
-                yield name, given
+                arguments = dict(zip(parameters[name], map(ast.literal_eval, expression.args), strict=False))
+                arguments |= {each.arg or "": ast.literal_eval(each.value) for each in expression.keywords}
+                yield name, arguments
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue

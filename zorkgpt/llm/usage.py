@@ -1,4 +1,4 @@
-"""Token usage and cost of model calls, by role and episode, and the ceiling on both."""
+"""Token usage and cost of model calls, by role and episode, and the ceilings on both."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -12,10 +12,10 @@ from zorkgpt.llm.messages import Message, ToolCall, Usage
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings, Price
 
-# English has about four characters to a token: where a server does not report usage, the estimate is rather too high.
+# English has about four characters per token, so estimates for servers that don't report usage are too high, not too low.
 _CHARACTERS_PER_TOKEN = 3
 
-# As price pages of third parties named them in 2025.
+# From third-party price pages in 2025.
 _LISTED = {
     "gpt-5.1": Price(1.25, 10.0),
     "gpt-5": Price(1.25, 10.0),
@@ -31,7 +31,7 @@ _LISTED = {
     "o4-mini": Price(1.1, 4.4),
 }
 LIST_PRICES: Mapping[str, Price] = _LISTED | {f"{name}-20*": price for name, price in _LISTED.items()}
-"""List prices of OpenAI's models in US dollars, by name and by name with a date; configured prices come first."""
+"""List prices of OpenAI's models in US dollars, by name, with or without a date. Configured prices have priority."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +44,19 @@ class CallRecord:
     answer: str
     reasoning: str
     prompt_tokens: int | None
-    """None if the server did not report it, like `completion_tokens`."""
+    """None if the server did not report usage."""
     completion_tokens: int | None
     cost: float | None
-    """None if the price of the model is unknown, or the server did not report usage."""
+    """None if the price or the usage is unknown."""
     latency_s: float
     error: str | None = None
     cached_tokens: int | None = None
-    """The tokens of the prompt that the server had in its cache; None if it did not report it."""
+    """Prompt tokens that the server had cached. None if not reported."""
     truncated: bool = False
     """Whether the answer was cut off at the token limit."""
     context_length: int | None = None
-    """The context of the model as known after the call; None if unknown."""
+    """The context length of the model. None if unknown."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """The tools that the answer calls."""
 
     @property
     def usage(self) -> Usage:
@@ -75,11 +74,11 @@ class Tally:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     unpriced: int = 0
-    """Calls of unknown cost, which `cost` leaves out."""
+    """Calls of unknown cost, which are not part of `cost`."""
     cost: float = 0.0
     latency_s: float = 0.0
     cached_tokens: int = 0
-    """The part of `prompt_tokens` that servers reported to have in their cache; its price counts in full."""
+    """The part of `prompt_tokens` that servers had cached. `cost` includes them at the full price."""
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -104,7 +103,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class UsageSnapshot:
-    """The sums at one point in time."""
+    """The usage at one point in time."""
 
     total: Tally
     by_role: Mapping[str, Tally]
@@ -112,31 +111,31 @@ class UsageSnapshot:
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the first price whose pattern matches the model's name, list prices last; None if there is none."""
-    known = chain(prices.items(), LIST_PRICES.items())
-    return next((price for pattern, price in known if fnmatchcase(model, pattern)), None)
+    """Return the first price whose pattern matches the model's name, with list prices last. None if there is none."""
+    candidates = chain(prices.items(), LIST_PRICES.items())
+    return next((price for pattern, price in candidates if fnmatchcase(model, pattern)), None)
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Return the cost of a call; None if its price or its tokens are not known."""
+    """Return the cost of a call. None if its price or its tokens are unknown."""
     if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
     return (usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion) / 1e6
 
 
 def estimated(messages: list[Message], answer: str) -> Usage:
-    """Estimate the usage of a call for a server that does not report it, rather too high than too low."""
-    asked = sum(len(message.content) for message in messages)
-    return Usage(asked // _CHARACTERS_PER_TOKEN + 1, len(answer) // _CHARACTERS_PER_TOKEN + 1)
+    """Return a conservative estimate of the usage of a call, for servers that don't report it."""
+    prompt = sum(len(message.content) for message in messages)
+    return Usage(prompt // _CHARACTERS_PER_TOKEN + 1, len(answer) // _CHARACTERS_PER_TOKEN + 1)
 
 
 @dataclass
 class Ledger:
-    """Adds up calls and enforces the ceilings on tokens and cost. Calls may come from several threads."""
+    """The usage of all calls. It enforces the ceilings on tokens and cost, and is thread-safe."""
 
     settings: LLMSettings
     episode: str = ""
-    """The episode that calls are counted under, set by whoever starts one."""
+    """The running episode, to which calls are assigned. Set at the start of each episode."""
     guard: RLock = field(default_factory=RLock, repr=False, compare=False)
     """Held while a call is counted and logged."""
     _tallies: dict[tuple[str, Role], Tally] = field(default_factory=dict)
@@ -150,8 +149,8 @@ class Ledger:
         unpriced = [model for model in models if price_of(model, self.settings.prices) is None]
         if unpriced:
             raise ConfigurationError(
-                f"A ceiling on cost (max_cost={self.settings.max_cost}) needs the price of every model, and that of "
-                f"{', '.join(unpriced)} is not known. Add it to the prices "
+                f"A ceiling on cost (max_cost={self.settings.max_cost}) needs the price of every model. The price of "
+                f"{', '.join(unpriced)} is unknown. Add it to the prices "
                 "([tool.zorkgpt.llm.usage] in pyproject.toml), or set max_tokens instead."
             )
 
@@ -161,15 +160,15 @@ class Ledger:
         Raises:
             BudgetExceeded: If the ceiling on tokens or cost is reached.
         """
-        most_tokens, most_cost = self.settings.max_tokens, self.settings.max_cost
-        if most_tokens is not None and self._spent_tokens >= most_tokens:
-            raise BudgetExceeded(f"The ceiling of {most_tokens} tokens is reached: {self._spent_tokens} are used.")
-        if most_cost is not None and self._spent_cost >= most_cost:
-            raise BudgetExceeded(f"The ceiling of {most_cost} on cost is reached: {self._spent_cost:.4f} are spent.")
+        max_tokens, max_cost = self.settings.max_tokens, self.settings.max_cost
+        if max_tokens is not None and self._spent_tokens >= max_tokens:
+            raise BudgetExceeded(f"The ceiling of {max_tokens} tokens is reached: {self._spent_tokens} were used.")
+        if max_cost is not None and self._spent_cost >= max_cost:
+            raise BudgetExceeded(f"The ceiling of {max_cost} on cost is reached: {self._spent_cost:.4f} was spent.")
 
     @property
     def spent(self) -> tuple[int, float]:
-        """Return the tokens and the cost of all calls, with estimates where a server did not report usage."""
+        """The tokens and the cost of all calls. Unreported usage is estimated."""
         return self._spent_tokens, self._spent_cost
 
     def add(self, call: CallRecord, *, episode: str | None = None) -> None:
@@ -189,7 +188,7 @@ class Ledger:
                 self._spent_cost += cost_of(usage, price_of(call.model, self.settings.prices)) or 0.0
 
     def add_spent(self, tokens: int, cost: float) -> None:
-        """Count against the ceilings what was spent outside of any episode."""
+        """Count usage outside of episodes against the ceilings."""
         self._spent_tokens += tokens
         self._spent_cost += cost
 
@@ -199,13 +198,13 @@ class Ledger:
             return {role: tally for (played, role), tally in self._tallies.items() if played == episode}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole ledger as plain values for JSON."""
+        """Return the ledger as JSON values."""
         with self.guard:
             tallies = [[episode, role, asdict(tally)] for (episode, role), tally in self._tallies.items()]
             return {"tallies": tallies, "tokens": self._spent_tokens, "cost": self._spent_cost}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `to_dict` returned: what was spent then counts against the ceilings too."""
+        """Restore the values from `to_dict`. They count against the ceilings."""
         self._tallies = {(episode, role): Tally(**tally) for episode, role, tally in state["tallies"]}
         self.add_spent(int(state["tokens"]), float(state["cost"]))
 

@@ -25,12 +25,12 @@ _SAMPLING = ("temperature", "top_p")
 _EXTRA_SAMPLING = ("top_k", "min_p")
 _REDIRECTS = range(300, 400)
 _REFUSALS = {400, 415, 422, 501}
-"""Statuses that tell of a request that the server does not take, whether or not the text says why."""
+"""HTTP statuses of servers that reject a parameter, even if the message doesn't name it."""
 _ABOUT_FORM = re.compile(r"response_format|grammar|structured output|guided", re.IGNORECASE)
 _ABOUT_ONE_FORM = re.compile(r"json_schema|json_object")
-"""What a server names that takes another form: one that takes none names the parameter only."""
+"""In the message of a server that accepts another form. Servers that accept none name only the parameter."""
 _ABOUT_TOOLS = re.compile(r"\btools?\b|tool_|\bfunctions?\b|\broles?\b|jinja|template|thought_signature", re.IGNORECASE)
-"""What a server names that takes no tools, or no results of tools."""
+"""In the message of a server that accepts no tools or no tool results."""
 _REASONING = "reasoning_content"
 # "maximum context length is 8192 tokens", "exceed context window of 2048", "available context size (4096 tokens)",
 # "prompt is too long: 210000 tokens > 200000 maximum".
@@ -38,91 +38,96 @@ _CONTEXT_LENGTH = re.compile(
     r"(?:context (?:length|window|size)|n_ctx)\D{0,40}?(\d{3,8})|> (\d{3,8}) maximum", re.IGNORECASE
 )
 _CONTEXT_FIELDS = ("max_model_len", "context_length", "max_context_length", "loaded_context_length", "context_window")
-"""Where the list of models of vLLM, OpenRouter, LM Studio and Groq tells how long a context may be."""
+"""Fields with the context length in the model lists of vLLM, OpenRouter, LM Studio and Groq."""
 _CHARACTERS_PER_TOKEN = 3
-"""Fewer than in English prose, so that a prompt that was cut to fit does."""
-_LEAST_PROMPT = 200
-"""Tokens; a context that leaves less than that for the prompt can't be used."""
+"""Fewer than in English prose, so that shortened prompts fit."""
+_MIN_PROMPT = 200
+"""Minimum tokens for the prompt. Smaller contexts can't be used."""
 _ANSWER_TOKENS = 512
-"""What is left for the answer of a role without a limit of its own."""
+"""Tokens reserved for the answer of a role without its own limit."""
 _ANSWER_SHARE = 4
-"""An answer gets at most one part in so many of the context."""
+"""An answer gets at most a quarter of the context."""
 _CUT = "\n[...]\n"
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-_LONGEST_ERROR = 500
+_MAX_ERROR = 500
 
 _TAGS = "think|thinking|reflection"
 _OPENING = re.compile(rf"<({_TAGS})>", re.IGNORECASE)
 _CLOSING = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in _TAGS.split("|")}
-# Some chat templates open the block themselves, so that only its end is in the answer.
+# Some chat templates open the block themselves, so the answer contains only its end.
 _ONLY_CLOSED = re.compile(rf"\A(?P<thought>.*?)</(?:{_TAGS})>", re.DOTALL | re.IGNORECASE)
-# At the start of a line only, because inside a JSON string these letters are text.
+# Only at the start of a line, because a tag inside a JSON string is text.
 _ONLY_OPENED = re.compile(rf"^[ \t]*<(?:{_TAGS})>(?P<thought>.*)\Z", re.DOTALL | re.IGNORECASE | re.MULTILINE)
 
 
 RequestForm = type[BaseModel] | Toolbox | None
-"""The form of a typed answer, or the tools that may be called before an answer in words."""
+"""The model of a typed answer, or the tools that may be called before a text answer."""
 
 
 class AnswerForm(StrEnum):
-    """How the form of a typed answer is sent to the server, the strictest way first."""
+    """How the schema of a typed answer is sent to the server, strictest first."""
 
     JSON_SCHEMA = "json_schema"
     JSON_OBJECT_WITH_SCHEMA = "json_object with a schema"
-    """What the Python server of llama.cpp takes."""
+    """For the Python server of llama.cpp."""
     JSON_OBJECT = "json_object"
-    """The schema stands in the prompt."""
+    """The schema is in the prompt."""
     TEXT = "an instruction in the prompt"
 
     @property
     def carries_schema(self) -> bool:
-        """Return whether the schema stands in the request's own parameter, and so not in the prompt."""
+        """Whether the schema is in a parameter of the request instead of the prompt."""
         return self in (AnswerForm.JSON_SCHEMA, AnswerForm.JSON_OBJECT_WITH_SCHEMA)
 
     def next(self) -> "AnswerForm":
-        """Return the next, less strict way."""
+        """Return the next form, which is less strict."""
         forms = list(AnswerForm)
         return forms[min(forms.index(self) + 1, len(forms) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a server accepts for one model, as far as its list of models and its refusals have shown."""
+    """The parameters that a server accepts for a model, learned from its list of models and its rejections."""
 
     form: AnswerForm = AnswerForm.JSON_SCHEMA
     limit_name: str = "max_tokens"
     left_out: frozenset[str] = frozenset()
     system: bool = True
-    """Whether there is a system role; without one its text is put before the first message of the user."""
+    """Whether there is a system role. Without one, its text is put before the first user message."""
     stream: bool = True
-    """Whether an answer comes in parts where that is asked for, with its tokens counted at the end."""
+    """Whether answers can be streamed, with their usage reported at the end."""
     tools: bool = True
     """Whether tools can be offered."""
     context_length: int | None = None
-    """The tokens of prompt and answer together; None if the server did not report it."""
+    """Maximum tokens of prompt and answer together. None if unknown."""
 
     def __str__(self) -> str:
-        told = [f"typed answers by {self.form}"]
+        parts = [f"typed answers by {self.form}"]
         if self.context_length is not None:
-            told.append(f"a context of {self.context_length} tokens")
+            parts.append(f"a context of {self.context_length} tokens")
         if self.left_out:
-            told.append(f"without {', '.join(sorted(self.left_out))}")
+            parts.append(f"without {', '.join(sorted(self.left_out))}")
         if self.limit_name != "max_tokens":
-            told.append(f"limits as {self.limit_name}")
-        told += ["no system role"] * (not self.system) + ["no streaming"] * (not self.stream)
-        return ", ".join(told + ["no tools"] * (not self.tools))
+            parts.append(f"limits as {self.limit_name}")
+        if not self.system:
+            parts.append("no system role")
+        if not self.stream:
+            parts.append("no streaming")
+        if not self.tools:
+            parts.append("no tools")
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """The parts of a response; `content` is "" where there was none."""
+    """The parts of a response. `content` is "" if there is none."""
 
     content: str
     reasoning: str
     usage: Usage
     truncated: bool
     instead: str = ""
-    """What came in the place of an answer, for a person; "" if there is one."""
+    """A description of the response if it has no answer, otherwise ""."""
     tool_calls: tuple[ToolCall, ...] = ()
 
     @property
@@ -139,9 +144,9 @@ def request(
     form: RequestForm,
     stream: bool = False,
 ) -> dict[str, Any]:
-    """Return the arguments of `client.chat.completions.create`, without those that are not set.
+    """Return the arguments of `client.chat.completions.create`. Parameters that are not set are left out.
 
-    Where the tools can't be offered, what was exchanged with them is left out.
+    If the tools can't be offered, earlier tool calls and results are left out too.
     """
     toolbox, response_model = (form, None) if isinstance(form, Toolbox) else (None, form)
     if toolbox is not None and not (dialect.tools and toolbox.fits(dialect.context_length)):
@@ -196,7 +201,7 @@ def _sent(message: Message, dialect: Dialect) -> dict[str, Any]:
 
 
 def _as_object(arguments: str) -> str:
-    """Return the arguments, or an empty object if they are no JSON object: chat templates parse them."""
+    """Return the arguments, or an empty object if they are invalid, because chat templates parse them."""
     return "{}" if json_object(arguments, MODEL_ANSWER) is None else _sendable(arguments)
 
 
@@ -212,12 +217,12 @@ def _response_format(form: AnswerForm, model: type[BaseModel]) -> dict[str, Any]
 
 
 def cut_to_fit(messages: list[Message], tokens: int) -> list[Message]:
-    """Return the messages, the longest of them cut in their middle if all together are longer than so many tokens.
+    """Return the messages, shortened to a number of tokens in total. The middle of the longest messages is left out.
 
-    What is asked stands at the end of a prompt, and what it is about at its beginning.
+    The middle, because a prompt begins with its subject and ends with the question.
     """
-    room = max(tokens, _LEAST_PROMPT) * _CHARACTERS_PER_TOKEN
-    # Short messages stay whole; the others share what they leave.
+    room = max(tokens, _MIN_PROMPT) * _CHARACTERS_PER_TOKEN
+    # Short messages are kept, and the others share the rest.
     for count, length in zip(range(len(messages), 0, -1), sorted(len(each.content) for each in messages), strict=True):
         if length * count > room:
             return [replace(each, content=_cut(each.content, room // count)) for each in messages]
@@ -225,36 +230,36 @@ def cut_to_fit(messages: list[Message], tokens: int) -> list[Message]:
     return messages
 
 
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
         return text
-    kept = max(0, most - len(_CUT))
+    kept = max(0, limit - len(_CUT))
     return text[: kept // 3] + _CUT + text[len(text) - (kept - kept // 3) :]
 
 
 def _sendable(text: str) -> str:
-    # JSON lets a model write a lone surrogate, which has no UTF-8.
+    # A model can write lone surrogates in JSON, which UTF-8 can't encode.
     return _SURROGATES.sub("\ufffd", text)
 
 
 def _without_system(messages: list[Message]) -> list[Message]:
-    said = [message.content for message in messages if message.speaker == "system"]
+    instructions = [message.content for message in messages if message.speaker == "system"]
     first, *others = [message for message in messages if message.speaker != "system"]
-    return [Message(first.speaker, "\n\n".join([*said, first.content])), *others]
+    return [Message(first.speaker, "\n\n".join([*instructions, first.content])), *others]
 
 
 def adapted(dialect: Dialect, arguments: dict[str, Any], error: Exception) -> Dialect | None:
-    """Return the dialect to try after this refusal; None if the refusal is about something else.
+    """Return the dialect to try after this error. None if the error is not a rejected parameter.
 
-    A text that names a parameter is about that parameter, whatever the status: some servers report it as a fault of
-    their own.
+    A message that names a parameter is about that parameter, whatever the status, because some servers report a
+    rejected parameter as a server error.
     """
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status in _REDIRECTS:
         return None
     complaint = f"{getattr(error, 'param', None)} {error}"
     about_tools = "tools" in arguments and bool(_ABOUT_TOOLS.search(complaint))
-    # OpenRouter says 404 where no provider of the model takes tools.
+    # OpenRouter answers 404 if no provider of the model supports tools.
     if not isinstance(status, int) or status in (401, 402, 403, 429) or (status == 404 and not about_tools):
         return None
     if length := _context_length(complaint, getattr(error, "code", None), arguments):
@@ -285,24 +290,24 @@ def adapted(dialect: Dialect, arguments: dict[str, Any], error: Exception) -> Di
 
 
 def _context_length(complaint: str, code: object, arguments: dict[str, Any]) -> int | None:
-    found = _CONTEXT_LENGTH.search(complaint)
-    if found:
-        return int(found[1] or found[2])
+    match = _CONTEXT_LENGTH.search(complaint)
+    if match:
+        return int(match[1] or match[2])
     if code != "context_length_exceeded":
         return None
     return sum(len(message["content"]) for message in arguments["messages"]) // _CHARACTERS_PER_TOKEN // 2
 
 
 def _with_context(dialect: Dialect, length: int, arguments: dict[str, Any]) -> Dialect | None:
-    """Return the dialect with this context, or with less if a prompt that was cut to it was refused all the same."""
+    """Return the dialect with this context length. Reduce it if a prompt shortened to it was rejected too."""
     known = dialect.context_length
     length = length if known is None or length < known else known * 3 // 4
-    asked = arguments.get(dialect.limit_name) or _ANSWER_TOKENS
-    return replace(dialect, context_length=length) if length - asked >= _LEAST_PROMPT else None
+    limit = arguments.get(dialect.limit_name) or _ANSWER_TOKENS
+    return replace(dialect, context_length=length) if length - limit >= _MIN_PROMPT else None
 
 
 def ignores_schema(content: str, model: type[BaseModel]) -> bool:
-    """Return whether an answer can't have been made by the schema that was sent: it lacks one of its fields."""
+    """Return whether an answer shows that the server ignored the schema, because a required field is missing."""
     try:
         value = parse_json(content, MODEL_ANSWER, lenient=True)
     except OutOfBounds:
@@ -311,10 +316,10 @@ def ignores_schema(content: str, model: type[BaseModel]) -> bool:
 
 
 def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
-    """Return the whole response of one that came in parts; one that came whole is returned as it is.
+    """Join the chunks of a streamed response. A response that was not streamed is returned unchanged.
 
     Args:
-        on_token: Called with the number of parts so far, which are tokens with most servers.
+        on_token: Called with the number of chunks so far. With most servers, a chunk is a token.
     """
     if isinstance(chunks, str) or not isinstance(chunks, Iterable) or hasattr(chunks, "choices"):
         return chunks
@@ -329,14 +334,14 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
         begun = True
         delta = getattr(choices[0], "delta", None)
         finish_reason = getattr(choices[0], "finish_reason", None) or finish_reason
-        said = _text(getattr(delta, "content", None))
+        text = _text(getattr(delta, "content", None))
         thought = _text(getattr(delta, "reasoning_content", None)) or _text(getattr(delta, "reasoning", None))
-        content.append(said)
+        content.append(text)
         reasoning.append(thought)
         parts = getattr(delta, "tool_calls", None) or ()
         for part in parts:
             _add_part(calls, part)
-        if said or thought or parts:
+        if text or thought or parts:
             tokens += 1
             on_token(tokens)
     message = SimpleNamespace(content="".join(content), reasoning_content="".join(reasoning), tool_calls=calls)
@@ -347,30 +352,30 @@ def joined(chunks: Any, on_token: Callable[[int], None]) -> Any:
 def _add_part(calls: list[SimpleNamespace], part: Any) -> None:
     """Add a part of a call to the call with its index. Some servers send no index, or the same one for all calls."""
     index, identity, function = (getattr(part, name, None) for name in ("index", "id", "function"))
-    known = next((each for each in reversed(calls) if each.index == index), None)
+    call = next((each for each in reversed(calls) if each.index == index), None)
     name, arguments = (getattr(function, name, None) for name in ("name", "arguments"))
-    if known is None or (identity and known.id and identity != known.id):
-        known = SimpleNamespace(index=index, id="", function=SimpleNamespace(name="", arguments=""))
-        calls.append(known)
-    known.id = known.id or _text(identity)
-    known.function.name = known.function.name or _text(name)
+    if call is None or (identity and call.id and identity != call.id):
+        call = SimpleNamespace(index=index, id="", function=SimpleNamespace(name="", arguments=""))
+        calls.append(call)
+    call.id = call.id or _text(identity)
+    call.function.name = call.function.name or _text(name)
     if isinstance(arguments, str):
-        known.function.arguments += arguments
+        call.function.arguments += arguments
     elif arguments is not None:
-        known.function.arguments = json.dumps(arguments)
+        call.function.arguments = json.dumps(arguments)
 
 
 def read(response: Any, *, takes_calls: bool = False) -> RawAnswer:
-    """Read a response leniently: servers leave out and mistype every one of these fields.
+    """Read a response leniently. In practice, any field can be missing or have the wrong type.
 
     Args:
-        takes_calls: Whether tools were offered; if not, calls are no answer.
+        takes_calls: Whether tools were offered. If not, tool calls are ignored.
     """
     choices = getattr(response, "choices", None)
     choice = choices[0] if isinstance(choices, list | tuple) and choices else None
     message = getattr(choice, "message", None)
-    said = _text(getattr(message, "content", None))
-    content, thought = split_reasoning(said)
+    text = _text(getattr(message, "content", None))
+    content, thought = split_reasoning(text)
     field = _text(getattr(message, "reasoning_content", None)) or _text(getattr(message, "reasoning", None))
     calls = _calls(message) if takes_calls else ()
     return RawAnswer(
@@ -378,34 +383,34 @@ def read(response: Any, *, takes_calls: bool = False) -> RawAnswer:
         reasoning="\n".join(filter(None, (field.strip(), thought))),
         usage=_usage(getattr(response, "usage", None)),
         truncated=getattr(choice, "finish_reason", None) == "length",
-        instead="" if content or calls else _instead(response, choices, message, said),
+        instead="" if content or calls else _instead(response, choices, message, text),
         tool_calls=calls,
     )
 
 
 def _calls(message: Any) -> tuple[ToolCall, ...]:
-    found = []
+    tool_calls = []
     calls = getattr(message, "tool_calls", None)
     for number, call in enumerate(calls if isinstance(calls, list | tuple) else (), 1):
         function = getattr(call, "function", None)
         arguments = getattr(function, "arguments", None)
         text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, default=str)
         identity = _text(getattr(call, "id", None)) or f"call_{number}"
-        found.append(ToolCall(identity, _text(getattr(function, "name", None)), text))
-    return tuple(found)
+        tool_calls.append(ToolCall(identity, _text(getattr(function, "name", None)), text))
+    return tuple(tool_calls)
 
 
-def _instead(response: Any, choices: Any, message: Any, said: str) -> str:
-    """Return what came instead of an answer, and the way out where one is known."""
+def _instead(response: Any, choices: Any, message: Any, text: str) -> str:
+    """Describe a response without an answer, with the fix if known."""
     complaint = _text(getattr(message, "refusal", None)) or _complaint(getattr(response, "error", None))
     if complaint:
         return complaint
     calls = getattr(message, "tool_calls", None)
     if isinstance(calls, list) and calls:
         name = getattr(getattr(calls[0], "function", None), "name", None)
-        return f"a call of the tool {name!r}, though none was offered; choose another chat template or model"
-    if said.strip():
-        return "reasoning that never came to its end; raise max_tokens of the role, or turn the model's reasoning off"
+        return f"a call of the tool {name!r}, which was not offered; choose another chat template or model"
+    if text.strip():
+        return "unfinished reasoning; raise max_tokens of the role, or turn off the model's reasoning"
     if message is not None:
         return "null" if getattr(message, "content", None) is None else "an empty text"
     return "an empty list of choices" if choices == [] else "no choices"
@@ -435,7 +440,7 @@ def is_web_page(response: Any) -> bool:
 
 
 def _complaint(error: Any) -> str:
-    # Some gateways answer 200 with the upstream error in the body.
+    # Some gateways return the upstream error with status 200.
     return _text(error.get("message")) if isinstance(error, dict) else _text(error)
 
 
@@ -449,7 +454,7 @@ def _text(content: Any) -> str:
 def _usage(usage: Any) -> Usage:
     counts = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
     details = getattr(usage, "prompt_tokens_details", None)
-    # DeepSeek reports what was in its cache under a name of its own.
+    # DeepSeek uses its own name for cached tokens.
     cached = getattr(details, "cached_tokens", None), getattr(usage, "prompt_cache_hit_tokens", None)
     counts.append(next((count for count in cached if count is not None), None))
     return Usage(*(count if isinstance(count, int) and count >= 0 else None for count in counts))
@@ -458,12 +463,12 @@ def _usage(usage: Any) -> Usage:
 def split_reasoning(text: str) -> tuple[str, str]:
     """Split a text with `<think>`, `<thinking>` or `<reflection>` blocks into the answer and the reasoning.
 
-    A block that was never closed reaches to the end; one that was never opened begins at the start.
+    A block without an end extends to the end of the text, and a block without a start begins at its start.
     """
     text, thoughts = _without_blocks(text)
 
-    def take(found: re.Match[str]) -> str:
-        thoughts.append(found["thought"].strip())
+    def take(match: re.Match[str]) -> str:
+        thoughts.append(match["thought"].strip())
         return ""
 
     text = _ONLY_CLOSED.sub(take, text)
@@ -472,7 +477,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
 
 def _without_blocks(text: str) -> tuple[str, list[str]]:
-    """Return the text without its closed blocks, and the contents of these, in time linear in the text."""
+    """Return the text without its closed blocks, and the contents of the blocks, in linear time."""
     kept, thoughts, at = list[str](), list[str](), 0
     unclosed: set[str] = set()
     for opening in _OPENING.finditer(text):
@@ -489,16 +494,16 @@ def _without_blocks(text: str) -> tuple[str, list[str]]:
 
 
 def listed_models(connection: Any) -> dict[str, int | None] | None:
-    """Return the models that a client of the OpenAI SDK's shape lists, with the context lengths it tells; None if none.
+    """Return the models of a server with their context lengths. None if the server has no list.
 
     Raises:
-        Exception: If there is no server, or it refuses the key.
+        Exception: If there is no server, or it rejects the key.
     """
     if not hasattr(connection, "models"):
         return None
     try:
         return {model.id: _listed_context(model) for model in connection.models.list()}
-    # The exceptions are those of whichever SDK this is. Whether the server works shows in a request.
+    # The exception types depend on the SDK. Other errors will appear with the first request.
     except Exception as error:
         if _is_absent(error) or getattr(error, "status_code", None) in (401, 403):
             raise
@@ -507,18 +512,18 @@ def listed_models(connection: Any) -> dict[str, int | None] | None:
 
 def _listed_context(model: Any) -> int | None:
     meta = getattr(model, "meta", None)
-    told = [getattr(model, name, None) for name in _CONTEXT_FIELDS]
-    told.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
-    return next((value for value in told if isinstance(value, int) and value > 0), None)
+    values = [getattr(model, name, None) for name in _CONTEXT_FIELDS]
+    values.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return next((value for value in values if isinstance(value, int) and value > 0), None)
 
 
 def scrubbed(text: str, secrets: list[str]) -> str:
-    """Return the text with the secrets masked, cut to a length that a person reads."""
+    """Return a text with the secrets masked, shortened to `_MAX_ERROR` characters."""
     for secret in secrets:
         if len(secret) >= 4:
             text = text.replace(secret, "***")
     text = " ".join(printable(text).split())
-    return text if len(text) <= _LONGEST_ERROR else text[:_LONGEST_ERROR] + " ..."
+    return text if len(text) <= _MAX_ERROR else text[:_MAX_ERROR] + " ..."
 
 
 def as_llm_error(
@@ -526,16 +531,16 @@ def as_llm_error(
 ) -> LLMError:
     """Convert an error of the SDK to one of ours.
 
-    `LLMUnreachable` means that a retry can't help: the server is absent, the key is refused, the model is unknown.
+    `LLMUnreachable` means that a retry can't help: the server is absent, the key is rejected or the model is unknown.
 
     Args:
-        has_answered: Whether this server has answered before. A web page is then taken for a passing fault of a proxy.
+        has_answered: Whether the server has answered before. If so, a web page is treated as a temporary proxy error.
     """
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status in _REDIRECTS:
         target = getattr(getattr(error, "response", None), "headers", {}).get("location", "another address")
         return LLMUnreachable(
-            f"{base_url} redirects to {scrubbed(target, secrets)} (HTTP {status}). Prompts follow no redirect. "
+            f"{base_url} redirects to {scrubbed(target, secrets)} (HTTP {status}). Redirects are not followed. "
             "Correct the URL."
         )
     if is_web_page(error) or is_web_page(str(error)):
@@ -545,32 +550,32 @@ def as_llm_error(
         return LLMUnreachable(
             f"{base_url} sent a web page{code}. It is not a model server. Correct the URL: most end in /v1."
         )
-    # Some versions of the SDK wrap what its transport raises.
+    # Some versions of the SDK wrap the errors of its transport.
     too_large = error.__cause__ if isinstance(error.__cause__, OutOfBounds) else error
     if isinstance(too_large, OutOfBounds):
-        return MalformedResponse(f"The model {model!r} at {base_url} was not understood. {too_large}")
-    said = scrubbed(str(error) or type(error).__name__, secrets)
+        return MalformedResponse(f"The response of the model {model!r} at {base_url} is too large. {too_large}")
+    detail = scrubbed(str(error) or type(error).__name__, secrets)
     if status in (401, 403):
         return LLMUnreachable(
-            f"{base_url} rejected the API key (HTTP {status}: {said}). "
+            f"{base_url} rejected the API key (HTTP {status}: {detail}). "
             "Set OPENAI_API_KEY or client_api_key to a valid key."
         )
     if status == 404 or getattr(error, "code", None) == "model_not_found":
         return LLMUnreachable(
-            f"{base_url} does not serve the model {model!r} (HTTP {status}: {said}). "
+            f"{base_url} does not serve the model {model!r} (HTTP {status}: {detail}). "
             "Correct the model name, download the model, or correct the URL: most end in /v1."
         )
     if status == 402 or getattr(error, "code", None) == "insufficient_quota":
-        return LLMUnreachable(f"{base_url} requires payment (HTTP {status}: {said}).")
+        return LLMUnreachable(f"{base_url} requires payment (HTTP {status}: {detail}).")
     if _is_absent(error):
         return LLMUnreachable(
-            f"Can't connect to {base_url} for the model {model!r} ({said}). Start the server, or correct its URL "
+            f"Can't connect to {base_url} for the model {model!r} ({detail}). Start the server, or correct its URL "
             "(OPENAI_BASE_URL, client_base_url or the base URL of the role)."
         )
     kind = f"HTTP {status}" if status else type(error).__name__
     if isinstance(error, MalformedResponse | ValueError | RecursionError):
-        return MalformedResponse(f"The model {model!r} at {base_url} sent a malformed response ({said}).")
-    return LLMError(f"The model {model!r} at {base_url} failed ({kind}: {said}).")
+        return MalformedResponse(f"The model {model!r} at {base_url} sent a malformed response ({detail}).")
+    return LLMError(f"The model {model!r} at {base_url} failed ({kind}: {detail}).")
 
 
 def _is_absent(error: BaseException | None) -> bool:
