@@ -83,7 +83,7 @@ def test_brackets_in_strings_are_no_nesting():
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "[Infinity]", "1e999"])
 def test_a_number_that_json_does_not_know_can_be_refused(number):
     parse_json(number, LIMITS)
-    with pytest.raises(OutOfBounds, match=r"is not a value of JSON"):
+    with pytest.raises(OutOfBounds, match=r"is not a JSON value"):
         parse_json(number, LIMITS, finite=True)
 
 

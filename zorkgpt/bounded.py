@@ -1,4 +1,4 @@
-"""Read bytes from outside within limits: answers of models, imported files, saved files and rows of databases."""
+"""Parse untrusted bytes within limits: model answers, imported files, saved files and database rows."""
 
 import json
 import re
@@ -16,22 +16,22 @@ _MEGABYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The limits of one kind of bytes from outside, and what happens to bytes beyond them."""
+    """The limits of one kind of input, and the parts of its error messages."""
 
     name: str
     """The subject of error messages, with "The"."""
     consequence: str
-    """The sentence after that: what happens to the bytes."""
+    """A sentence that says what happens to input beyond the limits."""
     max_bytes: int
-    """The most bytes, or characters of a text that is decoded already."""
+    """Maximum number of bytes, or of characters in decoded text."""
     max_depth: int = 100
-    """The most arrays and objects inside each other."""
+    """Maximum nesting depth of arrays and objects."""
 
     def refuse(self, reason: str) -> NoReturn:
         """Raise `OutOfBounds`.
 
         Args:
-            reason: The end of a sentence about the bytes, such as `has more than 100 bytes`.
+            reason: The predicate of the error message, such as `has more than 100 bytes`.
         """
         raise OutOfBounds(f"{self.name} {reason}. {self.consequence}", subject=self.name, reason=reason)
 
@@ -43,24 +43,24 @@ class ReadLimits:
 
 MODEL_ANSWER = ReadLimits("The model's answer", "It is not used.", _MEGABYTE)
 MODEL_RESPONSE = ReadLimits("The response of the model's server", "The call counts as failed.", 32 * _MEGABYTE)
-"""The whole body: each token of a streamed answer takes some 250 bytes."""
+"""The whole body. In a streamed answer, each token takes about 250 bytes."""
 ADDRESS = ReadLimits("The key", "Nothing was changed.", 100_000)
-"""The key of a place, or a scope, as a person or another program writes it."""
+"""The key of a place, or a scope, from a user or another program."""
 SETTING = ReadLimits("The setting", "It is refused.", _MEGABYTE)
 IMPORTED_FILE = ReadLimits("The file", "Nothing was imported.", 512 * _MEGABYTE)
 SAVED_FILE = ReadLimits("The saved file", "It is not used.", 256 * _MEGABYTE)
-"""A file that this program wrote and reads as a whole."""
+"""A file written by this program."""
 RECORD = ReadLimits("The record", "It is skipped.", 16 * _MEGABYTE)
 """A line of a log, or a row of a database."""
 
 
-# The grammars of some servers let a line break into a string.
+# The grammars of some servers allow line breaks in strings.
 _LENIENT = json.JSONDecoder(strict=False)
 _STRICT = json.JSONDecoder()
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a value of JSON")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _finite(number: str) -> float:
@@ -72,14 +72,14 @@ _FINITE = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def parse_json(text: str | bytes, limits: ReadLimits, *, lenient: bool = False, finite: bool = False) -> Any:
-    """Return the value of a JSON text, in time linear in its length.
+    """Parse a JSON text in linear time.
 
     Args:
         lenient: Accept control characters in strings.
-        finite: Refuse NaN, infinity and numbers too large for a float, which Python's parser accepts.
+        finite: Reject NaN, infinity and numbers too large for a float, which Python's parser accepts.
 
     Raises:
-        OutOfBounds: If it is not JSON, or larger or nested deeper than allowed. It is a `ValueError`.
+        OutOfBounds: If it is not JSON, or is larger or nested deeper than allowed. It is a `ValueError`.
     """
     limits.check_size(len(text))
     decoder = _LENIENT if lenient else _FINITE if finite else _STRICT
@@ -95,7 +95,7 @@ def parse_json(text: str | bytes, limits: ReadLimits, *, lenient: bool = False, 
 
 
 def json_object(text: str | bytes, limits: ReadLimits) -> dict[str, Any] | None:
-    """Return the object of a JSON text; None if it is not one, or beyond the limits."""
+    """Parse a JSON object. None if it is not one, or exceeds the limits."""
     try:
         value = parse_json(text, limits)
     except OutOfBounds:
@@ -104,10 +104,10 @@ def json_object(text: str | bytes, limits: ReadLimits) -> dict[str, Any] | None:
 
 
 def parse_json_at(text: str, start: int, limits: ReadLimits) -> tuple[Any, int]:
-    """Return the JSON value that begins at this index of a model's answer, and the index behind it.
+    """Parse the JSON value at an index of a model's answer. Return it with the index after it.
 
     Raises:
-        OutOfBounds: As `parse_json`.
+        OutOfBounds: See `parse_json`.
     """
     limits.check_size(len(text))
     try:
@@ -125,7 +125,7 @@ def _too_deep(limits: ReadLimits) -> str:
 
 
 def _check_depth(value: Any, text: str, limits: ReadLimits) -> None:
-    # Almost every text has fewer brackets than that, which is quickly counted.
+    # A fast path, because almost every text has fewer brackets than the limit.
     if text.count("[") + text.count("{") <= limits.max_depth:
         return
     level = [value] if isinstance(value, dict | list) else []
@@ -138,7 +138,7 @@ def _check_depth(value: Any, text: str, limits: ReadLimits) -> None:
 
 
 def nests_deeply(text: str, max_depth: int) -> bool:
-    """Return whether more than `max_depth` brackets are open at some index of a text, JSON or not."""
+    """Return whether more than `max_depth` brackets are open at some index of any text."""
     depth = 0
     for bracket in _BRACKETS.finditer(text):
         depth += 1 if bracket[0] in "[{" else -1
@@ -148,11 +148,11 @@ def nests_deeply(text: str, max_depth: int) -> bool:
 
 
 def read_file(path: Path, limits: ReadLimits) -> bytes:
-    """Return the content of a file, which is never read further than the limit.
+    """Return the content of a file. At most the limit is read.
 
     Raises:
-        OutOfBounds: If it is larger.
-        OSError: If it can't be read.
+        OutOfBounds: If the file is larger.
+        OSError: If the file can't be read.
     """
     with path.open("rb") as file:
         data = file.read(limits.max_bytes + 1)
@@ -161,17 +161,17 @@ def read_file(path: Path, limits: ReadLimits) -> bytes:
 
 
 def saved_json(path: Path) -> Any:
-    """Return the value in a JSON file that this program wrote.
+    """Return the value in a JSON file written by this program.
 
     Raises:
-        OutOfBounds: If it is damaged.
-        OSError: If it can't be read.
+        OutOfBounds: If the file is damaged.
+        OSError: If the file can't be read.
     """
     return parse_json(read_file(path, SAVED_FILE), SAVED_FILE)
 
 
 def lines_of(file: BinaryIO, limits: ReadLimits) -> Iterator[bytes]:
-    """Yield the lines of a file, each with its line break; a line beyond the limit is cut."""
+    """Yield the lines of a file with their line breaks. Lines beyond the limit are truncated."""
     while line := file.readline(limits.max_bytes):
         yield line
         while not line.endswith(b"\n") and len(line) == limits.max_bytes:

@@ -1,34 +1,34 @@
-"""Every error that this project raises on purpose."""
+"""The exceptions of this project."""
 
-_LONGEST_REASON = 200
+_MAX_REASON = 200
 
 
 def reason_of(error: Exception) -> str:
-    """What somebody else's error says, in one line: some of them hold the whole file that they complain of."""
-    said = " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}"[:_LONGEST_REASON]
+    """Return the type and message of a foreign error in one line. Shortened, because some contain a whole file."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}"[:_MAX_REASON]
 
 
 class ZorkGPTError(Exception):
-    """The base of all of them: what went wrong, with which value, and the way out."""
+    """The base class. The message names the problem, the value and the fix."""
 
 
 class OutOfBounds(ZorkGPTError, ValueError):
-    """Bytes from outside are not JSON, or too many, or nested too deeply.
+    """Untrusted input is not JSON, too large or nested too deeply.
 
     Args:
-        subject: What the bytes are, such as `The saved file`; see `zorkgpt.bounded`.
-        reason: What is wrong with them: the end of the sentence that begins with `subject`.
+        subject: The input, such as `The saved file`. See `zorkgpt.bounded`.
+        reason: The problem, as the predicate of a sentence about `subject`.
     """
 
-    # With defaults, so that another process can unpickle it.
+    # With defaults, so that it can be unpickled.
     def __init__(self, message: str, subject: str = "", reason: str = "") -> None:
         super().__init__(message)
         self.subject, self.reason = subject, reason
 
 
 class ConfigurationError(ZorkGPTError):
-    """A setting is unknown, of the wrong kind or out of its range."""
+    """A setting is unknown, of the wrong type or out of range."""
 
 
 class WorkdirError(ZorkGPTError):
@@ -36,15 +36,15 @@ class WorkdirError(ZorkGPTError):
 
 
 class StoryError(ZorkGPTError):
-    """A story file is missing, damaged or of a kind that can't be played."""
+    """A story file is missing, damaged or not playable."""
 
 
 class StoryFileNotFound(StoryError):
-    """There is no story file where one was asked for."""
+    """The requested story file does not exist."""
 
 
 class CommandRefused(ZorkGPTError):
-    """A command may not reach the interpreter; the message is written for the player."""
+    """A command must not be sent to the interpreter. The message is for the player."""
 
 
 class GameClosed(ZorkGPTError):
@@ -52,7 +52,7 @@ class GameClosed(ZorkGPTError):
 
 
 class InterpreterError(ZorkGPTError):
-    """The interpreter process died or hung and could not be brought back."""
+    """The interpreter process died or hung and could not be restarted."""
 
 
 class StateError(ZorkGPTError):
@@ -64,7 +64,7 @@ class LLMError(ZorkGPTError):
 
 
 class LLMUnreachable(LLMError):
-    """The model's server can't be reached, or refuses the key or the model's name."""
+    """The model's server can't be reached, or rejects the key or the model name."""
 
 
 class MalformedResponse(LLMError):
@@ -72,11 +72,11 @@ class MalformedResponse(LLMError):
 
 
 class InvalidAnswer(LLMError):
-    """Two answers of the model in a row did not have the requested form."""
+    """Two consecutive answers of the model did not have the requested form."""
 
 
 class BudgetExceeded(LLMError):
-    """The ceiling on tokens or cost is reached."""
+    """The limit of tokens or cost is reached."""
 
 
 class FileError(ZorkGPTError):
@@ -88,28 +88,28 @@ class MemoryStoreError(FileError):
 
 
 class MemoryEditError(ZorkGPTError):
-    """A person's change of a memory makes no sense, or there is no such memory."""
+    """A user's change of a memory is invalid, or there is no such memory."""
 
 
 class MemoryConflict(MemoryEditError):
-    """The memory changed after the user looked at it; the edit was not applied.
+    """The memory has changed since the user saw it. The edit was not applied.
 
     Args:
-        now: The `Memory` as it stands.
+        now: The current `Memory`.
     """
 
-    # With a default, so that another process can unpickle it.
+    # With a default, so that it can be unpickled.
     def __init__(self, message: str, now: object = None) -> None:
         super().__init__(message)
         self.now = now
 
 
 class MapFileError(FileError):
-    """The map file can't be used: there is none, or a later version wrote it."""
+    """The map file is missing or was written by a newer version."""
 
 
 class ObjectivesFileError(FileError):
-    """The file of objectives can't be used: a later version wrote it."""
+    """The objectives file was written by a newer version."""
 
 
 class EmbeddingError(ZorkGPTError):
@@ -117,20 +117,20 @@ class EmbeddingError(ZorkGPTError):
 
 
 class RunLogError(ZorkGPTError):
-    """A run directory is missing, empty, damaged or from a later version."""
+    """A run directory is missing, empty, damaged or from a newer version."""
 
 
 class ViewerError(ZorkGPTError):
-    """The page can't be served or written."""
+    """The viewer can't be served or exported."""
 
 
 class CheckpointError(RunLogError):
-    """An episode can't be resumed: it does not exist, is over, is being played, or its files are damaged."""
+    """An episode can't be resumed. It does not exist, has ended or is being played, or its files are damaged."""
 
 
 class EpisodeInUse(CheckpointError):
-    """Another process plays the episode."""
+    """Another process is playing the episode."""
 
 
 class EvaluationFailed(ZorkGPTError):
-    """An episode of an evaluation ended with an error, or can't go on; what was played until then is kept."""
+    """An episode of an evaluation ended with an error or can't be resumed. Its progress is kept."""

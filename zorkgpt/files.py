@@ -1,4 +1,4 @@
-"""Replace files atomically, so that no reader ever sees half of one and no killed process leaves one."""
+"""Replace files atomically, so that neither readers nor killed processes produce half-written files."""
 
 import os
 import stat
@@ -18,12 +18,12 @@ from zorkgpt.log import get_logger
 log = get_logger(__name__)
 
 Stamp = tuple[int, ...]
-"""Changes when a file is replaced or edited; () for no file."""
+"""A value that changes when a file is replaced or edited. () if there is no file."""
 
 LOCK_TIMEOUT_S = 10.0
 _LOCK_POLL_S = 0.002
 _LOOKS, _BETWEEN_LOOKS_S = 5, 0.05
-"""Retries, because an editor that is saving may have emptied the file or not renamed it yet."""
+"""Retries, because an editor that is saving may have emptied or removed the file for a moment."""
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -35,7 +35,7 @@ _KINDS = {
 
 
 class Disk:
-    """The operating system calls of safe writing, so that a test can make any of them fail."""
+    """The operating system calls for safe writing. Tests replace it to make calls fail."""
 
     create = staticmethod(os.open)
     write = staticmethod(os.write)
@@ -57,18 +57,16 @@ _DISK = Disk()
 
 
 def write_file(path: Path | str, data: bytes, *, durable: bool = True) -> None:
-    """Replace the content of a file atomically.
-
-    For files without lock and backup: the last of several writers wins.
+    """Replace the content of a file atomically, without lock and backup. The last of several writers wins.
 
     Args:
         durable: Whether the bytes must survive a power failure after this returns.
 
     Raises:
-        FileError: If the file can't be written; it is unchanged.
+        FileError: If the file can't be written. It is unchanged.
     """
     target = os.path.realpath(path)
-    # Unlike an `AtomicFile`, it may be written by several processes and threads at once.
+    # A unique name, because without a lock several processes and threads may write at once.
     temporary = f"{target}.{os.getpid()}.{threading.get_ident()}.tmp"
     try:
         if os.path.exists(target) and not os.path.isfile(target):
@@ -87,10 +85,10 @@ def write_file(path: Path | str, data: bytes, *, durable: bool = True) -> None:
 
 
 def create_file(path: Path, data: bytes) -> None:
-    """Create a file atomically; one that another process creates at the same time is kept.
+    """Create a file atomically. If another process creates it at the same time, its file is kept.
 
     Raises:
-        OSError: If it can't be written.
+        OSError: If the file can't be written.
     """
     temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.tmp"
     try:
@@ -108,10 +106,10 @@ def create_file(path: Path, data: bytes) -> None:
 
 
 def check_is_file(path: str, mode: int, error: type[FileError] = FileError) -> None:
-    """Raise an error if the mode is not that of a regular file.
+    """Check that a mode is that of a regular file.
 
     Raises:
-        FileError: If it is something else; `error` is the class.
+        FileError: If it is not. `error` is the class of the exception.
     """
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
@@ -124,7 +122,7 @@ class AtomicFile:
     Every method may raise `FileError`, or the class given as `error`.
 
     Args:
-        lock_timeout_s: How long to wait for another process that has the lock.
+        lock_timeout_s: Maximum wait for another process that has the lock.
         error: The class of the errors.
         disk: The operating system calls, for tests.
     """
@@ -141,16 +139,16 @@ class AtomicFile:
         self._path = os.path.realpath(path)
         self.path = Path(self._path)
         self.backup = Path(f"{self._path}.backup")
-        # One name for all writers: only the one with the lock writes, and removes what a killed one left.
+        # The same name for all writers. Only the one with the lock writes, and it removes the file of a killed writer.
         self._temporary = f"{self._path}.tmp"
         self._error = error
         self._disk = disk or _DISK
         self._folder = os.path.dirname(self._path)
         self._folder_existed = os.path.isdir(self._folder)
-        """A folder that is deleted later is not created again."""
+        """Used to recognize a folder that was deleted later. It is not created again."""
         self._lock_timeout_s = lock_timeout_s
         self._locks: dict[int, FileLock] = {}
-        """The lock of each process, because a child can't use the one that its parent process has opened."""
+        """The lock of each process. A child process can't use the lock of its parent."""
         self.before_replacement: Callable[[bytes], None] = lambda data: None
         """Called under the lock before the file is replaced with these bytes. Never raises."""
 
@@ -159,11 +157,11 @@ class AtomicFile:
         return self._stamp_of(self._path)
 
     def read(self) -> tuple[bytes | None, Stamp]:
-        """Return the bytes, None if there is no file, and their stamp."""
+        """Return the content (None if there is no file) and its stamp."""
         return self._read(self._path)
 
     def read_backup(self) -> bytes | None:
-        """Return the content before the last replacement; None if there is no backup."""
+        """Return the content before the last replacement. None if there is no backup."""
         return self._read(str(self.backup))[0]
 
     @contextmanager
@@ -179,7 +177,7 @@ class AtomicFile:
         except Timeout:
             raise self._error(
                 f"{self._path}.lock has been held by another process for {self._lock_timeout_s:g} s. "
-                "If that process hangs, end it; the lock goes with it."
+                "If that process hangs, end it, which releases the lock."
             ) from None
         except OSError as error:
             raise self._error(f"Can't lock {self._path}: {error}") from error
@@ -189,17 +187,17 @@ class AtomicFile:
             lock.release()
 
     def write(self, data: bytes, over: Stamp | None = None) -> Stamp | None:
-        """Replace the content durably and keep the previous one as the backup. Call it under the lock.
+        """Replace the content durably and keep the previous one as the backup. The caller must hold the lock.
 
         Args:
-            over: The stamp of the content to replace; None to replace any.
+            over: The stamp of the content to replace. None to replace any content.
 
         Returns:
-            The stamp of the new file, () if it is unknown. None if a program that ignores the lock has changed the
-            file in the meantime; it is then unchanged.
+            The stamp of the new file, or () if unknown. None if a program without the lock has changed the file in
+            the meantime, which is then kept.
 
         Raises:
-            FileError: If the file can't be written; it is unchanged.
+            FileError: If the file can't be written. It is unchanged.
         """
         try:
             _write_new(self._disk, self._free_temporary(), data, like=self._path, durable=True)
@@ -212,9 +210,9 @@ class AtomicFile:
         except OSError as error:
             with suppress(OSError):
                 self._disk.remove(self._temporary)
-            raise self._error(f"Can't write {self._path}: {error}. The file is as it was.") from error
+            raise self._error(f"Can't write {self._path}: {error}. The file is unchanged.") from error
         try:
-            # Immediately, so that later changes are recognized as those of others.
+            # Immediately, so that later changes by other programs are detected.
             written = self._stamp_of(self._path)
         except FileError:
             written = ()
@@ -222,7 +220,7 @@ class AtomicFile:
         return written
 
     def restore(self, data: bytes) -> None:
-        """Replace the content with that of the backup, which is kept."""
+        """Replace the content without changing the backup."""
         try:
             _write_new(self._disk, self._free_temporary(), data, like=self._path, durable=True)
             self._disk.replace(self._temporary, self._path)
@@ -231,7 +229,7 @@ class AtomicFile:
         _flush_folder(self._disk, self._folder)
 
     def remove(self) -> None:
-        """Delete the file and everything from which it would be recovered."""
+        """Delete the file, its backup and its temporary file."""
         for path in (self._path, str(self.backup), self._temporary):
             try:
                 self._disk.remove(path)
@@ -241,7 +239,7 @@ class AtomicFile:
                 raise self._error(f"Can't remove {path}: {error}") from error
 
     def set_aside(self) -> Path | None:
-        """Link a damaged file to a free name and return that name; None if there is no file."""
+        """Link a damaged file to a free name. Return the new path, or None if there is no file."""
         for number in range(1, 1000):
             aside = Path(f"{self._path}.damaged-{number}")
             if aside.exists():
@@ -253,10 +251,10 @@ class AtomicFile:
             except OSError as error:
                 raise self._error(f"Can't set the damaged {self._path} aside as {aside}: {error}") from error
             return aside
-        raise self._error(f"There are 999 damaged files beside {self._path}. Look at them and remove them.")
+        raise self._error(f"There are already 999 damaged files beside {self._path}. Check and remove them.")
 
     def _free_temporary(self) -> str:
-        """Return the path of the temporary file, without a file that a killed process left."""
+        """Remove any temporary file of a killed process, and return the path."""
         with suppress(FileNotFoundError):
             self._disk.remove(self._temporary)
         return self._temporary
@@ -266,7 +264,7 @@ class AtomicFile:
         with suppress(FileNotFoundError):
             self._disk.remove(beside)
         try:
-            # A hard link costs nothing, however large the file is.
+            # A hard link is cheap, whatever the size of the file.
             self._disk.link(self._path, beside)
         except FileNotFoundError:
             return
@@ -292,15 +290,15 @@ class AtomicFile:
 
     def _stamp_of(self, path: str) -> Stamp:
         try:
-            found = self._disk.stat(path)
+            status = self._disk.stat(path)
         except FileNotFoundError:
             self._check_folder()
             return ()
         except OSError as error:
-            raise self._error(f"Can't look at {path}: {error}") from error
-        # Before it is opened, because opening a pipe blocks until somebody writes to it.
-        check_is_file(path, found.st_mode, self._error)
-        return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
+            raise self._error(f"Can't access {path}: {error}") from error
+        # Checked before opening, because opening a pipe blocks until another process writes to it.
+        check_is_file(path, status.st_mode, self._error)
+        return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
     def _read(self, path: str) -> tuple[bytes | None, Stamp]:
         while True:
@@ -324,7 +322,7 @@ class Recovery:
     path: Path
     was: Literal["missing", "damaged"]
     set_aside: Path | None
-    """The path of the damaged file; None if the file was missing."""
+    """The new path of the damaged file. None if the file was missing."""
     backup: Path
 
     @property
@@ -334,7 +332,7 @@ class Recovery:
 
     def describe(self) -> str:
         aside = f" (set aside as {self.set_aside})" if self.set_aside else ""
-        return f"{self.path} was {self.was}{aside}; its backup has taken its place. {self.way_out}"
+        return f"{self.path} was {self.was}{aside}. It was restored from its backup. {self.way_out}"
 
 
 def reread_or_recover(
@@ -343,12 +341,12 @@ def reread_or_recover(
     """Read a file again. If it is missing or damaged, set it aside and replace it.
 
     Args:
-        reread: Loads the file; returns False if it is missing or damaged.
-        replacement: Returns the content that replaces the given one, which is None if the file is missing; None if
-            nothing better is known.
+        reread: Loads the file. Returns False if it is missing or damaged.
+        replacement: Receives the damaged content, or None if the file is missing. Returns the content that replaces
+            it, or None if there is none.
 
     Returns:
-        The replacement; None if none was needed.
+        The recovery, or None if none was needed.
     """
     for _ in range(_LOOKS):
         if reread():
@@ -395,5 +393,5 @@ def _flush_folder(disk: Disk, folder: str) -> None:
         finally:
             disk.close(descriptor)
     except OSError as error:
-        # The new file is complete and in place; only a power failure right now could bring the old one back.
+        # The new file is complete. Only an immediate power failure could bring the old one back.
         log.warning("folder not flushed", extra={"path": folder, "error": str(error)})

@@ -1,20 +1,20 @@
-"""Locks of threads that survive a fork: no other thread has one of them while the process forks.
+"""Thread locks that are safe with fork: before a fork, the forking thread acquires all of them.
 
-Otherwise a child would wait forever for a thread that it doesn't have, over data that this thread left half changed.
-SQLite must not be in the middle of a call either, and a module must not be half imported.
+Otherwise, a child could inherit a lock whose owner doesn't exist in it, and half-changed data. The locks also keep a
+fork from happening during an SQLite call or an import.
 """
 
 import os
 import threading
 from weakref import WeakSet
 
-# Hooks before a fork run in reverse order. That of filelock stops the threads that hold a file lock, so ours, which
-# waits for these threads, is registered after it and runs before it.
+# Hooks before a fork run in reverse order of registration. filelock's hook blocks the threads that hold a file lock.
+# Our hook waits for these threads, so it must run first and be registered last.
 import filelock  # noqa: F401
 
 _guards: "WeakSet[threading.RLock]" = WeakSet()
 _making = threading.Lock()
-"""Held while a guard is made, and during a fork."""
+"""Held while a guard is created and during a fork."""
 _held = threading.local()
 
 
@@ -27,7 +27,7 @@ def new_guard() -> "threading.RLock":
 
 
 def _acquire_all() -> None:
-    """Acquire all guards, in any order: what is held is released before one of another thread is waited for."""
+    """Acquire all guards. To avoid a deadlock, release them before waiting for one that another thread holds."""
     _making.acquire()
     guards, busy = list(_guards), None
     while True:

@@ -1,4 +1,4 @@
-"""A cache of what a function returned for an object, by the identity of the object."""
+"""A cache of function results by the identity of the argument."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,21 +11,21 @@ MAX_ENTRIES = 2000
 
 
 def cached_by_identity(function: Callable[[Argument], Result]) -> Callable[[Argument], Result]:
-    """Call the function only once for each object, which must never change.
+    """Cache the results of a function by the identity of its argument.
 
-    Equal objects are distinct, as comparing takes longer than calling. The result is shared by all callers, so they
-    must not change it.
+    Arguments and results must never change. Arguments are not compared by value, because that takes longer than
+    calling the function.
     """
     cache: dict[int, tuple[Argument, Result]] = {}
 
     @wraps(function)
     def cached(argument: Argument) -> Result:
-        # With the object kept beside its result, its id can't become another's.
-        found = cache.get(id(argument))
-        if found is None:
+        entry = cache.get(id(argument))
+        if entry is None:
             if len(cache) >= MAX_ENTRIES:
                 cache.clear()
-            found = cache[id(argument)] = argument, function(argument)
-        return found[1]
+            # The argument is stored too, so that its id is not reused.
+            entry = cache[id(argument)] = argument, function(argument)
+        return entry[1]
 
     return cached

@@ -1,4 +1,4 @@
-"""The HTTP server of the viewer and of the memory: limits on connections, time, sizes and log messages."""
+"""The HTTP server of the viewer and the MCP server, with limits on connections, time, sizes and log messages."""
 
 import asyncio
 import logging
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 REQUEST_TIME_S = 10.0
-"""Time in which a request, with its body, must arrive."""
+"""Maximum time for receiving a request with its body."""
 MAX_REQUEST_BYTES = 1_000_000
 MAX_CONNECTIONS = 400
 BACKLOG = 32
-"""Connections that asyncio accepts at a time, before the bound on connections applies."""
+"""Connections that asyncio accepts at once, before the limit on connections applies."""
 _SPARE_FILES = 5 * BACKLOG + 100
-"""File descriptors for connections that are being accepted or closed, which takes asyncio some passes of its loop, and
-for the server itself."""
+"""File descriptors for the server itself, and for connections that are being accepted or closed, which takes asyncio
+several passes of its loop."""
 _REPEAT_S = 60.0
 
 
 class _LimitedProtocol(H11Protocol):
-    """uvicorn's protocol with limits; each server has a subclass of its own."""
+    """uvicorn's protocol with limits. Each server has its own subclass."""
 
     max_connections: ClassVar[int]
     waiting: "ClassVar[dict[_LimitedProtocol, asyncio.TimerHandle]]"
-    """The connections that wait for a request, the longest waiting first, each with its timeout."""
+    """Connections that wait for a request, oldest first, with their timeouts."""
     answering: "ClassVar[dict[_LimitedProtocol, None]]"
-    """The connections that are sent an answer, the longest first: event streams come before short answers."""
+    """Connections that are sending an answer, oldest first, so that event streams come before short answers."""
     _received = 0
-    """The bytes of the current request."""
+    """Bytes of the current request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > self.max_connections:
-            # None if all others are being closed already.
+            # None if all others are already being closed.
             oldest = next(iter([*self.waiting, *self.answering]), None)
             if oldest is not None:
-                # At once, so that the next connection in this pass of the loop closes another one.
+                # Immediately, so that the next connection in this pass of the loop closes another one.
                 oldest._forget()
                 oldest.transport.abort()
         self._wait()
@@ -91,7 +91,7 @@ class _LimitedProtocol(H11Protocol):
 
 class _QuietServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # Open event streams are cut off, which is no error.
+        # Don't report the open event streams that are closed.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         super().handle_exit(sig, frame)
 
@@ -99,8 +99,8 @@ class _QuietServer(uvicorn.Server):
 def limited_server(app: "ASGIApp", *, host: str = "127.0.0.1", port: int = 0) -> uvicorn.Server:
     """Return a server with limits on connections and on the time and size of a request.
 
-    With too many connections, the one that has waited longest for its request is closed; if none is waiting, the one
-    that has been sent an answer for the longest time, such as an event stream.
+    If there are too many connections, the one that has waited longest for a request is closed. If none is waiting, the
+    one with the longest-running answer is closed, such as an event stream.
     """
     for name in ("uvicorn.error", "asyncio"):
         logging.getLogger(name).addFilter(Throttle())
@@ -134,7 +134,7 @@ def _max_connections() -> int:
 
 
 class Throttle(logging.Filter):
-    """Passes each log message at most once a minute, with the number of repetitions that were left out."""
+    """A log filter that passes each message at most once a minute, with the number of suppressed repetitions."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class Throttle(logging.Filter):
         self._left_out: dict[str, int] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        # The phrase is fixed, its fields are not.
+        # The message without its arguments.
         phrase, now = str(record.msg)[:200], self._clock()
         if phrase in self._last and now - self._last[phrase] < _REPEAT_S:
             self._left_out[phrase] = self._left_out.get(phrase, 0) + 1

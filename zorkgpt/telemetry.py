@@ -1,6 +1,6 @@
-"""OpenTelemetry spans and metrics of model calls and of the memory; nothing is recorded before `switch_on`.
+"""OpenTelemetry spans and metrics of model calls and the memory. Nothing is recorded before `switch_on`.
 
-Names, attributes and units are those of OpenTelemetry's semantic conventions for generative AI.
+Names, attributes and units follow OpenTelemetry's semantic conventions for generative AI.
 """
 
 import json
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from zorkgpt.extras import missing_extra
 from zorkgpt.log import get_logger
 
-# OpenTelemetry comes with the extra `otel`; what needs it imports it on use.
+# OpenTelemetry is in the optional extra `otel`, so it is imported on use.
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter, MeterProvider
     from opentelemetry.trace import Span, Tracer, TracerProvider
@@ -35,7 +35,7 @@ _CONVENTIONAL: dict[MemoryOperation, str] = {
     "delete": "delete_memory",
     "reset": "delete_memory",
 }
-"""The name of an operation in the conventions; a span's name contains both."""
+"""The name of an operation in the conventions. A span's name contains both."""
 _DURATION_BUCKETS_S = [0.01 * 2**power for power in range(14)]
 _TOKEN_BUCKETS = [4**power for power in range(14)]
 _PORTS = {"http": 80, "https": 443}
@@ -52,7 +52,7 @@ class Spoken(Protocol):
 
 
 class Answered(Protocol):
-    """Records the answer to a model call, and its tokens if the server counted them."""
+    """Records the answer to a model call. Token counts are None if not reported."""
 
     def __call__(
         self, content: str, input_tokens: int | None, output_tokens: int | None, *, truncated: bool
@@ -68,9 +68,9 @@ def switch_on(
     """Record spans and metrics from now on. Return False if opentelemetry-api is not installed.
 
     Args:
-        content: Whether spans contain prompts, answers, search queries and memories too.
-        tracer_provider: Where spans go; None for OpenTelemetry's global provider.
-        meter_provider: Where metrics go; None for the global one.
+        content: Whether spans include prompts, answers, search queries and memories.
+        tracer_provider: Receives the spans. Defaults to OpenTelemetry's global provider.
+        meter_provider: Receives the metrics. Defaults to the global provider.
     """
     global _recorder
     try:
@@ -84,14 +84,14 @@ def switch_on(
 
 
 def switch_off() -> None:
-    """Record nothing from now on."""
+    """Stop recording."""
     global _recorder
     _recorder = None
 
 
 @contextmanager
 def model_call(role: str, model: str, base_url: str, messages: Iterable[Spoken]) -> Iterator[Answered]:
-    """Record a request to a model, from entering this context until the answer is recorded or an error is raised."""
+    """Record a model call. The context yields a function that records the answer."""
     recorder = _recorder
     if recorder is None:
         yield _unrecorded
@@ -102,10 +102,10 @@ def model_call(role: str, model: str, base_url: str, messages: Iterable[Spoken])
 
 @contextmanager
 def memory_operation(operation: MemoryOperation, place: object, *texts: str) -> Iterator[None]:
-    """Record what is done in this context as an operation of the memory.
+    """Record this context as an operation of the memory.
 
     Args:
-        place: The key of the place. A text, such as a URL, counts as content.
+        place: The key of the place. Text, such as a URL, is treated as content.
         texts: The texts of the memories.
     """
     recorder = _recorder
@@ -132,17 +132,17 @@ def traced(
             recorder = _recorder
             if recorder is None:
                 return method(*args, **kwargs)
-            given = [*args[1:], *kwargs.values()]
+            arguments = [*args[1:], *kwargs.values()]
             is_search = operation == "search"
-            with recorder.memory_operation(operation, given[0] if given and not is_search else None) as span:
+            with recorder.memory_operation(operation, arguments[0] if arguments and not is_search else None) as span:
                 if is_search and recorder.content:
-                    span.set_attribute("gen_ai.memory.query.text", str(given[0]))
+                    span.set_attribute("gen_ai.memory.query.text", str(arguments[0]))
                 result = method(*args, **kwargs)
                 if isinstance(result, bool):
                     span.set_attribute("zorkgpt.memory.changed", result)
                 elif isinstance(result, list):
                     span.set_attribute("gen_ai.memory.record.count", len(result))
-                texts = [text for each in given if isinstance(text := getattr(each, "text", None), str)]
+                texts = [text for each in arguments if isinstance(text := getattr(each, "text", None), str)]
                 recorder.record_texts(span, [*texts, *shown(result)])
                 return result
 
@@ -174,7 +174,7 @@ class _Recorder:
     def model_call(self, role: str, model: str, base_url: str, messages: Iterable[Spoken]) -> Iterator[Answered]:
         measured = {
             "gen_ai.operation.name": "chat",
-            # The protocol, whoever serves it; `server.address` names the server.
+            # The API, whoever serves it. `server.address` names the server.
             "gen_ai.provider.name": "openai",
             "gen_ai.request.model": model,
             **_server(base_url),
@@ -207,7 +207,7 @@ class _Recorder:
             yield span
 
     def record_texts(self, span: "Span", texts: Iterable[str]) -> None:
-        """Put the texts of memories into a span, if content is wanted."""
+        """Add the texts of memories to a span if content is recorded."""
         records = [{"content": text} for text in texts] if self.content else []
         if records:
             span.set_attribute("gen_ai.memory.records", json.dumps(records, ensure_ascii=False))
@@ -226,7 +226,7 @@ class _Recorder:
 
         kind, failed = SpanKind.CLIENT if is_remote else SpanKind.INTERNAL, {}
         started = time.perf_counter()
-        # Not the exception itself, because its message may contain text of the prompt.
+        # Without the exception, because its message may contain text of the prompt.
         with self._tracer.start_as_current_span(
             name, kind=kind, attributes=measured | further, record_exception=False, set_status_on_exception=False
         ) as span:
@@ -250,7 +250,7 @@ def _message(speaker: str, content: str) -> dict[str, Any]:
 
 
 def _server(base_url: str) -> dict[str, str | int]:
-    """Return address and port; nothing if it is no address, as with a client passed by the caller."""
+    """Return address and port. Empty if unknown, as with a client passed by the caller."""
     try:
         parts = urlsplit(base_url)
         port = parts.port or _PORTS.get(parts.scheme)

@@ -1,4 +1,4 @@
-"""Functions on text that every part of the project shares."""
+"""Functions on text that are shared by all packages."""
 
 import re
 from functools import lru_cache
@@ -16,18 +16,18 @@ SHORT_DIRECTIONS = {
     "u": "up",
     "d": "down",
 }
-"""The directions that players abbreviate, by their abbreviation."""
+"""Abbreviation → direction."""
 
-_LONGEST_QUOTE = 200
+_MAX_QUOTE = 200
 _ARTICLES = frozenset({"", "the", "a", "an", "some", "your", "my", "his", "her", "their"})
-"""Words that take the place of "the". An empty name has no article."""
+"""Words that replace "the". An empty name gets no article."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _STARS = re.compile(r"^[ \t]*\*{3,}.*", re.MULTILINE | re.DOTALL)
 
 
 def before_stars(response: str) -> str:
-    """Return a response without what stories print after a death: a line that begins with stars, and all below it."""
+    """Return a response without the text after a death, which begins with a line of stars."""
     return _STARS.sub("", response)
 
 
@@ -37,7 +37,7 @@ def sentences_of(text: str) -> list[str]:
 
 
 def normalized_action(action: str) -> str:
-    """Return the action in lower case with single spaces: the form in which actions are compared and stored."""
+    """Return an action in lower case with single spaces, the form in which actions are compared and stored."""
     return " ".join(action.lower().split())
 
 
@@ -58,45 +58,45 @@ def sentence_case(text: str) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value for an error message: its `repr`, without the middle if it is very long."""
+    """Return the `repr` of a value for an error message. The middle of a long one is left out."""
     try:
         text = repr(value)
     except RecursionError:
         text = f"a {type(value).__name__} that is nested too deeply"
     except ValueError:
-        # Python writes no whole number of more than 4,300 digits.
+        # Python can't convert integers of more than 4,300 digits to text.
         text = f"a {type(value).__name__} with a number that is too long"
-    if len(text) <= _LONGEST_QUOTE:
+    if len(text) <= _MAX_QUOTE:
         return text
-    half = _LONGEST_QUOTE // 2
+    half = _MAX_QUOTE // 2
     return f"{text[:half]} [...] {text[-half:]}"
 
 
 def first_paragraph(response: str) -> str:
-    """Return what a response says of the action; later paragraphs tell what goes on meanwhile."""
+    """Return the first paragraph of a response, which describes the action. Later ones describe other events."""
     return response.strip().partition("\n\n")[0]
 
 
 def visible(text: str) -> str:
-    """Return the text in one line, without invisible characters and those that change the order of others."""
+    """Return the text as one line, without invisible characters and those that change the text direction."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else " " if letter.isspace() else "" for letter in text)
 
 
 def indented(text: str, indent: str = "    ") -> str:
-    """Return the text with all lines but the first indented, so that none passes for a line of the list around it."""
+    """Return the text with all lines but the first indented, so that none looks like an item of the list around it."""
     first, *others = text.split("\n")
     return "\n".join([first, *(f"{indent}{line}" if line else "" for line in others)])
 
 
 def printable(text: str) -> str:
-    """Return the text with a space instead of each control character except line breaks."""
+    """Return the text with control characters, except line breaks, replaced by spaces."""
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
 
 
-# The texts of a place are compared with every new memory there.
+# Cached, because the texts of a place are compared with every new memory there.
 @lru_cache(maxsize=4096)
 def key_of(text: str) -> bytes:
-    """Return the key of a text among vectors: 16 bytes."""
+    """Return the key of a text in vector stores, a 16-byte hash."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

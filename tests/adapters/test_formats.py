@@ -227,7 +227,7 @@ def test_a_key_with_another_value_is_kept_and_an_expired_item_is_skipped(memory,
     assert (report.added, report.known) == (1, 0)
     assert report.skipped == (
         Skipped("'old' at location \"n\"", "it expired at 2020-01-01T12:00:00.500000+00:00"),
-        Skipped("'k' at location \"n\"", "this key has another value already, which is kept"),
+        Skipped("'k' at location \"n\"", "this key already has another value, which is kept"),
     )
     assert MemoryBaseStore(memory).get(("n",), "k").value == {"text": "Mine."}
     assert memory.get("new").memory.expires_at == checked_time(f"{far}+00:00")
@@ -351,7 +351,7 @@ BAD = [
     ),
     ("mem0", '[{"memory": "a", "user_id": 5}]', "its user_id is 5; it must be a text"),
     ("mem0", '[{"memory": "a\\u0000", "user_id": "u"}]', "holds the control character '\\x00'"),
-    ("mem0", '[{"memory": "a", "metadata": {"n": NaN}}]', "NaN is not a value of JSON"),
+    ("mem0", '[{"memory": "a", "metadata": {"n": NaN}}]', "NaN is not a JSON value"),
     ("mem0", '[{"memory": "a", "expiration_date": "soon"}]', "its expiration_date is 'soon'"),
     ("mem0", "[" * 100_000, "is nested more than 100 deep"),
     ("langgraph", "Some text.", "line 1 is not JSON"),
@@ -437,7 +437,7 @@ def test_what_is_left_out_of_an_export_is_said(tmp_path):
     before = file.read_bytes()
     for target in (file, tmp_path / "Memories.md"):
         done = CliRunner().invoke(app, ["export", str(target), "--to", "jsonl", *where])
-        assert done.stderr == f"zorkgpt: There is a file {target} already. Name one that does not exist yet.\n"
+        assert done.stderr == f"zorkgpt: {target} already exists. Name a new file.\n"
     assert file.read_bytes() == before
     done = CliRunner().invoke(app, ["export", "--to", "basic-memory", *where])
     assert done.stderr == "zorkgpt: The format basic-memory is a folder of notes. Name a new folder.\n"

@@ -351,7 +351,7 @@ def test_without_a_configuration_nothing_is_swept(store):
 
 def test_an_interval_must_be_positive(memory):
     store = MemoryBaseStore(memory, ttl={"sweep_interval_minutes": -1})
-    with pytest.raises(ValueError, match="The interval is -1 minutes; it must be a positive number"):
+    with pytest.raises(ValueError, match="The interval is -1 minutes, but it must be positive"):
         store.start_ttl_sweeper()
 
 

@@ -66,7 +66,7 @@ def test_a_memory_file_that_its_owner_deleted_is_back_and_said_so(tmp_path):
     path.unlink()
     looked_at = command("memories", "stats", "--workdir", str(tmp_path))
     assert looked_at.returncode == 0
-    assert looked_at.stderr == f"zorkgpt: {path} was missing; its backup has taken its place. {way_out(tmp_path)}"
+    assert looked_at.stderr == f"zorkgpt: {path} was missing. It was restored from its backup. {way_out(tmp_path)}"
     again = command("memories", "stats", "--workdir", str(tmp_path))
     assert (again.stderr, again.stdout) == ("", looked_at.stdout)
 

@@ -64,7 +64,7 @@ def test_without_pytorch_the_onnx_copy_of_the_model_makes_the_vectors(tmp_path, 
         memory.remember(5, "The rug hides a trap door.", title="Rug")
         [found] = memory.search("a hatch in the floor")
         assert (found.method, memory.parts.vectors) == ("words and meaning", "all-MiniLM-L6-v2")
-    assert "The ONNX copy of all-MiniLM-L6-v2 runs instead." in caplog.text
+    assert "Using the ONNX copy of all-MiniLM-L6-v2." in caplog.text
 
 
 @pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="sentence-transformers is installed")
@@ -90,7 +90,7 @@ def test_the_next_one_takes_over_and_it_is_said_once(caplog):
         chosen.embed_batch(["a"])
         chosen.embed("b")
     assert (chosen.model, chosen.available) == ("hashing-256", True)
-    assert [record.message for record in caplog.records] == ["embeddings by the next best provider"]
+    assert [record.message for record in caplog.records] == ["embedding provider replaced"]
 
 
 def test_when_none_works_every_call_says_why_but_the_log_only_once(caplog):
@@ -101,7 +101,7 @@ def test_when_none_works_every_call_says_why_but_the_log_only_once(caplog):
                 chosen.embed("a")
     assert not chosen.available
     said = [record.message for record in caplog.records]
-    assert said == ["no embeddings, memories are compared by their words alone"]
+    assert said == ["no embeddings, comparing memories only by words"]
 
 
 def test_a_provider_that_stumbles_once_is_kept():

@@ -91,7 +91,7 @@ def test_a_long_text_is_sent_in_pieces_and_whole(server):
         (lambda texts: [], "answered 1 texts with 0 vectors"),
         (lambda texts: [[1.0], [1.0]], "answered 1 texts with 2 vectors"),
         (lambda texts: [["x", "y"] for _ in texts], "no number"),
-        (lambda texts: [None for _ in texts], "gave no embeddings|lengths"),
+        (lambda texts: [None for _ in texts], "returned no embeddings|lengths"),
     ],
 )
 def test_a_server_that_answers_nonsense_is_an_error(server, answer, message):
@@ -110,5 +110,5 @@ def test_a_server_that_changes_its_dimension_is_an_error(server):
 
 def test_a_server_that_is_not_there_is_an_error():
     client = openai.OpenAI(api_key="none", base_url="http://127.0.0.1:1/v1", max_retries=0)
-    with pytest.raises(EmbeddingError, match="The server gave no embeddings of 'm'"):
+    with pytest.raises(EmbeddingError, match="The server returned no embeddings of 'm'"):
         LLMEmbeddingProvider(client, "m").embed("a")

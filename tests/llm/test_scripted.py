@@ -50,5 +50,5 @@ def test_an_error_is_raised():
 
 @pytest.mark.parametrize("answers", [[], {"critic": ["x"]}])
 def test_a_script_that_runs_out_says_for_whom(answers):
-    with pytest.raises(LLMError, match="no answer left for the role 'agent': this is question 1 to it"):
+    with pytest.raises(LLMError, match="The script has no answer to question 1 of the role 'agent'"):
         ScriptedLLM(answers).complete(QUESTION, role="agent")

@@ -63,7 +63,7 @@ def test_the_ceiling_on_tokens_stops_the_next_call(answer):
     with ChatServer(answer) as server:
         client = LLMClient(LLMSettings.single(server.model, base_url=server.url, max_tokens=14))
         client.complete(QUESTION, role="agent")
-        with pytest.raises(BudgetExceeded, match=r"The ceiling of 14 tokens is reached: 1[45] are used\."):
+        with pytest.raises(BudgetExceeded, match=r"The ceiling of 14 tokens is reached: 1[45] were used\."):
             client.complete(QUESTION, role="agent")
     assert len(server.requests) == 1
 
@@ -78,7 +78,7 @@ def test_the_ceiling_on_cost_stops_the_next_call():
 
 
 def test_a_ceiling_on_cost_without_a_price_is_refused_at_the_start():
-    with pytest.raises(ConfigurationError, match="that of some-model is not known"):
+    with pytest.raises(ConfigurationError, match="The price of some-model is unknown"):
         LLMClient(LLMSettings.single("some-model", max_cost=1.0))
 
 

@@ -174,7 +174,7 @@ def test_a_deleted_file_is_recovered_at_the_next_call_and_said_so(path, sound, c
         assert manager.get_persistent_count() == 3
         assert path.read_bytes() == sound
         assert manager.store.recovered.describe() == (
-            f"{path} was missing; its backup has taken its place. "
+            f"{path} was missing. It was restored from its backup. "
             f"To start over instead, delete both Memories.md and Memories.md.backup in {path.parent}."
         )
 

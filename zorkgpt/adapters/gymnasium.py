@@ -1,4 +1,4 @@
-"""A Z-machine story as a Gymnasium environment: commands in, text out, the score as the reward.
+"""A Z-machine story as a Gymnasium environment, with the score as the reward.
 
 Importing this module registers it as `ZorkGPT/ZMachine-v0`.
 """
@@ -21,7 +21,7 @@ with importing("gym"):
 
 ENVIRONMENT_ID = "ZorkGPT/ZMachine-v0"
 LONGEST_OBSERVATION = 16_384
-"""Characters; of a longer text the end is cut off. Stories print a few hundred a turn."""
+"""Maximum characters. Longer texts are truncated, but stories print only a few hundred characters per turn."""
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 _PRINTED = frozenset(filter(str.isprintable, bytes(range(256)).decode("cp1252", "ignore"))) | {"\n", _UNKNOWN}
 """The interpreter prints in Windows-1252."""
@@ -29,26 +29,26 @@ _TYPED = "".join(sorted({*string.ascii_letters, *string.digits, *string.punctuat
 
 
 class ZMachineEnv(gymnasium.Env[str, str]):
-    """One game of one story.
+    """A Gymnasium environment for one story.
 
-    An action is a command, an observation what the game prints, the reward the difference of the score. A command that
-    the game can't be sent (two at once, `save`, more than 80 characters) is a step too, whose observation says why.
+    An action is a command, an observation is the printed text, and the reward is the change of the score. A command
+    that can't be sent to the game (two commands, `save`, more than 80 characters) is also a step. Its observation says
+    why.
 
-    `info` holds what the story's memory tells of the state, as values for JSON: `location`, `inventory` and `visible`
-    with numbers and names, `score`, `max_score`, `moves`, `died`, `victory`, `question` (what the story awaits an
-    answer to) and the `seed` of the interpreter. `refused` says why a command was not played, `fault` how the
-    interpreter failed on it. What is not known or not so is left out. Which commands would work, or lead on, is never
-    in it.
+    `info` has the state of the game as JSON values: `location`, `inventory` and `visible` with numbers and names,
+    `score`, `max_score`, `moves`, `died`, `victory`, `question` (a question that the story has asked) and the `seed` of
+    the interpreter. `refused` says why a command was not played, and `fault` how the interpreter failed. Unknown values
+    are left out. `info` never contains hints about which commands work.
 
     Args:
-        story: A story, a file, or the name of one; None for the first one that `find_story` finds.
-        seed: Seed of the first `reset` without one; None for a random one.
-        max_steps: After so many steps an episode is truncated; None for never.
-        render_mode: "ansi": `render` returns what the game printed last.
+        story: A story, or its file or name. Defaults to the first one found by `find_story`.
+        seed: Seed for the first `reset` without one. Defaults to a random seed.
+        max_steps: Number of steps after which an episode is truncated. None for no limit.
+        render_mode: With "ansi", `render` returns the last printed text.
 
     Raises:
         StoryError: If the story can't be found or played.
-        ConfigurationError: If `max_steps` or `render_mode` is out of its range.
+        ConfigurationError: If `max_steps` or `render_mode` is invalid.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
@@ -72,16 +72,15 @@ class ZMachineEnv(gymnasium.Env[str, str]):
         self._max_steps = max_steps
         self._first_seed = seed
         self._steps: int | None = None
-        """Steps of this episode; None if none has begun."""
+        """Steps of this episode. None before the first `reset`."""
         self._printed = ""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin a new game.
+        """Start a new game.
 
         Args:
-            seed: The same one gives the same games: this one, and those of later resets without a seed, each of which
-                differs from the one before.
-            options: There are none.
+            seed: Determines this game and the games of later resets without a seed, which differ from each other.
+            options: Not used.
         """
         super().reset(seed=self._first_seed if seed is None else seed)
         self._first_seed, self._steps = None, 0
@@ -90,13 +89,13 @@ class ZMachineEnv(gymnasium.Env[str, str]):
         return self._shown(opening), self._info(self._game.observe())
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Play a command: observation, reward, whether the game is over, whether `max_steps` ended it, info.
+        """Play a command. Return observation, reward, terminated, truncated and info.
 
         Raises:
-            ResetNeeded: If no episode has begun.
+            ResetNeeded: If `reset` was not called.
         """
         if self._steps is None:
-            raise gymnasium.error.ResetNeeded("No episode has begun: call reset() before step().")
+            raise gymnasium.error.ResetNeeded("No episode has started. Call reset() before step().")
         self._steps += 1
         done = self._game.act(action)
         truncated = not done.finished and self._max_steps is not None and self._steps >= self._max_steps
@@ -104,21 +103,21 @@ class ZMachineEnv(gymnasium.Env[str, str]):
         return self._shown(done.response), reward, done.finished, truncated, self._info(done.after, done)
 
     def render(self) -> str | None:
-        """Return what the game printed last; None without a render mode."""
+        """Return the last printed text. None without a render mode."""
         return self._printed if self.render_mode else None
 
     def close(self) -> None:
-        """End the interpreter. Closing twice does no harm."""
+        """Stop the interpreter. Can be called several times."""
         self._game.close()
 
     def _shown(self, text: str) -> str:
-        """Keep what the game printed, in the characters of the observation space."""
+        """Store and return a text, reduced to the characters of the observation space."""
         plain = printable(text)[:LONGEST_OBSERVATION]
         self._printed = "".join(letter if letter in _PRINTED else _UNKNOWN for letter in plain)
         return self._printed
 
     def _info(self, now: Observation, done: Transition | None = None) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        info: dict[str, Any] = {
             "location": now.location and _named(now.location),
             "inventory": _all_named(now.inventory),
             "visible": _all_named(now.visible),
@@ -132,7 +131,7 @@ class ZMachineEnv(gymnasium.Env[str, str]):
             "fault": done and done.fault,
             "seed": self._game.seed,
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in info.items() if value is not None}
 
 
 def _asked(question: Question) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The memory as tools and as a retriever of LangChain."""
+"""The memory as tools and as a retriever for LangChain."""
 
 import functools
 from collections.abc import Callable
@@ -40,9 +40,9 @@ def _refusing(tool: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class MemoryRetriever(BaseRetriever):
-    """Finds memories as documents: the content is the text, and the metadata has the place, title and class.
+    """A retriever of memories as documents, with the text as content and the other fields as metadata.
 
-    The place in the metadata, the id and the title are valid arguments for the tools.
+    The place, id and title are valid arguments for the tools.
     """
 
     memory: AgentMemory

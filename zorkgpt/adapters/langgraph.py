@@ -1,4 +1,4 @@
-"""The memory as a store of LangGraph: namespaces are places, keys are titles, values are texts."""
+"""The memory as a store for LangGraph: namespaces are places, keys are titles, values are texts."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
     from zorkgpt.adapters.langgraph_index import VectorIndex
 
 _INDEX = "index"
-"""In the metadata of an item: the fields that are searched, if it was put with others than those of the store."""
+"""In the metadata of an item: the searched fields, if they differ from the store's default."""
 _SWEEP_INTERVAL_MINUTES = 5.0
 
 _PAGE = 1_000
-"""Memories that are read at a time."""
-_FEWEST, _FACTOR = 50, 8
-"""Results that are looked at first, and by how much more they become where too few of them are wanted."""
+"""Memories read at a time."""
+_FIRST_RESULTS, _GROWTH = 50, 8
+"""Number of results requested first, and the factor by which it grows while too few of them match."""
 _Scored = tuple[PlaceKey, Memory, float | None]
-"""A place, a memory and its score; None without a query."""
+"""A place, a memory and its score, which is None without a query."""
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, wanted: bool(value == wanted),
@@ -77,21 +77,21 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 class MemoryBaseStore(BaseStore):
     """A `BaseStore` whose items are the lasting memories of a manager, in its file.
 
-    The namespace `("users", "7")` is the place `("users", 7)`, and `("5",)` is the place 5. A label is in quotation
-    marks where it would mean another place, such as the text "5". An item's key is the memory's title. A value
-    `{"text": "..."}` is the memory's text, and any other value is the text as JSON. So every lasting memory is an item,
-    whoever wrote it, and every item is shown with the other memories of its place.
+    The namespace `("users", "7")` is the place `("users", 7)`, and `("5",)` is the place 5. An ambiguous label, such as
+    the text "5", is quoted. An item's key is the memory's title. A value `{"text": "..."}` is the memory's text, and
+    any other value is stored as JSON text. So every lasting memory is an item, whoever wrote it, and every item is
+    shown with the other memories of its place.
 
-    The last `put` wins, as in LangGraph's own stores: duplicates and contradictions are not checked. Without an index,
-    search is that of the memory, by meaning or by words.
+    As in LangGraph's own stores, the last `put` wins. Duplicates and contradictions are not checked. Without an index,
+    `search` uses the search of the memory, by meaning or by words.
 
-    Expired items are never returned (`omit_expired`), and are deleted by the next read or `sweep_ttl`.
+    Expired items are never returned (`omit_expired`). They are deleted by the next read or `sweep_ttl`.
 
     Args:
-        memory: The memory; it is not closed with the store.
-        index: Search by the cosines of the vectors of these fields, as LangGraph's own stores do.
-        ttl: As in `SqliteStore`: a read starts the time to live again only with `refresh_on_read`, and nothing is
-            swept before `start_ttl_sweeper`.
+        memory: The memory. It is not closed with the store.
+        index: Search by the cosines of these fields, as in LangGraph's own stores.
+        ttl: As in `SqliteStore`, reads restart the time to live only with `refresh_on_read`, and nothing is deleted
+            before `start_ttl_sweeper`.
 
     Raises:
         ValueError: If the memory was opened with a scope.
@@ -111,13 +111,12 @@ class MemoryBaseStore(BaseStore):
         self._sweeper = TtlSweeper(self.sweep_ttl)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run all reads, then write all puts and deletions in one transaction. Of several for one key, the last counts.
+        """Run all reads, then write all puts and deletions in one transaction. The last one for a key wins.
 
         Raises:
             TypeError: If a value can't be written as JSON.
             ValueError: If a namespace or key can't be stored, or a time to live is not from 0 to a billion minutes.
-            MemoryEditError: If an item that would be replaced or deleted was pinned or edited by a person. Nothing is
-                written then.
+            MemoryEditError: If an item to be replaced or deleted was pinned or edited by a person. Nothing is written.
             MemoryStoreError: If the file can't be read or written.
         """
         wanted, puts, read = list(ops), list[PutOp](), list[tuple[PlaceKey, Memory]]()
@@ -137,11 +136,11 @@ class MemoryBaseStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do the same in a thread, so that the event loop is not blocked."""
+        """Run `batch` in a thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Delete expired memories, and return how many.
+        """Delete expired memories. Return their number.
 
         Raises:
             MemoryStoreError: If the file can't be read.
@@ -155,8 +154,8 @@ class MemoryBaseStore(BaseStore):
             sweep_interval_minutes: Defaults to the configured interval, or else to 5.
 
         Returns:
-            A future that is done when the thread ends, and at once if no `ttl` is configured. Cancelling it stops the
-            thread.
+            A future that is done when the thread ends, or immediately if no `ttl` is configured. Canceling it stops
+            the thread.
 
         Raises:
             ValueError: If the interval is not positive.
@@ -212,10 +211,10 @@ class MemoryBaseStore(BaseStore):
         return self._items(found[op.offset : wanted])
 
     def _matching(self, op: SearchOp, page: int) -> Iterator[tuple[PlaceKey, Memory]]:
-        """Yield the memories below the namespace that are items and pass the filter, with their places.
+        """Yield the items below the namespace that match the filter, with their places.
 
         Args:
-            page: How many are read at first.
+            page: Number of memories to read first.
         """
         lasting, offset, seen = self._memory.store.lasting, 0, set[tuple[PlaceKey, str]]()
         prefix = _prefix(tuple(op.namespace_prefix))
@@ -224,7 +223,7 @@ class MemoryBaseStore(BaseStore):
         ):
             offset, page = offset + len(found), _PAGE
             for place, memory in found:
-                # Of several with one title, the first is the item.
+                # Of several memories with the same title, the first is the item.
                 if not is_place(place) or (place, memory.title) in seen:
                     continue
                 seen.add((place, memory.title))
@@ -241,8 +240,8 @@ class MemoryBaseStore(BaseStore):
         return [(place, memory, score) for score, place, memory in scored]
 
     def _by_words(self, op: SearchOp, wanted: int) -> "list[_Scored]":
-        """Return the best matches, as many as are wanted, and perhaps more."""
-        lasting, within, count = self._memory.store.lasting, tuple(op.namespace_prefix), _FEWEST
+        """Return at least `wanted` matches, if there are enough, best first."""
+        lasting, within, count = self._memory.store.lasting, tuple(op.namespace_prefix), _FIRST_RESULTS
         while True:
             best = self._memory.search(op.query or "", k=count)
             found: list[_Scored] = []
@@ -257,7 +256,7 @@ class MemoryBaseStore(BaseStore):
                     found.append((place, item, result.score))
             if len(found) >= wanted or len(best) < count:
                 return found
-            count *= _FACTOR
+            count *= _GROWTH
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         places = self._memory.store.lasting.places(believed=True)
@@ -286,14 +285,14 @@ class MemoryBaseStore(BaseStore):
 
 
 def _moment(time: str | None, path: Path) -> datetime:
-    """Return a moment of the history; if it is unknown, that of the file's last change."""
+    """Parse a time of the history. If unknown, return the time of the file's last change."""
     if time is not None:
         return datetime.fromisoformat(time)
     return datetime.fromtimestamp(path.stat().st_mtime if path.exists() else 0, UTC)
 
 
 def _prefix(namespace: Namespace) -> Prefix | None:
-    """Return the prefix of places for that of namespaces; None if no memory can have it."""
+    """Return the prefix of places for a prefix of namespaces. None if no place can have it."""
     try:
         return path_of(place_of(namespace)) if namespace else ()
     except ValueError:
@@ -307,7 +306,7 @@ def _vector_index(memory: AgentMemory, index: IndexConfig) -> "VectorIndex":
 
 
 def _put(draft: Draft, puts: Iterable[PutOp]) -> None:
-    """Write puts and deletions. Of several with one namespace and key, the last is written."""
+    """Write puts and deletions. The last one for a namespace and key wins."""
     wanted = {(_place(op.namespace), title_of_key(op.key)): op for op in puts}
     known = zip(wanted.items(), titled_each(draft.lasting, list(wanted)), strict=True)
     added: list[tuple[PlaceKey, str, Memory]] = []
@@ -338,7 +337,7 @@ def _replace(
     metadata = {name: value for name, value in old.metadata.items() if name not in (_INDEX, TTL_FIELD)} | fields
     new = replace(old, text=text, metadata=metadata, expires_at=expires_at)
     if old.text != text:
-        # Facts noted about the old text may not be true of the new one.
+        # Claims about the old text may not apply to the new one.
         new = replace(new, claims=(), when=(), outcome="")
     if new != old:
         draft.replace(place, old, new, "edited")
@@ -358,12 +357,12 @@ def _expiry(ttl: float | None) -> str | None:
 
 def _place(namespace: Namespace) -> PlaceKey:
     if not namespace:
-        raise InvalidNamespaceError("The namespace is empty; it needs a label.")
+        raise InvalidNamespaceError("The namespace is empty. It needs at least one label.")
     return place_of(namespace)
 
 
 def _fits_filter(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Return whether a value is as a filter wants it. `user.name` is the name within the user, unless it is a key."""
+    """Return whether a value matches a filter. `user.name` is the field `name` of `user`, unless it is itself a key."""
     for path, other in wanted.items():
         found: object = value
         for key in [path] if path in value else path.split("."):
@@ -374,7 +373,7 @@ def _fits_filter(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _matches(value: object, wanted: object) -> bool:
-    """Return whether a value is as a filter wants it: equal, or as its operators say, at every depth."""
+    """Return whether a value is equal to a filter value, or matches its operators, recursively."""
     if isinstance(wanted, Mapping):
         if any(key.startswith("$") for key in wanted):
             return all(_compared(value, operator, other) for operator, other in wanted.items())

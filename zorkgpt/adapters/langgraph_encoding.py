@@ -1,4 +1,4 @@
-"""How namespaces, keys, values and times to live of LangGraph's stores are kept in memories. Needs no LangGraph."""
+"""Encode namespaces, keys, values and times to live of LangGraph's stores in memories. Does not need LangGraph."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,16 +15,16 @@ from zorkgpt.text import quoted
 Namespace = tuple[str, ...]
 
 TTL_FIELD = "ttl_minutes"
-"""In the metadata of an item: its time to live, in minutes, which a read may start again."""
+"""In the metadata of an item: its time to live in minutes, which reads may restart."""
 _MAX_TTL_MINUTES = 1e9
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _UNWRITABLE_IN_LABEL = re.compile("[.\x7f-\x9f\ud800-\udfff]")
-"""What `json_in_a_line` leaves as it is: periods, control characters after ASCII, halves of surrogate pairs."""
+"""Characters that `json_in_a_line` doesn't escape: periods, control characters beyond ASCII, lone surrogates."""
 
 
 def items_of(memories: Iterable[Memory]) -> Iterable[Memory]:
-    """Return the memories of a place that are items: of several with one title, the first that is believed."""
+    """Return the memories of a place that are items, which is the first current memory with each title."""
     by_title: dict[str, Memory] = {}
     for memory in memories:
         if is_current(memory):
@@ -33,7 +33,7 @@ def items_of(memories: Iterable[Memory]) -> Iterable[Memory]:
 
 
 def place_of(namespace: Namespace) -> PlaceKey:
-    """Return the place of a namespace of at least one label: a path with an element for each label."""
+    """Return the place of a non-empty namespace, a path with an element for each label."""
     return checked_place(tuple(map(_element, namespace)))
 
 
@@ -57,9 +57,9 @@ def _label(element: int | str) -> str:
 
 
 def _depth_of_label(text: str) -> int:
-    """Return how often a text is quoted in a label, minus how often in an element of a place.
+    """Return how many times a text is quoted in a label, minus how many times in an element of a place.
 
-    Labels can't contain periods, and a label of digits is a number. Elements can't be blank or contain control
+    Labels can't contain periods, and labels of digits are numbers. Elements can't be blank or contain control
     characters.
     """
     is_label = text and "." not in text and not _NUMBER.fullmatch(text)
@@ -78,7 +78,7 @@ def checked_ttl(ttl: object) -> float:
 
 
 def ttl_of(memory: Memory) -> float | None:
-    """Return the time to live in minutes; None if there is none, or if it was changed in the file to an invalid one."""
+    """Return the time to live in minutes. None if there is none or it is invalid."""
     try:
         return checked_ttl(memory.metadata.get(TTL_FIELD))
     except ValueError:
@@ -86,7 +86,7 @@ def ttl_of(memory: Memory) -> float | None:
 
 
 def title_of_key(key: str) -> str:
-    """Return the title for a key: the key itself, or in quotation marks if the file would not keep it as it is."""
+    """Return the title for a key. Keys that the file would change are quoted."""
     text, depth = _unquoted(key)
     return _quoted(text, depth + (not _is_title(text)))
 
@@ -108,7 +108,7 @@ def _quoted(text: str, depth: int) -> str:
 
 
 def _unquoted(text: str) -> tuple[str, int]:
-    """Return the text that `_quoted` was given, and the depth."""
+    """Reverse `_quoted`. Return the original text and the depth."""
     depth = 0
     while text.startswith('"'):
         try:
@@ -122,7 +122,7 @@ def _unquoted(text: str) -> tuple[str, int]:
 
 
 def text_of_value(value: Mapping[str, Any]) -> str:
-    """Return the text for a value: the text itself for `{"text": "..."}` in one line, otherwise JSON."""
+    """Return the text for a value: the text of `{"text": "..."}` if it is a single line, otherwise JSON."""
     plain = value.get("text")
     if isinstance(plain, str) and plain and plain == one_line(plain) and value_of_text(plain) == value:
         return plain
@@ -130,6 +130,6 @@ def text_of_value(value: Mapping[str, Any]) -> str:
 
 
 def value_of_text(text: str) -> dict[str, Any]:
-    """Return the value for the text of any memory: `{"text": text}`, unless the text is an object of JSON."""
+    """Return the value for the text of any memory: `{"text": text}`, unless the text is a JSON object."""
     value = json_object(text, RECORD) if text.startswith("{") else None
     return {"text": text} if value is None else value

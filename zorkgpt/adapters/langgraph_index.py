@@ -1,4 +1,4 @@
-"""Search by meaning for the store of LangGraph, with the embeddings and fields that its `index` names."""
+"""Vector search for the LangGraph store, with the embeddings and fields in its `index`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,11 +15,11 @@ with importing("embeddings"):
     from zorkgpt.text import key_of
 
 Fields = Sequence[str] | bool | None
-"""The fields that are indexed of one item: those of the index for None, none at all for False."""
+"""The indexed fields of an item. None for the fields of the index, False for no fields."""
 
 
 class VectorIndex:
-    """The vectors of the items' fields, in the table of the memory, where they outlive the process.
+    """The vectors of the items' fields, stored in the vector table of the memory.
 
     Args:
         config: `embed` must be synchronous. `fields` defaults to the whole value.
@@ -30,11 +30,11 @@ class VectorIndex:
         self._fields = config.get("fields") or ["$"]
         self._table = memory.store.vectors()
         embed = config["embed"]
-        maker = embed if isinstance(embed, str) else getattr(embed, "__qualname__", type(embed).__qualname__)
-        self._model = f"langgraph {maker} {config['dims']}"
+        name = embed if isinstance(embed, str) else getattr(embed, "__qualname__", type(embed).__qualname__)
+        self._model = f"langgraph {name} {config['dims']}"
 
     def texts(self, value: Mapping[str, Any], fields: Fields) -> list[str]:
-        """Return the texts of a value that are searched."""
+        """Return the searched texts of a value."""
         if fields is False:
             return []
         chosen = fields if isinstance(fields, Sequence) else self._fields
@@ -50,15 +50,15 @@ class VectorIndex:
             self._table.put(self._model, dict(zip(missing, vectors, strict=True)))
 
     def scores(self, query: str, of: Sequence[Sequence[str]]) -> list[float | None]:
-        """Return for each item the cosine between a query and the nearest of its texts; None if it has none."""
-        texts = dict.fromkeys(text for its in of for text in its)
+        """Return for each item the cosine of a query and its nearest text. None if the item has no text."""
+        texts = dict.fromkeys(text for texts_of_item in of for text in texts_of_item)
         self.add(texts)
         vectors = self._table.find(self._model, [key_of(text) for text in texts])
-        wanted = np.asarray(self._embeddings.embed_query(query), dtype=np.float32)
-        cosines = {text: _cosine(wanted, vectors[key]) for text in texts if (key := key_of(text)) in vectors}
-        return [max((cosines[text] for text in its if text in cosines), default=None) for its in of]
+        query_vector = np.asarray(self._embeddings.embed_query(query), dtype=np.float32)
+        cosines = {text: _cosine(query_vector, vectors[key]) for text in texts if (key := key_of(text)) in vectors}
+        return [max((cosines[text] for text in item if text in cosines), default=None) for item in of]
 
 
-def _cosine(one: "np.ndarray[Any, Any]", other: "np.ndarray[Any, Any]") -> float:
-    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / lengths if lengths else 0.0
+def _cosine(left: "np.ndarray[Any, Any]", right: "np.ndarray[Any, Any]") -> float:
+    lengths = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return float(left @ right) / lengths if lengths else 0.0

@@ -9,10 +9,10 @@ _log = logging.getLogger(__name__)
 
 
 class TtlSweeper:
-    """Deletes expired items in a daemon thread.
+    """A daemon thread that deletes expired items.
 
     Args:
-        sweep: Deletes them and returns their number. Its errors are logged, and it is called again after the interval.
+        sweep: Deletes expired items and returns their number. Errors are logged, and it is called again later.
     """
 
     def __init__(self, sweep: Callable[[], int]) -> None:
@@ -23,13 +23,13 @@ class TtlSweeper:
         self._futures: list[Future[None]] = []
 
     def start(self, interval_minutes: float) -> Future[None]:
-        """Start the thread unless it is running. The future is done when it ends, and cancelling it stops the thread.
+        """Start the thread unless it is running. Return a future that is done at its end and can be canceled to stop it.
 
         Raises:
             ValueError: If the interval is not positive.
         """
         if not 0 < interval_minutes * 60 <= threading.TIMEOUT_MAX:
-            raise ValueError(f"The interval is {interval_minutes} minutes; it must be a positive number.")
+            raise ValueError(f"The interval is {interval_minutes} minutes, but it must be positive.")
         future: Future[None] = Future()
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
@@ -43,7 +43,7 @@ class TtlSweeper:
         return future
 
     def stop(self, timeout_s: float | None = None) -> bool:
-        """Stop the thread. Returns False if it is still running after the timeout, which defaults to none."""
+        """Stop the thread. Return False if it is still running after the timeout. By default, wait without limit."""
         with self._lock:
             thread = self._thread
             self._stopping.set()

@@ -1,4 +1,4 @@
-"""The memory as tools and as a memory block of LlamaIndex."""
+"""The memory as tools and as a memory block for LlamaIndex."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,14 +26,14 @@ def memory_tools(memory: AgentMemory, *, read_only: bool = False) -> list[Functi
 
 
 class PlaceMemoryBlock(BaseMemoryBlock[str]):
-    """A block for `Memory.from_defaults(memory_blocks=...)` with the memories of the place where the agent is.
+    """A block for `Memory.from_defaults(memory_blocks=...)` with the memories of the agent's place.
 
-    Messages are not stored: the agent stores facts with the tools.
+    Messages are not stored. The agent stores facts with the tools.
     """
 
     memory: AgentMemory
     place_of: Callable[[], PlaceKey | None]
-    """Returns the place where the agent is; None if unknown."""
+    """Returns the agent's place. None if unknown."""
     name: str = "memories"
     accept_short_term_memory: bool = False
 

@@ -37,10 +37,10 @@ _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_wor
 
 
 def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[Any]:
-    """Return a server of this memory; several clients share it, and the episode that `reset` ends.
+    """Return a server for a memory. All clients share the memory and its episodes, which end with `reset`.
 
     Args:
-        read_only: Nothing can be changed.
+        read_only: Only `recall` and `search`.
     """
     server: MCPServer[Any] = MCPServer(
         "zorkgpt-memory", title="Memory of places", instructions=INSTRUCTIONS, log_level="ERROR"
@@ -53,22 +53,22 @@ def make_server(memory: AgentMemory, *, read_only: bool = False) -> MCPServer[An
 
     @server.resource("memory://places", mime_type="application/json")
     def places() -> list[dict[str, object]]:
-        """Return the places of which something is known, each with its name and the address of its memories."""
-        known = {each.location_id: each.location_name for each in memory.find(limit=maxsize)}
-        return [{"place": place_to_json(key), "name": name, "uri": address_of(key)} for key, name in known.items()]
+        """Return the places with memories, each with its name and the URI of its memories."""
+        names = {each.location_id: each.location_name for each in memory.find(limit=maxsize)}
+        return [{"place": place_to_json(key), "name": name, "uri": address_of(key)} for key, name in names.items()]
 
     @server.resource("memory://place/{key}", mime_type="text/plain")
     def place(key: str) -> str:
-        """Return what is known of a place."""
-        # What stands in an address as %20 is decoded already; a URL that is a key has such signs of its own.
-        found = _place_in(key)
-        if not (text := memory.recall(found)):
-            raise ResourceNotFoundError(f"Nothing is known of {render_place(found)}.")
+        """Return the memories of a place."""
+        # Already decoded by the SDK. Decoding again would break places that are URLs with characters such as %20.
+        parsed = _place_in(key)
+        if not (text := memory.recall(parsed)):
+            raise ResourceNotFoundError(f"There are no memories of {render_place(parsed)}.")
         return text
 
     @server.prompt()
     def use_memory(place: str = "") -> str:
-        """Explain how to use the memory, with the memories of a place: JSON, or a text that is not JSON."""
+        """Explain how to use the memory, with the memories of a place. The place is JSON or plain text."""
         return instructions_at(memory, _place_in(place) if place else None)
 
     return server
@@ -82,7 +82,7 @@ def _place_in(text: str) -> SubjectKey:
 
 
 def address_of(place: SubjectKey) -> str:
-    """Return the address of the resource that holds the memories of a place."""
+    """Return the URI of the resource with the memories of a place."""
     return f"memory://place/{quote(render_place(place), safe='')}"
 
 
@@ -95,29 +95,31 @@ def serve(
     read_only: bool = False,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve a memory until the client is gone (standard input and output), or until it is stopped (HTTP).
+    """Serve a memory until the client disconnects (stdio) or the process is interrupted (HTTP).
 
     Args:
-        host: The address for streamable HTTP; None for standard input and output.
-        token: What a request has to carry as `Authorization: Bearer`; needed for every host but this machine.
-        ready: Called with the address, before the first request.
+        host: The address for streamable HTTP. None for stdio.
+        token: The bearer token that requests need. Required unless `host` is local.
+        ready: Called with the URL before the first request.
 
     Raises:
-        ConfigurationError: If others can reach the host, and there is no token.
+        ConfigurationError: If other machines can reach the host and there is no token.
     """
     server = make_server(memory, read_only=read_only)
     if host is None:
         server.run("stdio")
         return
     if host not in LOOPBACK and not token:
-        raise ConfigurationError(f"Others can reach {host}: a token is needed. Set ZORKGPT_MCP_TOKEN to a secret.")
+        raise ConfigurationError(
+            f"Other machines can reach {host}, so a token is needed. Set ZORKGPT_MCP_TOKEN to a secret."
+        )
     shown = f"[{host}]" if ":" in host else host
-    # A page in a browser must not reach a server of this machine by a name of its own.
+    # Prevents web pages from reaching a local server under another host name.
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=host in LOOPBACK,
         allowed_hosts=[f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")],
     )
-    # No tool needs a session, and nobody can leave sessions behind.
+    # Stateless, because no tool needs a session, and unused sessions would accumulate.
     app = server.streamable_http_app(host=host, transport_security=security, stateless_http=True)
     ready(f"http://{shown}:{port}/mcp")
     with suppress(KeyboardInterrupt):
@@ -125,17 +127,17 @@ def serve(
 
 
 def with_token(app: ASGIApp, token: str | None) -> ASGIApp:
-    """Return the application behind a check of the token, if there is one."""
+    """Return the application with a check of the token, if there is one."""
     if token is None:
         return app
-    wanted = f"Bearer {token}".encode()
+    expected = f"Bearer {token}".encode()
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
-        given = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] == "http" and not secrets.compare_digest(given, wanted):
+        authorization = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and not secrets.compare_digest(authorization, expected):
             headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": b"This memory needs its token."})
+            await send({"type": "http.response.body", "body": b"Missing or wrong token."})
             return
         await app(scope, receive, send)
 
@@ -143,7 +145,7 @@ def with_token(app: ASGIApp, token: str | None) -> ASGIApp:
 
 
 def _refusing(tool: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let a tool tell the client why it refused, in the words of the error."""
+    """Return the tool with refusals converted to errors whose message the client sees."""
 
     @functools.wraps(tool)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -153,15 +155,15 @@ def _refusing(tool: Callable[Parameters, Result]) -> Callable[Parameters, Result
             raise ToolError(str(error)) from error
 
     signature = inspect.signature(tool)
-    parameters = [_taken_as_given(each) if each.name == "place" else each for each in signature.parameters.values()]
+    parameters = [_not_parsed(each) if each.name == "place" else each for each in signature.parameters.values()]
     call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return call
 
 
-def _taken_as_given(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return a parameter whose texts are not read as JSON, as the SDK does unless the type is `str`.
+def _not_parsed(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter whose text is not parsed as JSON. The SDK parses text unless the type is `str`.
 
-    A place may be such a text, for example `["File", "Open"]`.
+    A place may look like JSON, for example `["File", "Open"]`.
     """
     adapter: TypeAdapter[object] = TypeAdapter(parameter.annotation)
     schema = adapter.json_schema()

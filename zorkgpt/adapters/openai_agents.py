@@ -1,4 +1,4 @@
-"""The memory as function tools of OpenAI's Agents SDK, and instructions that hold what is known of a place."""
+"""The memory as function tools for OpenAI's Agents SDK, and instructions with the memories of a place."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,10 +34,10 @@ def _why(context: RunContextWrapper[Any], error: Exception) -> str:
 def memory_instructions(
     memory: AgentMemory, place_of: Callable[[Any], PlaceKey | None], also: str = ""
 ) -> Callable[[RunContextWrapper[Any], Agent[Any]], str]:
-    """Return instructions for `Agent(instructions=...)`: how to use the memory, and what is known of the place.
+    """Return instructions for `Agent(instructions=...)`: how to use the memory, and the memories of the agent's place.
 
     Args:
-        place_of: From the context that `Runner.run` was given to the place where the agent is; None if nowhere yet.
+        place_of: Returns the agent's place from the context of `Runner.run`. None if unknown.
         also: The agent's own instructions, which come first.
     """
 

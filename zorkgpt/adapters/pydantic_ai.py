@@ -1,4 +1,4 @@
-"""The memory as a toolset of Pydantic AI."""
+"""The memory as a toolset for Pydantic AI."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class MemoryToolset(FunctionToolset[Any]):
         """Call a tool.
 
         Raises:
-            ModelRetry: If the call is refused. The message says why.
+            ModelRetry: If the call is refused. The message is for the model.
         """
         try:
             return await super().call_tool(name, tool_args, ctx, tool)

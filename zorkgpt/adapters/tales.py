@@ -1,6 +1,6 @@
-"""ZorkGPT as an agent of TALES (`tale-suite`), which learns across the restarts of a game.
+"""ZorkGPT as an agent for TALES (`tale-suite`). It learns across the restarts of a game.
 
-The suite loads this file by its path: `benchmark.py --agent PATH zorkgpt`. It is registered as `zorkgpt`.
+The suite loads this file by path: `benchmark.py --agent PATH zorkgpt`.
 """
 
 import argparse
@@ -26,14 +26,14 @@ with importing("tales"):
 
 NAME = "zorkgpt"
 _RESTARTED = "\n\n-= Restarting =-\n"
-"""Between the last text of a game and the first of the next, in what the suite hands over at a reset."""
-_PATIENCE_S = 10
-"""How long an episode has to save itself when the suite ends."""
+"""At a reset, the suite passes the last text of a game and the first text of the next, separated by this line."""
+_SAVE_TIMEOUT_S = 10
+"""Maximum time for an episode to be saved when the suite ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What was asked for on the suite's command line."""
+    """The options of this agent on the suite's command line."""
 
     player: str = "auto"
     llm: str | None = None
@@ -41,27 +41,26 @@ class Settings:
     seed: int = 1
     memory: bool = True
     workdir: Path | None = None
-    """Where memories are kept between evaluations; None if each starts without any."""
+    """The folder for memories that are kept between evaluations. None if each evaluation starts without memories."""
     nb_steps: int = 100
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> "Settings":
-        """Take what is ours from all arguments of the suite."""
-        known = {name: given[name] for name in cls.__dataclass_fields__ if given.get(name) is not None}
-        return cls(**known)
+        """Return the settings from the suite's arguments, which include those of other agents."""
+        return cls(**{name: given[name] for name in cls.__dataclass_fields__ if given.get(name) is not None})
 
     def configuration(self, workdir: Path) -> GameConfiguration:
-        """Return the settings of a run: those of the configuration, with what the command line says."""
+        """Return the configuration, with the settings of the command line."""
         named = {"agent_model": self.llm, "client_base_url": self.base_url}
         arguments = {name: value for name, value in named.items() if value is not None}
         config = GameConfiguration.load(arguments=arguments).with_workdir(workdir)
-        # A step more than the suite plays: it is the suite that ends an episode.
+        # One step more than the suite plays, so that the suite ends the episode.
         section = config.orchestrator.model_copy(update={"max_turns_per_episode": self.nb_steps + 1})
         return config.model_copy(update={"orchestrator": section})
 
 
 class _GameRun:
-    """The episodes of one game, played in a thread of their own, which the suite's calls drive."""
+    """The episodes of one game, played in a thread that is controlled by the suite's calls."""
 
     def __init__(self, settings: Settings, env_name: str, workdir: Path) -> None:
         self.commands: Queue[str | BaseException] = Queue()
@@ -72,26 +71,26 @@ class _GameRun:
         self._thread.start()
 
     def next_command(self) -> str:
-        """Return the command that the player has chosen.
+        """Wait for the player's next command.
 
         Raises:
-            ZorkGPTError: If it has none: a model can't be asked, or a file can't be written.
+            ZorkGPTError: If there is none, because a model can't be reached or a file can't be written.
         """
-        chosen = self.commands.get()
-        if isinstance(chosen, BaseException):
-            raise chosen
-        return chosen
+        command = self.commands.get()
+        if isinstance(command, BaseException):
+            raise command
+        return command
 
     def close(self) -> None:
-        """End the running episode, with everything saved that can be."""
+        """End and save the running episode."""
         self.results.put(None)
-        self._thread.join(_PATIENCE_S)
+        self._thread.join(_SAVE_TIMEOUT_S)
 
     def tokens(self) -> tuple[int, int]:
-        """Return the tokens that models have read and written so far, as far as their server said."""
+        """Return the prompt and completion tokens of all models so far, as reported by their servers."""
         models = self.orchestrator.services.models if self.orchestrator else None
         tallies = models.usage().values() if models else ()
-        return sum(one["prompt_tokens"] for one in tallies), sum(one["completion_tokens"] for one in tallies)
+        return sum(tally["prompt_tokens"] for tally in tallies), sum(tally["completion_tokens"] for tally in tallies)
 
     def _play(self) -> None:
         try:
@@ -111,9 +110,9 @@ class _GameRun:
 
 
 class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
-    """Plays by text, score and moves alone, and remembers by place, for as long as the suite restarts the game.
+    """An agent that sees only text, score and moves, and keeps its memories across restarts of the game.
 
-    Of what the suite knows it reads `score`, `max_score` and `moves`, never the walkthrough or admissible commands.
+    Of the suite's `info`, it uses `score`, `max_score` and `moves`, but not the walkthrough or admissible commands.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -125,12 +124,12 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
 
     @property
     def uid(self) -> str:
-        """Return a name for files and tables; without a model it says that rules play."""
+        """The name for files and tables. It contains the model, or "rules"."""
         return "_".join(["ZorkGPT", _slug(self._who), f"s{self.settings.seed}", *self._marks])
 
     @property
     def params(self) -> dict[str, Any]:
-        """Return what the suite writes down of the agent."""
+        """The description of the agent in the suite's results."""
         settings = self.settings
         return {
             "agent_type": NAME,
@@ -153,7 +152,7 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
         return [*marks, *(["kept"] if self.settings.workdir else [])]
 
     def reset(self, obs: str, info: dict[str, Any], env: str) -> None:
-        """Begin a game: the first, or the next after one that has ended."""
+        """Start the first or the next game."""
         last, restarted, opening = obs.rpartition(_RESTARTED)
         if self._run is None:
             self._run = _GameRun(self.settings, env, self._folder(env))
@@ -164,24 +163,24 @@ class ZorkGPTAgent(Agent):  # type: ignore[misc] # the package has no types
         self._run.results.put(_result_of(opening, info))
 
     def act(self, obs: str, reward: float, done: bool, info: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the next command, and what the suite writes down of the step.
+        """Return the next command and the statistics of the step.
 
         Raises:
             ZorkGPTError: If there is no next command.
         """
         if self._run is None:
-            raise ZorkGPTError("No game has begun: the suite calls reset() before act().")
+            raise ZorkGPTError("No game has started. Call reset() before act().")
         if self._waits:
             self._run.results.put(_result_of(obs, info))
         command = self._run.next_command()
         self._waits = True
         before, self._counted = self._counted, self._run.tokens()
-        read, written = (now - then for now, then in zip(self._counted, before, strict=True))
-        stats = {"prompt": None, "response": command, "nb_tokens": read + written}
-        return command, stats | {"nb_tokens_prompt": read, "nb_tokens_response": written}
+        prompt, response = (now - then for now, then in zip(self._counted, before, strict=True))
+        stats = {"prompt": None, "response": command, "nb_tokens": prompt + response}
+        return command, stats | {"nb_tokens_prompt": prompt, "nb_tokens_response": response}
 
     def close(self) -> None:
-        """End the running episode; the suite does not call it, so it is called when the process ends."""
+        """End the running episode. Called at exit, because the suite doesn't call it."""
         if self._run is not None:
             self._run.close()
             atexit.unregister(self._run.close)
@@ -211,16 +210,16 @@ def add_arguments(parser: argparse.ArgumentParser | None = None) -> argparse.Arg
         "--player",
         choices=("auto", "model", "rules"),
         default="auto",
-        help="rules: no language model; auto: the model, if one is named or configured. Default: auto",
+        help="rules: no language model; auto: the model, if one is given or configured. Default: auto",
     )
-    group.add_argument("--llm", help="The model of all roles. Default: that of the configuration.")
-    group.add_argument("--base-url", help="The server of the model, with an OpenAI-compatible API.")
+    group.add_argument("--llm", help="The model for all roles. Default: as configured.")
+    group.add_argument("--base-url", help="OpenAI-compatible server of the model.")
     group.add_argument("--seed", type=int, default=1, help="Seed of the agent. Default: %(default)s")
     group.add_argument(
         "--memory", action=argparse.BooleanOptionalAction, default=True, help="Remember across restarts. Default: yes"
     )
     group.add_argument(
-        "--workdir", type=Path, help="Keep memories there from one evaluation to the next. Default: begin with none."
+        "--workdir", type=Path, help="Keep memories in this folder between evaluations. Default: start without any."
     )
     return parser
 
@@ -228,7 +227,7 @@ def add_arguments(parser: argparse.ArgumentParser | None = None) -> argparse.Arg
 if NAME not in AGENTS:
     register(
         name=NAME,
-        desc="ZorkGPT: remembers by place what each episode has taught; a model, or rules without one.",
+        desc="ZorkGPT: an agent with a memory of places, played by a model or by rules.",
         klass=ZorkGPTAgent,
         add_arguments=add_arguments,
     )

@@ -1,7 +1,7 @@
-"""A game that another program plays and of which only the text is known: commands go out, results come in.
+"""A game that runs in another program and exchanges only text.
 
-It implements the `Game` protocol without a game engine. What the object tree would tell is not known: which things
-there are, what is carried, what an action changed. A place is known by the heading that the text prints.
+It implements the `Game` protocol without a game engine. Without an object tree, objects, inventory and the effects of
+actions are unknown. Places are recognized by the headings in the text.
 """
 
 import hashlib
@@ -20,27 +20,27 @@ from zorkgpt.memory.objects import PlacedObject, ThingState
 from zorkgpt.player import PlayerStopped
 from zorkgpt.text import printable
 
-_LONGEST_HEADING = 60
+_MAX_HEADING = 60
 _SMALL = frozenset({"a", "an", "and", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "with"})
 _FRAME = re.compile(r"^-=\s*(?P<name>.+?)\s*=-$")
-"""How TextWorld prints a heading."""
+"""A heading in TextWorld."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What is handed in: the opening of a game, or what came of a command."""
+    """The opening of a game, or the result of a command."""
 
     text: str
     score: int | None = None
     max_score: int | None = None
     moves: int | None = None
     over: bool = False
-    """The game is over, by this command."""
+    """Whether the command ended the game."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextStory:
-    """What tells one game from another: its name."""
+    """A story that is identified by its name."""
 
     title: str
 
@@ -57,11 +57,11 @@ class TextStory:
 
 
 class TextGame:
-    """One game after the other, each begun by the `TurnResult` of its opening.
+    """A sequence of games. Each starts with the `TurnResult` of its opening.
 
     Args:
-        commands: Where each command is put; the game then waits.
-        results: Receives the results; None closes the game.
+        commands: The queue for commands of the player.
+        results: The queue with the results. None closes the game.
     """
 
     language = None
@@ -84,14 +84,14 @@ class TextGame:
         """Wait for the next opening.
 
         Raises:
-            GameClosed: If there will be none.
+            GameClosed: If the game was closed.
         """
         opening = self._results.get()
         if opening is None:
-            raise GameClosed(f"{self._story.title} is played no more.")
+            raise GameClosed(f"{self._story.title} was closed.")
         self._max_score = opening.max_score
         headings = headings_in(opening.text)
-        # A banner comes before the first place.
+        # The last heading, because a banner may come before the place.
         self._now = self._observed(opening, headings[-1] if headings else self._story.title)
         return opening.text
 
@@ -99,16 +99,16 @@ class TextGame:
         return self._now
 
     def act(self, action: str) -> Transition:
-        """Hand out a command and wait for what came of it.
+        """Send a command and wait for its result.
 
         Raises:
-            PlayerStopped: If nobody plays on.
+            PlayerStopped: If the game was closed.
         """
         before = self._now
         self._commands.put(action)
         result = self._results.get()
         if result is None:
-            raise PlayerStopped(f"{self._story.title} is played no more.")
+            raise PlayerStopped(f"{self._story.title} was closed.")
         headings = headings_in(result.text)
         here = before.location.name if before.location else self._story.title
         self._now = after = self._observed(result, headings[0] if headings else here)
@@ -118,7 +118,7 @@ class TextGame:
             action=action,
             response=result.text,
             after=after,
-            # What takes no time was not understood or refused; of anything else nobody can tell.
+            # A command that takes no time changed nothing. The effects of others are unknown.
             unnamed_change=result.moves is None or before.moves is None or result.moves > before.moves,
             died=ending.died,
             finished=result.over,
@@ -142,7 +142,7 @@ class TextGame:
         return {}
 
     def save_state(self) -> bytes:
-        """Return nothing that could be restored: whoever plays the game has its state."""
+        """Return a state that can't be restored, because the other program has the state of the game."""
         return json.dumps({"story": self._story.sha256}).encode()
 
     def restore_state(self, saved: bytes) -> None:
@@ -150,31 +150,33 @@ class TextGame:
         Raises:
             StateError: Always.
         """
-        raise StateError(f"{self._story.title} can't go back: it is played by somebody else. Begin a new episode.")
+        raise StateError(
+            f"{self._story.title} can't restore a state, because it runs in another program. Start a new episode."
+        )
 
     def close(self) -> None:
         pass
 
 
 def headings_in(text: str) -> list[str]:
-    """Return the lines that look like the names of places, in order: short, in title case, without a full stop."""
-    found = []
+    """Return the lines that look like names of places: short, in title case, without a period at the end."""
+    headings = []
     for line in map(str.strip, printable(text).splitlines()):
         framed = _FRAME.match(line)
         name = framed["name"] if framed else line
         if framed or _is_heading(name):
-            found.append(name)
-    return found
+            headings.append(name)
+    return headings
 
 
 def _is_heading(line: str) -> bool:
     words = [word.strip("'\"(),-") for word in line.split()]
-    if not words or len(line) > _LONGEST_HEADING or line[-1] in ".!?:;>*]\"'" or line[0] in "<>[(*\"'":
+    if not words or len(line) > _MAX_HEADING or line[-1] in ".!?:;>*]\"'" or line[0] in "<>[(*\"'":
         return False
     named = [word for word in words if word and word.casefold() not in _SMALL]
     return bool(named) and line[0].isupper() and all(word[0].isupper() or word[0].isdecimal() for word in named)
 
 
 def location_of(name: str) -> Location:
-    """Return a place by its name; the same name is the same place, in every game."""
+    """Return the place with this name. The same name is the same place in every game."""
     return Location(crc32(" ".join(name.casefold().split()).encode()) & 0x7FFFFFFF or 1, name)

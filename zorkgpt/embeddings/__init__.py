@@ -1,5 +1,5 @@
-"""Text embeddings from the first provider that is installed.
+"""Text embeddings from the first installed provider.
 
-`provider.py` defines the protocol, `choose.py` chooses a provider, and `cache.py` keeps vectors so that no text is
+`provider.py` defines the protocol. `choose.py` chooses a provider. `cache.py` caches vectors, so that no text is
 embedded twice.
 """

@@ -1,4 +1,4 @@
-"""NumPy, which everything that makes or compares vectors takes from here."""
+"""NumPy, imported here so that an error names the extra that installs it."""
 
 from zorkgpt.extras import importing
 

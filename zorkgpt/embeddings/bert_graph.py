@@ -1,6 +1,6 @@
 """A BERT encoder as an ONNX graph, built from the weights that sentence-transformers reads.
 
-Inputs and output are named as in the `onnx/model.onnx` that the model hub carries, so that either file serves.
+Inputs and output have the same names as in `onnx/model.onnx` on the model hub, so that the files are interchangeable.
 """
 
 from pathlib import Path
@@ -14,26 +14,26 @@ _OPSET, _IR_VERSION = 20, 9
 
 
 def bert_graph(folder: Path) -> bytes:
-    """Return the serialised graph of the model in a folder with `config.json` and `model.safetensors`.
+    """Return the serialized graph of the model in a folder with `config.json` and `model.safetensors`.
 
     Raises:
-        OSError, KeyError, ValueError: If the folder holds no BERT model.
+        OSError, KeyError, ValueError: If the folder has no BERT model.
     """
     from safetensors.numpy import load_file
 
     config = parse_json(read_file(folder / "config.json", SETTING), SETTING)
     if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
-        raise ValueError(f"{folder} does not hold a BERT model with GELU")
+        raise ValueError(f"{folder} does not contain a BERT model with GELU")
     graph = _Graph(load_file(folder / "model.safetensors"), config)
     hidden = graph.embeddings()
     bias = graph.padding_bias()
     for layer in range(config["num_hidden_layers"]):
         hidden = graph.layer(hidden, bias, f"encoder.layer.{layer}")
-    return graph.serialised(hidden)
+    return graph.serialized(hidden)
 
 
 class _Graph:
-    """Collects nodes in the order of computation; every method adds some and returns the name of the result."""
+    """A graph under construction. Methods add nodes in the order of computation and return the name of the result."""
 
     def __init__(self, weights: dict[str, np.ndarray], config: dict[str, Any]) -> None:
         import onnx
@@ -60,7 +60,7 @@ class _Graph:
         return self.constant(name, self._weights[name])
 
     def dense(self, hidden: str, name: str) -> str:
-        # PyTorch keeps (out, in); MatMul wants (in, out).
+        # PyTorch stores (out, in), but MatMul needs (in, out).
         matrix = self.constant(f"{name}.matrix", np.ascontiguousarray(self._weights[f"{name}.weight"].T))
         return self.node("Add", self.node("MatMul", hidden, matrix), self.weight(f"{name}.bias"))
 
@@ -106,7 +106,7 @@ class _Graph:
         wide = self.node("Gelu", self.dense(hidden, f"{name}.intermediate.dense"))
         return self.norm(self.node("Add", self.dense(wide, f"{name}.output.dense"), hidden), f"{name}.output.LayerNorm")
 
-    def serialised(self, result: str) -> bytes:
+    def serialized(self, result: str) -> bytes:
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
         self._nodes.append(helper.make_node("Identity", [result], ["last_hidden_state"]))
         names = ("input_ids", "attention_mask", "token_type_ids")
@@ -116,5 +116,5 @@ class _Graph:
         graph = helper.make_graph(self._nodes, "bert", inputs, [output], constants)
         imports = [helper.make_opsetid("", _OPSET)]
         model = helper.make_model(graph, opset_imports=imports, ir_version=_IR_VERSION, producer_name="zorkgpt")
-        serialised: bytes = model.SerializeToString()
-        return serialised
+        serialized: bytes = model.SerializeToString()
+        return serialized

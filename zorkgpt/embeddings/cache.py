@@ -1,4 +1,4 @@
-"""The vectors that this process uses, so that no text is embedded twice."""
+"""A cache of vectors, so that no text is embedded twice."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,25 +15,25 @@ log = logging.getLogger(__name__)
 
 
 class VectorCache:
-    """Vectors of one model by the hash of their text. Those of memories are put into a table.
+    """The vectors of one model by the hash of their text. Vectors of memories are also stored in a table.
 
     Args:
-        table: Where vectors are kept. Defaults to this process only.
+        table: Stores vectors. Defaults to a table in this process.
     """
 
     def __init__(self, provider: EmbeddingProvider, table: VectorTable | None = None) -> None:
         self.table = VectorMatrix() if table is None else table
         self._shared: set[bytes] = set()
-        """The keys of what is in the table."""
+        """The keys of the vectors in the table."""
         self._provider = provider
         self._lock = new_guard()
-        """Not held while the table is used: that has a lock of its own, with which others wait for this one."""
+        """Not held while the table is used, because a thread with the table's lock may wait for this one."""
         self._model = provider.model
         self._vectors: dict[bytes, Vectors] = {}
         self._widths: set[int] = set()
         self._warned = False
         self.rebuilds = 0
-        """How often all vectors were dropped: the provider changed its model, or `rebuild` was called."""
+        """Number of times that all vectors were dropped, by a change of the model or by `rebuild`."""
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -42,34 +42,34 @@ class VectorCache:
         return not self.count_missing([text])
 
     def count_missing(self, texts: Iterable[str]) -> int:
-        """Return how many of these texts would have to be embedded."""
+        """Return the number of texts without a vector."""
         keys = [key_of(text) for text in texts]
         self._fetch(keys)
         return sum(key not in self._vectors for key in keys)
 
     def vectors(self, texts: Sequence[str], *, lasting: bool = False) -> Vectors:
-        """Return the vectors of texts, of shape (n, d); those that are missing are embedded in one batch.
+        """Return the vectors of texts, of shape (n, d). Missing ones are embedded in one batch.
 
         Args:
-            lasting: They are of memories that are kept: others will need their vectors too.
+            lasting: Whether to store the vectors in the table, because they belong to lasting memories.
 
         Raises:
-            EmbeddingError: If a missing one could not be embedded.
+            EmbeddingError: If a text could not be embedded.
         """
         keys = [key_of(text) for text in texts]
         self._fetch(keys)
         with self._lock:
-            asked = dict(zip(keys, texts, strict=True))
-            self._embed({key: text for key, text in asked.items() if key not in self._vectors})
+            by_key = dict(zip(keys, texts, strict=True))
+            self._embed({key: text for key, text in by_key.items() if key not in self._vectors})
             if self._is_mixed():
                 self._drop()
-                self._embed(asked)
-            model, found = self._model, {key: self._vectors[key] for key in keys}
+                self._embed(by_key)
+            model, vectors = self._model, {key: self._vectors[key] for key in keys}
         if lasting:
-            self._share(model, found)
+            self._share(model, vectors)
         if not keys:
             return np.zeros((0, self._provider.get_dimension()), dtype=np.float32)
-        return np.stack([found[key] for key in keys])
+        return np.stack([vectors[key] for key in keys])
 
     def prune(self, texts: Iterable[str]) -> None:
         """Drop the vectors of all other texts, here and in the table."""
@@ -84,10 +84,10 @@ class VectorCache:
             self._warn("vectors can't be deleted", problem)
 
     def rebuild(self, texts: Sequence[str]) -> None:
-        """Embed these texts again, and keep nothing else.
+        """Drop all vectors and embed these texts again.
 
         Raises:
-            EmbeddingError: If they could not be embedded; the cache is then empty.
+            EmbeddingError: If they could not be embedded. The cache is then empty.
         """
         with self._lock:
             self._drop()
@@ -96,7 +96,7 @@ class VectorCache:
         self.vectors(texts, lasting=True)
 
     def _fetch(self, keys: Iterable[bytes]) -> None:
-        """Take from the table what is not here yet."""
+        """Load missing vectors from the table."""
         model = self._model
         if not (missing := [key for key in keys if key not in self._vectors]):
             return
@@ -112,7 +112,7 @@ class VectorCache:
                 self._shared.update(found)
 
     def _share(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
-        """Put into the table what is not in it yet."""
+        """Store vectors that are not in the table yet."""
         new = {key: vector for key, vector in vectors.items() if key not in self._shared}
         if not (new := {key: vector for key, vector in new.items() if np.isfinite(vector).all()}):
             return
@@ -132,7 +132,7 @@ class VectorCache:
             self._widths.update(map(len, rows))
 
     def _is_mixed(self) -> bool:
-        """Whether there are vectors of several models: the provider fell back, or its server changed the model."""
+        """Return whether there are vectors of several models, after a fallback or a change on the server."""
         return self._provider.model != self._model or len(self._widths) > 1
 
     def _drop(self) -> None:

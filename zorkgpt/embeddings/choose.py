@@ -1,4 +1,4 @@
-"""Choose a provider by a setting, with others to fall back on; nothing is loaded before its first use."""
+"""Choose an embedding provider by a setting, with fallbacks. Models are loaded on first use."""
 
 import logging
 import threading
@@ -16,9 +16,9 @@ log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
-_FAILURES_IN_A_ROW = 3
+_MAX_FAILURES = 3
 
-# Provider → the module that shows that it is installed.
+# Provider → a module that exists if it is installed.
 _MODULES = {
     "onnx": "onnxruntime",
     "sentence-transformers": "sentence_transformers",
@@ -51,7 +51,7 @@ def choose_provider(
         return None
     is_default = sentence_transformer_model in _NAMES_OF_DEFAULT
     local_model = DEFAULT_MODEL if is_default else sentence_transformer_model
-    # Imported only when chosen: each of them needs NumPy.
+    # Imported only when chosen, because each of them needs NumPy.
     makers: dict[str, Callable[[], EmbeddingProvider]] = {
         "onnx": lambda: _module("onnx_provider").OnnxProvider(batch_size=batch_size),
         "sentence-transformers": lambda: _module("sentence_transformers_provider").SentenceTransformerProvider(
@@ -70,7 +70,7 @@ def choose_provider(
     if not usable:
         log.warning(without_embeddings(choice, sentence_transformer_model))
     elif choice == "sentence-transformers" and usable[0] == "onnx":
-        log.warning(f"sentence-transformers is not installed. The ONNX copy of {DEFAULT_MODEL} runs instead.")
+        log.warning(f"sentence-transformers is not installed. Using the ONNX copy of {DEFAULT_MODEL}.")
     return FirstThatWorks(providers)
 
 
@@ -79,7 +79,7 @@ def _module(name: str) -> Any:
 
 
 def without_embeddings(choice: ProviderChoice, sentence_transformer_model: str = DEFAULT_MODEL) -> str:
-    """Return one line that says that semantic deduplication is off, and the command that installs embeddings."""
+    """Return a message that semantic deduplication is off, with the command that installs embeddings."""
     needs_torch = choice != "onnx" and sentence_transformer_model not in _NAMES_OF_DEFAULT
     extra, size = ("embeddings-torch", "several GB") if needs_torch else ("embeddings", "about 220 MB")
     command = install_command(extra)
@@ -87,17 +87,16 @@ def without_embeddings(choice: ProviderChoice, sentence_transformer_model: str =
 
 
 class FirstThatWorks:
-    """Uses the first of several providers that works; when none is left, every call raises.
+    """A provider that uses the first working one of several. If none is left, every call raises an error.
 
-    A provider that has worked before is dropped only after three failures in a row, so that a server that stumbles
-    once is not given up.
+    A provider that has worked is dropped only after three consecutive failures, so that it survives temporary errors.
     """
 
     def __init__(self, providers: Sequence[EmbeddingProvider], *, load_timeout_s: float = 20.0) -> None:
         """
         Args:
-            providers: The best first.
-            load_timeout_s: How long a call waits while another thread loads the model.
+            providers: Best first.
+            load_timeout_s: Maximum wait of a call while another thread loads the model.
         """
         self.providers = tuple(providers)
         self._usable = list(providers)
@@ -110,17 +109,17 @@ class FirstThatWorks:
 
     @property
     def model(self) -> str:
-        """The model of the provider in use; it changes when one is dropped."""
+        """The model of the current provider. It changes when a provider is dropped."""
         return self._usable[0].model if self._usable else self._last_model
 
     @property
     def in_use(self) -> EmbeddingProvider | None:
-        """Return the provider that is asked first; None if none is left."""
+        """The current provider. None if none is left."""
         return self._usable[0] if self._usable else None
 
     @property
     def available(self) -> bool:
-        """Whether a provider is left; without one nothing is embedded any more."""
+        """Whether a provider is left."""
         return bool(self._usable)
 
     def embed(self, text: str) -> Vectors:
@@ -133,7 +132,7 @@ class FirstThatWorks:
         return self._ask(lambda provider: provider.get_dimension())
 
     def warm_up(self) -> threading.Thread:
-        """Load the model in the background, while the first turns are played."""
+        """Load the model in a background thread."""
         thread = threading.Thread(target=self._embed_once, name="zorkgpt-embeddings", daemon=True)
         thread.start()
         return thread
@@ -142,7 +141,7 @@ class FirstThatWorks:
         try:
             self.embed("warm up")
         except EmbeddingError as problem:
-            log.debug("embeddings are not to be had", extra={"error": str(problem)})
+            log.debug("embeddings are not available", extra={"error": str(problem)})
 
     def _ask(self, question: Callable[[EmbeddingProvider], Answer]) -> Answer:
         if not self._lock.acquire(timeout=self._load_timeout_s):
@@ -162,15 +161,15 @@ class FirstThatWorks:
 
     def _record_success(self) -> None:
         if not self._has_worked and self._problems:
-            log.warning("embeddings by the next best provider", extra={"model": self.model, "problems": self._problems})
+            log.warning("embedding provider replaced", extra={"model": self.model, "problems": self._problems})
         self._has_worked, self._failures = True, 0
 
     def _record_failure(self, problem: EmbeddingError) -> None:
         self._failures += 1
-        if self._has_worked and self._failures < _FAILURES_IN_A_ROW:
+        if self._has_worked and self._failures < _MAX_FAILURES:
             raise problem
         dropped = self._usable.pop(0)
         self._problems.append(f"{type(dropped).__name__}: {problem}")
         self._has_worked, self._failures = False, 0
         if not self._usable:
-            log.warning("no embeddings, memories are compared by their words alone", extra={"problems": self._problems})
+            log.warning("no embeddings, comparing memories only by words", extra={"problems": self._problems})

@@ -1,4 +1,4 @@
-"""Embeddings by feature hashing: no model, no files, the same on every machine."""
+"""Embeddings by feature hashing, without a model. They are the same on every machine."""
 
 import re
 import zlib
@@ -10,7 +10,7 @@ from zorkgpt.embeddings.vectors import unit
 
 
 class HashingEmbeddings:
-    """Makes texts similar that share words and parts of words, whatever they mean.
+    """A provider whose similarity depends on shared words and parts of words, not on meaning.
 
     Signed feature hashing: Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009.
     """

@@ -8,7 +8,7 @@ from zorkgpt.embeddings.provider import Vectors
 from zorkgpt.embeddings.vectors import embed_whole, unit
 from zorkgpt.errors import EmbeddingError
 
-# Windows of 8,191 tokens are usual; no script needs more than about one and a half tokens a character.
+# Models usually accept 8,191 tokens, and no script needs more than about 1.5 tokens per character.
 _PIECE_CHARACTERS = 5_000
 
 
@@ -20,7 +20,7 @@ class LLMEmbeddingProvider:
     ) -> None:
         """
         Args:
-            client: A client of the OpenAI SDK's shape (`client.embeddings.create(...)`).
+            client: A client with the interface of the OpenAI SDK (`client.embeddings.create(...)`).
         """
         self.model = model
         self._client = client
@@ -50,15 +50,15 @@ class LLMEmbeddingProvider:
                 model=self.model, input=pieces, encoding_format="float", timeout=self._timeout_s
             )
             rows = [entry.embedding for entry in sorted(answer.data, key=lambda entry: entry.index)]
-        except Exception as problem:  # any client of that shape, with exceptions of its own
-            raise EmbeddingError(f"The server gave no embeddings of {self.model!r}: {problem}") from problem
+        except Exception as problem:  # each client has its own exceptions
+            raise EmbeddingError(f"The server returned no embeddings of {self.model!r}: {problem}") from problem
         return self._checked(rows, len(pieces))
 
-    def _checked(self, rows: list[Any], asked: int) -> Vectors:
+    def _checked(self, rows: list[Any], count: int) -> Vectors:
         lengths = {len(row) for row in rows if row is not None}
-        if len(rows) != asked or len(lengths) != 1 or None in rows:
+        if len(rows) != count or len(lengths) != 1 or None in rows:
             raise EmbeddingError(
-                f"{self.model!r} answered {asked} texts with {len(rows)} vectors of the lengths {sorted(lengths)}."
+                f"{self.model!r} answered {count} texts with {len(rows)} vectors of the lengths {sorted(lengths)}."
             )
         if self._dimension not in (None, *lengths):
             raise EmbeddingError(
@@ -67,7 +67,7 @@ class LLMEmbeddingProvider:
         try:
             vectors = np.asarray(rows, dtype=np.float32)
         except (TypeError, ValueError) as problem:
-            raise EmbeddingError(f"{self.model!r} answered with something that is no number: {problem}") from problem
+            raise EmbeddingError(f"{self.model!r} answered with a value that is not a number: {problem}") from problem
         if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
             raise EmbeddingError(f"{self.model!r} answered with a vector that is not finite or is all zeros.")
         return unit(vectors)

@@ -8,7 +8,7 @@ from zorkgpt.guards import new_guard
 
 
 class VectorMatrix:
-    """Vectors by model and key; a `VectorTable` that ends with the process."""
+    """A `VectorTable` in the memory of this process."""
 
     kept = "in this process"
 
@@ -17,13 +17,13 @@ class VectorMatrix:
         self._guard = new_guard()
 
     def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
-        """Return the vectors of these keys, as far as they are known."""
+        """Return the known vectors of these keys."""
         with self._guard:
             rows = self._rows(model)
             return {key: rows.matrix[rows.at[key]] for key in keys if key in rows.at}
 
     def known(self, model: str, keys: Sequence[bytes] | None = None) -> set[bytes]:
-        """Return the keys that have a vector, among these or among all."""
+        """Return the keys that have a vector, among the given ones or all."""
         with self._guard:
             return set(self._rows(model).at) if keys is None else self._rows(model).at.keys() & keys
 
@@ -47,9 +47,9 @@ class VectorMatrix:
     def keep_only(self, model: str, keys: Collection[bytes]) -> None:
         """Delete all other vectors."""
         with self._guard:
-            kept = self.find(model, list(keys))
+            vectors = self.find(model, list(keys))
             self._models = {}
-            self.put(model, kept)
+            self.put(model, vectors)
 
     def _rows(self, model: str) -> "_ModelVectors":
         return self._models.setdefault(model, _ModelVectors())
@@ -61,7 +61,7 @@ class _ModelVectors:
         """Key → row."""
         self.keys: list[bytes] = []
         self.matrix: Vectors = np.zeros((0, 0), dtype=np.float32)
-        """Of shape (capacity, d): it grows by an eighth, so that one more vector rarely copies all."""
+        """An array of shape (capacity, d). It grows by an eighth, so that adding a vector rarely copies all."""
 
     def put(self, vectors: Mapping[bytes, Vectors]) -> None:
         if not vectors:

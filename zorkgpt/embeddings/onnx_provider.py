@@ -16,18 +16,18 @@ log = logging.getLogger(__name__)
 
 _DIMENSION = 384
 _WINDOW = 256
-# Room for [CLS] and [SEP], and for a word that was cut in two and has more tokens in its parts than as a whole.
+# A margin for [CLS] and [SEP], and for words cut in two, whose parts may have more tokens than the word.
 _PIECE = _WINDOW - 16
 
 
 class OnnxProvider:
-    """Embeds texts with `all-MiniLM-L6-v2`, loaded on first use."""
+    """A provider with the model `all-MiniLM-L6-v2`, loaded on first use."""
 
     def __init__(self, *, batch_size: int = 32, cache_dir: Path | None = None, hub_timeout_s: float = 10.0) -> None:
         """
         Args:
-            cache_dir: Where a graph that was built from weights is kept; by default the user's cache folder.
-            hub_timeout_s: How long the model hub may take to answer.
+            cache_dir: Stores a graph built from weights. Defaults to the user's cache folder.
+            hub_timeout_s: Timeout of the model hub.
         """
         self.model = DEFAULT_MODEL
         self._batch_size = batch_size
@@ -60,7 +60,7 @@ class OnnxProvider:
             except EmbeddingError:
                 raise
             except Exception as problem:  # ONNX Runtime's exceptions have no common base class
-                log.warning("embedding model is damaged, built again", extra={"error": str(problem)})
+                log.warning("embedding model is damaged, rebuilding it", extra={"error": str(problem)})
                 self._open_rebuilt()
 
     def _open_rebuilt(self) -> None:
@@ -80,15 +80,15 @@ class OnnxProvider:
         tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        # Threads that spin between calls would take processor time from the game and its model.
+        # Spinning threads would take CPU time from the game and its model.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         graph = weights.graph if isinstance(weights.graph, bytes) else str(weights.graph)
         session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-        self._inputs = {given.name for given in session.get_inputs()}
+        self._inputs = {node.name for node in session.get_inputs()}
         self._tokenizer, self._session = tokenizer, session
 
     def _pieces(self, text: str) -> list[str]:
-        # No character makes more than four tokens (a Korean syllable makes three), so a short text needs no counting.
+        # A character has at most four tokens (a Korean syllable has three), so short texts need no counting.
         if len(text) * 4 <= _PIECE:
             return [text]
         return cut_by_tokens(text, self._tokenizer.encode(text, add_special_tokens=False).offsets, _PIECE)
@@ -96,7 +96,7 @@ class OnnxProvider:
     def _embed_pieces(self, pieces: list[str]) -> Vectors:
         tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(pieces)]
         vectors = np.empty((len(tokens), _DIMENSION), dtype=np.float32)
-        # Texts of similar length together, so that little is computed for padding.
+        # Batch texts of similar length, to reduce padding.
         order = sorted(range(len(tokens)), key=lambda position: len(tokens[position]))
         for start in range(0, len(order), self._batch_size):
             batch = order[start : start + self._batch_size]
@@ -106,10 +106,10 @@ class OnnxProvider:
     def _run(self, tokens: list[list[int]]) -> Vectors:
         shape = (len(tokens), max(map(len, tokens)))
         ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        for row, line in enumerate(tokens):
-            ids[row, : len(line)] = line
-            mask[row, : len(line)] = 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, {name: given[name] for name in self._inputs})[0]
-        # Mean pooling without padding; the normalisation makes the division by the number of tokens needless.
+        for row, text_ids in enumerate(tokens):
+            ids[row, : len(text_ids)] = text_ids
+            mask[row, : len(text_ids)] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        hidden = self._session.run(None, {name: inputs[name] for name in self._inputs})[0]
+        # Mean pooling without padding. A sum is enough, because the result is normalized.
         return unit((hidden * mask[:, :, None].astype(np.float32)).sum(axis=1))

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 
 Vectors: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"
-"""One vector or rows of them; named in a string, so that numpy is not loaded for it."""
+"""One vector, or an array with a vector per row. A string, so that numpy is not imported."""
 
 
 ProviderChoice = Literal[
@@ -18,20 +18,20 @@ ProviderChoice = Literal[
     "sentence-transformers",
     "llm",
 ]
-"""A provider that `choose_provider` knows, all of them in turn, or none."""
+"""A provider of `choose_provider`, `auto` for the first that works, or none."""
 
 
 @runtime_checkable
 class EmbeddingProvider(Protocol):
-    """Turns texts into vectors whose dot product is the cosine similarity.
+    """A provider of vectors whose dot product is the cosine similarity.
 
-    Vectors are float32 and of unit length. The vector of a blank text is all zeros, so that it is similar to
-    no other. A text longer than the model's window is embedded in pieces, never truncated.
+    Vectors are float32 and have unit length. The vector of a blank text is all zeros, so it is similar to no other.
+    A text longer than the model's window is embedded in pieces, not truncated.
     """
 
     @property
     def model(self) -> str:
-        """The model's name. Only vectors of the same model can be compared, whichever provider computed them."""
+        """The model's name. Only vectors of the same model can be compared, even from different providers."""
         ...
 
     def embed(self, text: str) -> Vectors:
@@ -43,15 +43,15 @@ class EmbeddingProvider(Protocol):
         ...
 
     def embed_batch(self, texts: list[str]) -> Vectors:
-        """Return the vectors of several texts in their order, of shape (n, d); (0, d) for none.
+        """Return the vectors of texts, in order, of shape (n, d).
 
         Raises:
-            EmbeddingError: If at least one of them could not be embedded.
+            EmbeddingError: If a text could not be embedded.
         """
         ...
 
     def get_dimension(self) -> int:
-        """Return the length d of the vectors; may load the model.
+        """Return the dimension d of the vectors. May load the model.
 
         Raises:
             EmbeddingError: If the model is not available.

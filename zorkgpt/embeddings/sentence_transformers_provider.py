@@ -9,12 +9,12 @@ from zorkgpt.errors import EmbeddingError
 from zorkgpt.extras import missing_extra
 from zorkgpt.guards import new_guard
 
-# Room for the special tokens, and for a word that was cut in two.
+# A margin for special tokens, and for words cut in two.
 _MARGIN = 16
 
 
 class SentenceTransformerProvider:
-    """Embeds texts with a model given by name or folder, loaded on first use."""
+    """A provider with a model given by name or folder, loaded on first use."""
 
     def __init__(self, model: str = DEFAULT_MODEL, *, batch_size: int = 32) -> None:
         self.model = model
@@ -47,15 +47,15 @@ class SentenceTransformerProvider:
             except ImportError as problem:
                 raise EmbeddingError(str(missing_extra("embeddings-torch", problem.name))) from problem
             try:
-                # Another model is the user's choice, of whatever revision its repository has.
+                # Only the default model is pinned. Other models are the user's choice.
                 revision = REVISION if self.model == DEFAULT_MODEL else None
                 self._encoder = SentenceTransformer(self._source(), device="cpu", revision=revision)
                 self._dimension = int(self._encoder.encode(["dimension"]).shape[1])
-            except Exception as problem:  # the library passes on exceptions of the hub, of PyTorch and of the files
+            except Exception as problem:  # the library raises errors of the hub, PyTorch and the file system
                 raise EmbeddingError(f"sentence-transformers can't load {self.model!r}: {problem}") from problem
 
     def _source(self) -> str:
-        # The default model may be on this machine already, outside the folder where the library looks.
+        # The default model may already be on this machine, outside of the library's folder.
         folders = [folder for folder in local_folders() if (folder / "modules.json").exists()]
         return str(folders[0]) if self.model == DEFAULT_MODEL and folders else self.model
 
@@ -68,10 +68,10 @@ class SentenceTransformerProvider:
             tokens = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
             spans = tokens["offset_mapping"]
         else:
-            # No offsets to cut by: English has about four characters to a token, two is on the safe side.
+            # Without offsets, assume a conservative two characters per token. English has about four.
             spans = [(start, start + 2) for start in range(0, len(text), 2)]
         return cut_by_tokens(text, spans, max(window - _MARGIN, 8))
 
     def _embed_pieces(self, pieces: list[str]) -> Vectors:
-        # The library sorts by length itself.
+        # The library sorts texts by length.
         return unit(self._encoder.encode(pieces, batch_size=self._batch_size, show_progress_bar=False))

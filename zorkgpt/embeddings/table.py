@@ -1,4 +1,4 @@
-"""Where vectors are kept."""
+"""The protocol of a table of vectors."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -11,25 +11,25 @@ class VectorTable(Protocol):
 
     @property
     def kept(self) -> str:
-        """Where they are kept, and why, for people."""
+        """Where vectors are stored, and why. For messages."""
         ...
 
     def find(self, model: str, keys: Sequence[bytes]) -> Mapping[bytes, Vectors]:
-        """Return those of these vectors that are there."""
+        """Return the known vectors of these keys."""
         ...
 
     def known(self, model: str, keys: Sequence[bytes] | None = None) -> set[bytes]:
-        """Return those of these keys that have a vector; without any given, all that have one."""
+        """Return the keys that have a vector, among the given ones or all."""
         ...
 
     def put(self, model: str, vectors: Mapping[bytes, Vectors]) -> None:
-        """Keep vectors, in the place of what is there."""
+        """Add or replace vectors."""
         ...
 
     def nearest(
         self, model: str, vector: Vectors, limit: int, among: Sequence[bytes] | None = None
     ) -> list[tuple[bytes, float]]:
-        """Return the keys of the texts that are nearest, of all or among these, with their cosines, nearest first."""
+        """Return the nearest keys with their cosines, nearest first. `among` limits the search to these keys."""
         ...
 
     def clear(self, model: str) -> None:

@@ -1,4 +1,4 @@
-"""Embed whole texts with a model of limited window: blank ones are skipped, long ones embedded in pieces."""
+"""Embed texts of any length with a model of limited window. Long texts are embedded in pieces."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -9,7 +9,7 @@ from zorkgpt.errors import EmbeddingError
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Normalise rows to float32 of length 1; a row of zeros stays as it is."""
+    """Normalize rows to unit length, as float32. Rows of zeros are unchanged."""
     vectors = np.asarray(vectors, dtype=np.float32)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(lengths == 0, np.float32(1), lengths), dtype=np.float32)
@@ -21,18 +21,18 @@ def embed_whole(
     pieces_of: Callable[[str], list[str]],
     embed_pieces: Callable[[list[str]], Vectors],
 ) -> Vectors:
-    """Return the vectors of whole texts; all pieces of a text have the same weight.
+    """Return the vectors of texts. All pieces of a text have the same weight, and blank texts get zeros.
 
     Args:
-        pieces_of: Cuts a text into parts that fit the model's window.
-        embed_pieces: Returns vectors of unit length for parts that fit.
+        pieces_of: Cuts a text into pieces that fit the model's window.
+        embed_pieces: Returns unit vectors of pieces.
     """
     pieces: list[str] = []
     owners: list[int] = []
     for position, text in enumerate(texts):
         if not text.strip():
             continue
-        # Neither tokenizers nor JSON over the wire accept a lone surrogate.
+        # Neither tokenizers nor servers accept lone surrogates.
         parts = pieces_of(text.encode("utf-8", "replace").decode("utf-8"))
         pieces += parts
         owners += [position] * len(parts)
@@ -43,7 +43,7 @@ def embed_whole(
     if not np.isfinite(vectors).all():
         raise EmbeddingError("The embedding model answered with numbers that are not finite. Choose another model.")
     if owners == list(range(len(texts))):
-        return vectors  # one piece each and nothing blank: the vectors are final
+        return vectors  # one piece per text, so nothing to add up
     np.add.at(sums, owners, vectors)
     return unit(sums)
 

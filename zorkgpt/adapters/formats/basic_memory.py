@@ -16,7 +16,7 @@ from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.upkeep.exchange import Skipped, json_line, read_bytes
 
 _PLACE = "zorkgpt_place"
-"""In the frontmatter of exported notes: the place, as in a memory file, where the permalink can't be it."""
+"""In the frontmatter of exported notes: the place, as in a memory file, if the permalink can't represent it."""
 _RELATION = "RELATION"
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _FIELD = re.compile(r"([A-Za-z_][\w-]*):(?:\s+(.*))?")
@@ -31,7 +31,7 @@ _PERMALINK = re.compile(r"[a-z0-9]+(?:[-/][a-z0-9]+)*")
 
 @dataclass(slots=True)
 class _Note:
-    """A note, with the texts of its list items and the numbers of the lines where they begin."""
+    """A note. Its items are the list items with their line numbers."""
 
     fields: dict[str, str | list[str]]
     items: list[tuple[int, str]] = field(default_factory=list)
@@ -74,7 +74,7 @@ def read(folder: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
 
 
 def written(memories: Iterable[LocatedMemory]) -> dict[str, str]:
-    """Return a note for each place, by its path in the folder."""
+    """Return path → content of the notes, one for each place."""
     notes: dict[SubjectKey, list[LocatedMemory]] = {}
     for located in memories:
         notes.setdefault(located.location_id, []).append(located)
@@ -127,7 +127,7 @@ def _parsed(path: Path) -> _Note:
 
 
 def _frontmatter(path: Path, lines: list[str]) -> tuple[dict[str, str | list[str]], int]:
-    """Return the top-level fields of the frontmatter, and how many lines it has."""
+    """Return the top-level fields of the frontmatter, and the number of its lines."""
     if not lines or lines[0].rstrip() != "---":
         return {}, 0
     fields: dict[str, str | list[str]] = {}
@@ -175,7 +175,7 @@ def _place(note: _Note, path: Path, folder: Path) -> SubjectKey:
 
 
 def _memory(text: str, note: _Note) -> Memory | None:
-    """Return the memory of a list item; None if it is neither an observation nor a relation."""
+    """Return the memory of a list item. None if it is neither an observation nor a relation."""
     metadata: dict[str, Any] = {}
     if relation := _RELATION_LINE.fullmatch(text):
         kind, target, context = relation[1].strip("\"'"), relation[2].strip(), relation[3]
@@ -215,7 +215,7 @@ def _memory(text: str, note: _Note) -> Memory | None:
 
 
 def _is_mark(category: str) -> bool:
-    """Return whether brackets hold the mark of a task or a timecode, as Basic Memory tells them from a category."""
+    """Return whether the text in brackets is a task mark or a timecode instead of a category, as in Basic Memory."""
     is_task = len(category) == 1 and (category in "xX" or not category.isalnum())
     return is_task or not category or _TIMECODE.fullmatch(category) is not None
 
@@ -231,7 +231,7 @@ def _line(memory: Memory) -> str:
     if not category or _is_mark(category):
         category = Category.NOTE.lower()
     if not isinstance(context, str) or set("()") & set(context) or not context.strip():
-        # Without a context, brackets at the end of the text would be taken for one.
+        # Without a context, parentheses at the end of the text would be parsed as one.
         context = re.sub(r"[()]", "", memory.title) if _CONTEXT.fullmatch(text) else ""
     return f"- [{category}] {text}" + (f" ({one_line(context)})" if context else "")
 
@@ -250,7 +250,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _slug(text: str) -> str:
-    """Return lower-case words with hyphens between them, in folders as in the text."""
+    """Return a permalink with lowercase words joined by hyphens. Slashes are kept."""
     if _PERMALINK.fullmatch(text):
         return text
     folders = (re.sub(r"[^\w]+|_+", "-", part.lower()).strip("-") for part in text.split("/"))

@@ -35,13 +35,13 @@ _QUERY = "SELECT prefix, key, value, expires_at, ttl_minutes FROM store ORDER BY
 _FIELDS = {"namespace", "key", "value", "expires_at", "ttl_minutes", "created_at", "updated_at", "score"}
 
 StoredRow = tuple[str, object, object, object, object, object]
-"""Where it is, its namespace, key and value, when it expires, and its time to live in minutes; None if it has none."""
+"""(position in the file, namespace, key, value, expiry, time to live in minutes). The last two may be None."""
 
 
 def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
-    """Return the items of a SQLite file of `SqliteStore`, or of JSON lines such as of `written`.
+    """Return the items in a SQLite file of `SqliteStore`, or in JSON lines as from `written`.
 
-    `MemoryBaseStore` finds them under the same namespaces and keys, with the same values and times to live.
+    In `MemoryBaseStore`, they have the same namespaces, keys, values and times to live.
 
     Raises:
         MemoryStoreError: If the file can't be read, or an item in it is invalid.
@@ -56,9 +56,9 @@ def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
 
 
 def written(memories: Iterable[LocatedMemory]) -> tuple[str, list[tuple[LocatedMemory, str]]]:
-    """Return JSON lines of items, and the memories that are no items, with the reason.
+    """Return the items as JSON lines, and the memories that are not items, with the reason.
 
-    `expires_at` and `ttl_minutes`, named as in `SqliteStore`, are only in the lines of items that expire.
+    The fields `expires_at` and `ttl_minutes`, named as in `SqliteStore`, are only written for items that expire.
     """
     lines, others, places = list[str](), list[tuple[LocatedMemory, str]](), dict[Any, list[LocatedMemory]]()
     for located in memories:

@@ -17,14 +17,14 @@ from zorkgpt.text import quoted
 
 _ENTITIES = ("user_id", "agent_id", "run_id")
 _WITHOUT_ENTITY = "mem0"
-"""The place of memories of no user, agent or run."""
+"""The place of memories without user, agent and run."""
 _OWN = "mem0"
-"""In the metadata: the fields of mem0 that have no counterpart here."""
+"""In the metadata: fields of mem0 without a counterpart here."""
 _COVERED = {"memory", "metadata", "hash", "expiration_date", "score", *_ENTITIES}
 
 
 def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
-    """Return the memories of a file of `get_all()`: `{"results": [...]}`, or the list alone.
+    """Return the memories in a file with the result of `get_all()`: `{"results": [...]}`, or only the list.
 
     Raises:
         MemoryStoreError: If the file can't be read, or a memory in it is invalid.
@@ -50,7 +50,7 @@ def read(path: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
 
 
 def written(memories: Iterable[LocatedMemory]) -> str:
-    """Return memories as JSON of the form that `get_all()` has."""
+    """Return memories as JSON in the format of `get_all()`."""
     return json.dumps({"results": [_row(located) for located in memories]}, indent=1) + "\n"
 
 
@@ -88,7 +88,7 @@ def _place(row: dict[str, Any]) -> PlaceKey:
 
 
 def _expires_at(value: object) -> str | None:
-    """Return the end of a day; mem0 keeps a memory through its last day in UTC."""
+    """Return the end of the expiration day in UTC, because mem0 keeps a memory through that day."""
     if value is None:
         return None
     try:
@@ -116,7 +116,7 @@ def _row(located: LocatedMemory) -> dict[str, Any]:
 
 
 def _entities(place: SubjectKey) -> dict[str, str]:
-    """Return the user, agent and run of a place. Another place becomes an agent, since mem0 needs one of them."""
+    """Return the user, agent and run of a place. Other places become agents, because mem0 needs one of the three."""
     if isinstance(place, tuple):
         names, values = place[::2], place[1::2]
         if len(names) == len(values) and list(names) == [name for name in _ENTITIES if name in names]:

@@ -24,9 +24,9 @@ class Exported:
     """Memories in another format."""
 
     files: dict[str, bytes]
-    """The content of each file by its path in a folder; a single file has the path ""."""
+    """Path in the folder → content. A single file has the path ""."""
     count: int
-    """The number of memories in them."""
+    """The number of exported memories."""
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -40,7 +40,7 @@ _READERS = {
 def import_as(store: Store, path: Path, file_format: FileFormat) -> ImportReport:
     """Add the memories of a file or folder to a store in one transaction. Existing memories are never changed.
 
-    A memory is known if its place has one with the same text, in any status; for LangGraph, with the same key.
+    A memory is already known if its place has a memory with the same text (for LangGraph, the same key), in any status.
 
     Raises:
         MemoryStoreError: If the input can't be read or has another format, or the store can't be written. Nothing was
@@ -68,7 +68,7 @@ def import_as(store: Store, path: Path, file_format: FileFormat) -> ImportReport
 
 
 def export_as(memory: SimpleMemoryManager, file_format: FileFormat) -> Exported:
-    """Return all memories in a format. Formats of other libraries get only what is believed.
+    """Return all memories in a format. For other libraries, only current memories are exported.
 
     Raises:
         MemoryStoreError: If the memories can't be read.
@@ -96,10 +96,10 @@ def export_as(memory: SimpleMemoryManager, file_format: FileFormat) -> Exported:
 
 
 def write_new(target: Path, exported: Exported, file_format: FileFormat) -> None:
-    """Write what was exported to a new file, or to a new or empty folder.
+    """Write exported memories to a new file, or to a new or empty folder.
 
     Raises:
-        MemoryStoreError: If there is something already, or it can't be written.
+        MemoryStoreError: If the target exists or can't be written.
     """
     try:
         if not file_format.is_folder:
@@ -108,13 +108,13 @@ def write_new(target: Path, exported: Exported, file_format: FileFormat) -> None
             return
         target.mkdir(parents=True, exist_ok=True)
         if any(target.iterdir()):
-            raise MemoryStoreError(f"The folder {target} is not empty. Name one that does not exist yet.")
+            raise MemoryStoreError(f"The folder {target} is not empty. Name a new folder.")
         for name, data in exported.files.items():
             path = target / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
     except FileExistsError as error:
-        raise MemoryStoreError(f"There is a file {target} already. Name one that does not exist yet.") from error
+        raise MemoryStoreError(f"{target} already exists. Name a new file.") from error
     except OSError as error:
         raise MemoryStoreError(f"Can't write {target}: {error.strerror}") from error
 
@@ -126,7 +126,7 @@ def _where(located: LocatedMemory) -> str:
 def _with_unique_title(
     draft: Draft, place: SubjectKey, memories: Iterable[Memory], skipped: list[Skipped]
 ) -> list[Memory]:
-    """Return the memories whose texts are new at a place, each with a title that no other memory there has."""
+    """Return the memories with new texts, with titles that are unique at the place."""
     kept = draft.lasting.memories(place)
     texts, titles = {folded(memory.text) for memory in kept}, {folded(memory.title) for memory in kept}
     new = []
@@ -142,7 +142,7 @@ def _with_unique_title(
 
 
 def _with_key(draft: Draft, place: SubjectKey, memories: Iterable[Memory], skipped: list[Skipped]) -> list[Memory]:
-    """Return the items whose keys are new at a place. Those with another value than the known one are skipped."""
+    """Return the items with new keys. Items whose key already has another value are skipped."""
     texts = {(memory.title, memory.text) for memory in draft.lasting.memories(place)}
     keys = {memory.title: memory.text for memory in langgraph_items.items_of(draft.lasting.memories(place))}
     new = []
@@ -151,7 +151,7 @@ def _with_key(draft: Draft, place: SubjectKey, memories: Iterable[Memory], skipp
             continue
         if memory.title in keys:
             where = f"{memory.title!r} at {place_in_words(place)}"
-            skipped.append(Skipped(where, "this key has another value already, which is kept"))
+            skipped.append(Skipped(where, "this key already has another value, which is kept"))
             continue
         keys[memory.title] = memory.text
         texts.add((memory.title, memory.text))
