@@ -23,7 +23,7 @@ class TtlSweeper:
         self._futures: list[Future[None]] = []
 
     def start(self, interval_minutes: float) -> Future[None]:
-        """Start the thread unless it is running. Return a future that is done at its end and can be canceled to stop it.
+        """Start the thread unless it is running. Return a future that ends with it. Canceling it stops the thread.
 
         Raises:
             ValueError: If the interval is not positive.
