@@ -1,4 +1,4 @@
-"""A scripted agent that remembers by place, in any world that can start over."""
+"""A scripted agent with a memory of places, for any world that can start over."""
 
 import tempfile
 from collections.abc import Callable, Iterable
@@ -8,18 +8,18 @@ from typing import Protocol
 
 from zorkgpt import AgentMemory
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an action."""
+    """The result of an action."""
 
     text: str
     changed: bool = False
-    """Something in the world is otherwise now, the agent's place left aside."""
+    """Whether the world changed, apart from the agent's place."""
     done: bool = False
-    """The task is done, and with it the episode."""
+    """Whether the task is done, which ends the episode."""
 
 
 class World(Protocol):
@@ -31,7 +31,7 @@ class World(Protocol):
     def reset(self) -> None: ...
 
     def actions(self) -> list[str]:
-        """Return what can be tried at this place; what begins with "go" leads to another one."""
+        """Return the actions at this place. Those that begin with "go" lead to another place."""
         ...
 
     def act(self, action: str) -> Outcome: ...
@@ -39,20 +39,20 @@ class World(Protocol):
 
 @dataclass(slots=True)
 class Episode:
-    """What the agent keeps in mind until the world starts over."""
+    """The agent's knowledge of the current episode."""
 
     visits: dict[str, int] = field(default_factory=dict)
     changes: int = 0
     failed: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Place and action → how much had changed when it failed last."""
+    """Place and action → number of changes before its last failure."""
 
 
 def play(world: World, memory: AgentMemory) -> int:
-    """Play an episode, and return how many actions it took."""
+    """Play an episode. Return the number of actions."""
     world.reset()
     memory.new_episode()
     now = Episode()
-    for step in range(1, MOST_STEPS + 1):
+    for step in range(1, MAX_STEPS + 1):
         place = world.place
         now.visits[place] = now.visits.get(place, 0) + 1
         action = choose(memory, place, world.actions(), now)
@@ -64,11 +64,11 @@ def play(world: World, memory: AgentMemory) -> int:
             now.changes += 1
         elif world.place == place:
             now.failed[place, action] = now.changes
-    return MOST_STEPS
+    return MAX_STEPS
 
 
 def choose(memory: AgentMemory, place: str, actions: Iterable[str], now: Episode) -> str:
-    """Return the most promising action: what helped before, then what is not known, then the way to the least known."""
+    """Return the best action: a known success, then an unknown action, then the way to the least visited place."""
 
     def rank(action: str) -> tuple[int, int]:
         known, done = memory.get(action, place), memory.get(f"done: {action}", place)
@@ -81,31 +81,31 @@ def choose(memory: AgentMemory, place: str, actions: Iterable[str], now: Episode
             return 1, 0
         if known.memory.category == "SUCCESS" and done is None:
             return 0, 0
-        # What failed in this episode may work now that something has changed; what failed in others hardly ever.
+        # After a change, try actions again that failed in this episode, but not those that failed in earlier ones.
         return (2, 0) if (place, action) in now.failed else (4, 0)
 
     return min(actions, key=rank)
 
 
 def learn(memory: AgentMemory, place: str, action: str, outcome: Outcome, *, arrived: str) -> None:
-    """Keep what an action taught: what it is good for in every episode, and what it did in this one."""
+    """Remember the effect of an action, as a permanent memory, and the change it made, as an ephemeral one."""
     known = memory.get(action, place)
     if arrived != place:
         text, category = f"Leads to {arrived}.", "NOTE"
     else:
-        text = f"What comes of it: {outcome.text}"
+        text = f"Result: {outcome.text}"
         category = "SUCCESS" if outcome.changed or outcome.done else "FAILURE"
     if known is None:
         memory.remember(place, text, title=action, category=category)
     elif category == "SUCCESS" and known.memory.category == "FAILURE":
-        # It failed only because something else had to come first.
+        # It failed before only because another action had to come first.
         memory.supersede(known.id, text, title=action, category=category)
     if outcome.changed:
         memory.remember(place, outcome.text, title=f"done: {action}", persistence="ephemeral")
 
 
 def compared(make: Callable[[], World], episodes: int = 5) -> dict[str, list[int]]:
-    """Return the actions that each episode took, with one memory for all of them and with a new one for each."""
+    """Return the number of actions of each episode, with a shared memory and with a new memory each time."""
     with tempfile.TemporaryDirectory() as folder, AgentMemory.open(Path(folder) / "Memories.md") as memory:
         world = make()
         lasting = [play(world, memory) for _ in range(episodes)]
@@ -113,10 +113,10 @@ def compared(make: Callable[[], World], episodes: int = 5) -> dict[str, list[int
     for _ in range(episodes):
         with tempfile.TemporaryDirectory() as folder, AgentMemory.open(Path(folder) / "Memories.md") as memory:
             fresh.append(play(make(), memory))
-    return {"one memory": lasting, "a new one each time": fresh}
+    return {"shared memory": lasting, "new memory each time": fresh}
 
 
 def main(make: Callable[[], World]) -> None:
     """Print the comparison."""
     for name, steps in compared(make).items():
-        print(f"{name:20} {' '.join(f'{each:4}' for each in steps)}   actions an episode")
+        print(f"{name:20} {' '.join(f'{each:4}' for each in steps)}   actions per episode")

@@ -1,4 +1,4 @@
-"""A coding sandbox: get the tests to pass. `python -m examples.sandbox` plays it with and without memory."""
+"""A coding sandbox. The task is to make the tests pass. `python -m examples.sandbox` runs it with and without memory."""
 
 from examples.agent import Outcome, main
 
@@ -12,13 +12,13 @@ _ACTIONS = {
 
 
 class Sandbox:
-    """A container that is built anew for every episode."""
+    """A container that is rebuilt for every episode."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Start a new container: nothing is installed, and the files are those of the repository."""
+        """Start a new container, with no packages installed and the original files."""
         self.place = ROOT
         self.has_dependencies = self.is_fixed = False
 

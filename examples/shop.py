@@ -1,4 +1,4 @@
-"""A web shop: the task is to order milk. `python -m examples.shop` plays it with and without memory."""
+"""A web shop. The task is to order milk. `python -m examples.shop` plays it with and without memory."""
 
 from examples.agent import Outcome, main
 
@@ -22,7 +22,7 @@ class Shop:
         self.reset()
 
     def reset(self) -> None:
-        """Begin a new session: the cart is empty, and nobody is logged in."""
+        """Start a new session with an empty cart and no address."""
         self.place = HOME
         self.cart: list[str] = []
         self.has_address = False

@@ -1,4 +1,4 @@
-"""Write the tables of docs/configuration.md from the settings; with `--check`, only compare them."""
+"""Write the tables of docs/configuration.md from the settings. With `--check`, only compare them."""
 
 import ast
 import sys
@@ -12,19 +12,19 @@ MARK = "<!-- The tables below are written by scripts/document_settings.py -->\n"
 
 
 def explanations() -> dict[tuple[str, str], str]:
-    """Return the docstring of each key, by section and key."""
-    found = {}
+    """Return (section, key) → docstring."""
+    docstrings = {}
     for section in ast.parse(Path(sections.__file__).read_text(encoding="utf-8")).body:
         if isinstance(section, ast.ClassDef):
             for before, line in zip(section.body, section.body[1:], strict=False):
                 match before, line:
                     case ast.AnnAssign(target=ast.Name(id=key)), ast.Expr(value=text):
-                        found[section.name, key] = " ".join(ast.literal_eval(text).split())
-    return found
+                        docstrings[section.name, key] = " ".join(ast.literal_eval(text).split())
+    return docstrings
 
 
 def shown(default: Any) -> str:
-    """Return a default as TOML has it."""
+    """Return a default in TOML syntax."""
     if default is None:
         return "unset"
     if isinstance(default, bool):
@@ -33,7 +33,7 @@ def shown(default: Any) -> str:
 
 
 def tables() -> str:
-    """Return the Markdown of all tables; those with the same section share one."""
+    """Return the Markdown of all tables. Names with the same section share a table."""
     names: dict[type[sections.SettingsSection], list[str]] = {}
     for table, section in sections.SECTIONS.items():
         names.setdefault(section, []).append(f"`[tool.zorkgpt.{table}]`")

@@ -1,8 +1,8 @@
-"""Draws docs/images/{overview,view,beside}.png: the page of a run of the bundled story, played by the rules.
+"""Draw docs/images/{overview,view,beside}.png: the viewer with a run of the bundled story, played by the rules.
 
     uv run python scripts/draw_page.py [WORKDIR]
 
-A run that was played already may be named; it needs five episodes, the last of fifty turns.
+An existing run can be given. It needs five episodes, the last one with at least fifty turns.
 """
 
 import shutil
@@ -21,15 +21,15 @@ from zorkgpt.viewer.export import export_run
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 _EPISODES, _TURN = 5, 50
-_SIGHTS = {
+_VIEWS = {
     "overview": ("#overview", "#overview .points li"),
     "view": (f"#{_EPISODES}:{_TURN}", "#memories .memory"),
     "beside": (f"#{_EPISODES}:20&beside={_EPISODES - 1}", "#beside table"),
 }
 _SIZE = {"width": 1400, "height": 860}
 _SETTLED_MS = 1000
-_COLOURS = 160
-"""So that a picture is a third as large, which nobody sees."""
+_COLORS = 160
+"""Reduces the size of an image to a third without a visible difference."""
 
 
 def play(workdir: Path) -> None:
@@ -41,15 +41,15 @@ def play(workdir: Path) -> None:
 
 
 def draw(page: Page, run: str, name: str) -> None:
-    sight, awaited = _SIGHTS[name]
+    fragment, selector = _VIEWS[name]
     page.goto("about:blank")
-    page.goto(run + sight)
-    page.locator(awaited).first.wait_for()
+    page.goto(run + fragment)
+    page.locator(selector).first.wait_for()
     page.wait_for_timeout(_SETTLED_MS)
     path = IMAGES / f"{name}.png"
     page.screenshot(path=path)
     with Image.open(path) as drawn:
-        small = drawn.convert("RGB").quantize(_COLOURS, kmeans=2, dither=Image.Dither.NONE)
+        small = drawn.convert("RGB").quantize(_COLORS, kmeans=2, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
 
 
@@ -62,7 +62,7 @@ def main(workdir: Path | None = None) -> None:
         export_run(workdir, file)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport=_SIZE)
-        for name in _SIGHTS:
+        for name in _VIEWS:
             draw(page, file.as_uri(), name)
         browser.close()
 

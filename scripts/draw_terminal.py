@@ -1,4 +1,4 @@
-"""Draws docs/images/play.svg: the terminal while the fourth episode of the bundled story is played."""
+"""Draw docs/images/play.svg: the terminal during the fourth episode of the bundled story."""
 
 import io
 import re
@@ -20,7 +20,7 @@ from zorkgpt.llm.progress import CurrentCall
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "play.svg"
 _EPISODES, _TURNS = 10, 250
 _SHOWN, _SCORE = 4, 9
-"""The picture is of the turn in which this episode reaches this score."""
+"""The image shows the turn in which this episode reaches this score."""
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
                 display.turn_played(run.process_turn())
             screen.print(display.frame())
     picture = screen.export_svg(title="uv run python main.py")
-    # Without the web fonts, the picture needs nothing from another host.
+    # Without web fonts, so that the image loads nothing from other hosts.
     PICTURE.write_text(re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL), encoding="utf-8")
 
 

