@@ -1,4 +1,4 @@
-"""A coding sandbox. The task is to make the tests pass. `python -m examples.sandbox` runs it with and without memory."""
+"""A coding sandbox, where the tests have to pass. `python -m examples.sandbox` plays it with and without memory."""
 
 from examples.agent import Outcome, main
 
