@@ -1,11 +1,11 @@
-"""What each behavior of the rules player is worth: each one switched off in turn, same stories and seeds.
+"""Measure the effect of each behavior of the rules player by switching it off, with the same stories and seeds.
 
     uv run python -m benchmarks.behaviors [STORY ...] [--only fight ...] [--seeds 2] [--publish TABLE]
 
-The stories are those under tests/stories, for which the rules were not tuned, unless others are named. Score and places
-are means over the episodes of a run. The differences, with everything on minus without the behavior, are paired by
-story and seed: a positive one is what the behavior is worth. Where a behavior never acted, the run without it would be
-the same, so it is not played.
+By default, the stories are those in tests/stories, for which the rules were not tuned. Score and places are means over
+the episodes of a run. The differences (all behaviors minus without one) are paired by story and seed. A positive
+difference is the benefit of the behavior. If a behavior never acted in a run, the run without it would be identical,
+so it is not played.
 """
 
 import argparse
@@ -32,15 +32,15 @@ from zorkgpt.offline.view import TurnView
 from zorkgpt.player import AgentDecision
 
 REQUIRED = {"answer_question", "explore", "wander"}
-"""Without these, the player has no action on some turns or proposes the same one forever."""
+"""Without these, the player has no action in some turns, or proposes the same one forever."""
 ALWAYS_PLAYED = {"retry", "grammar"}
-"""They may change a run without choosing or offering an action, so it is unknown in which runs they acted."""
+"""These may change a run without choosing or offering an action, so it is unknown in which runs they acted."""
 SWITCHES = tuple(each.__name__ for each in (*BEHAVIORS, *OFFERS) if each.__name__ not in REQUIRED)
 
 
 @dataclass(frozen=True)
 class Course:
-    """The means over the episodes of one run, and the behaviors and kinds of actions that had anything to do."""
+    """The means over the episodes of a run, and the behaviors and offers that acted."""
 
     score: float
     places: float
@@ -63,7 +63,7 @@ def play(without: str, story: Path | None, seed: int, episodes: int, turns: int)
 
 
 def noted(behavior: Behavior, acted: set[str]) -> Behavior:
-    """Return the behavior, which adds its name to `acted` when it chooses an action."""
+    """Return the behavior, changed to add its name to `acted` when it chooses an action."""
 
     @wraps(behavior)
     def noting(turn: TurnView) -> AgentDecision | None:
@@ -76,7 +76,7 @@ def noted(behavior: Behavior, acted: set[str]) -> Behavior:
 
 
 def noted_offer(offer: Offer, acted: set[str]) -> Offer:
-    """Return the kind of actions, which adds its name to `acted` when it offers one."""
+    """Return the offer, changed to add its name to `acted` when it offers an action."""
 
     def noting(turn: TurnView) -> Iterator[Candidate]:
         for candidate in offer(turn):
@@ -100,8 +100,8 @@ def row(without: str, courses: Sequence[Course], whole: Sequence[Course]) -> lis
 
 
 def shown(differences: Iterable[float]) -> str:
-    found = interval(list(differences))
-    return f"{found.mean:+.2f} [{found.low:.2f}, {found.high:.2f}]"
+    difference = interval(list(differences))
+    return f"{difference.mean:+.2f} [{difference.low:.2f}, {difference.high:.2f}]"
 
 
 COLUMNS = ["switched off", "runs it acted in", "score", "worth in points", "places", "worth in places"]

@@ -1,22 +1,21 @@
-"""How much of what the rules player visits its memory covers, what that costs, and how it dies.
+"""Measure how many of the places that the rules player visits have memories, the size of the file, and the deaths.
 
     uv run python -m benchmarks.coverage [--games FILE ...] [--seeds 1 2 3] [--episodes 8] [--turns 150]
         [--show] [--json FILE] [--processes 2] [--publish]
 
-The rules play (no language model), without embeddings. Without --games these are the stories of tests/stories, and
-Zork I if ZORKGPT_ZORK1 names it.
+The rules play without a language model and without embeddings. By default, they play the stories of tests/stories, and
+Zork I if ZORKGPT_ZORK1 is set.
 
-- Covered: the places that were visited so far with a believed memory at the place itself, or one of a thing that was
-  visible there, or that claims something of it. Only by a count: if the only one says how many commands changed
-  nothing there.
-- KB: the size of Memories.md after each episode, which is what the next one reads; the mean over the episodes.
-- Deaths: by the cause that counterfactuals found, as the log says.
-- Dangers in vain: listed dangers that name no state (as the dark is one), whose action was survived at its place
-  three times or more in the whole run, and killed there once at most.
-- Deaths repeated: those from the second episode on that happened in the episode before, too: by the same creature, at
-  the same place, by the same clock, or, if the cause is an action or unknown, by the same action at the same place.
+- Covered: visited places with a current memory at the place, or a memory about an object that was visible there. Only
+  by a count: the only such memory lists commands without effect.
+- KB: the size of Memories.md after each episode, as a mean over the episodes.
+- Deaths: by cause, as found by counterfactuals and recorded in the log.
+- Dangers in vain: dangers that are not limited to a state (such as darkness), whose action was survived at its place at
+  least three times in the run, and killed there at most once.
+- Deaths repeated: deaths from the second episode on that also happened in the previous episode: by the same creature,
+  at the same place, by the same clock, or, if the cause is an action or unknown, by the same action at the same place.
 
---show lists the places without a memory, with what was to be seen there.
+--show lists the places without a memory, with the objects that were visible there.
 """
 
 import argparse
@@ -55,21 +54,21 @@ _UNKNOWN = "unknown"
 
 @dataclass
 class VisitedPlace:
-    """A place that was visited."""
+    """A visited place."""
 
     number: int
     name: str
     arrivals: int = 0
     is_dark: bool = False
-    """On at least one turn there."""
+    """Whether it was dark in at least one turn there."""
     visible: dict[int, str] = field(default_factory=dict)
-    """What was visible there and not carried, by object number."""
+    """Object number → name of the objects that were visible and not carried."""
     movable: list[str] = field(default_factory=list)
-    """Of these, what can be taken or is alive, as far as the story shows."""
+    """Of these, the names of objects that can be taken or are alive."""
 
     @property
     def kind(self) -> str:
-        """What there is to remember, in a word."""
+        """A short description of the place's content."""
         if self.is_dark and not self.visible:
             return "dark"
         if self.movable:
@@ -89,11 +88,11 @@ class Death:
     cause: str = _UNKNOWN
     creature: int | None = None
     sentence: str = ""
-    """What the response says of it."""
+    """The sentence of the response about the death."""
 
     @property
     def way(self) -> tuple[str, int | None, str]:
-        """What two deaths that happened in the same way share."""
+        """A key that is equal for deaths that happened in the same way."""
         match self.cause:
             case LossCause.PLACE:
                 return self.cause, self.place, ""
@@ -106,22 +105,22 @@ class Death:
 
 @dataclass
 class Run:
-    """What a run with one seed left."""
+    """The results of a run with one seed."""
 
     story: str
     seed: int
     visited: list[int] = field(default_factory=list)
     """The number of places visited so far, after each episode."""
     covered: list[int] = field(default_factory=list)
-    """Of these, those with a memory."""
+    """Of these, the number of places with a memory."""
     only_counted: list[int] = field(default_factory=list)
-    """Of these, those whose only memory is the count of what was tried without effect."""
+    """Of these, the number of places whose only memory lists commands without effect."""
     kb: list[float] = field(default_factory=list)
     """The size of the file after each episode."""
     scores: list[int] = field(default_factory=list)
     deaths: list[Death] = field(default_factory=list)
     dangers: int = 0
-    """Believed dangers of an action."""
+    """Current memories about dangers of an action."""
     in_vain: list[str] = field(default_factory=list)
     uncovered: list[VisitedPlace] = field(default_factory=list)
     """The places without a memory at the end."""
@@ -135,7 +134,7 @@ class Run:
 
 
 def play(game: str, seed: int, episodes: int, turns: int) -> Run:
-    """Play a story, and look at the memory after each episode."""
+    """Play a story and examine the memory after each episode."""
     story = find_story(game)
     run, places, records = Run(story.path.stem, seed), {}, []
     with tempfile.TemporaryDirectory() as folder:
@@ -212,7 +211,7 @@ def uncovered(places: Iterable[VisitedPlace], believed: Sequence[LocatedMemory])
 
 
 def dangers(believed: Iterable[LocatedMemory], records: Sequence[TurnRecord]) -> tuple[int, list[str]]:
-    """Return the number of believed dangers of an action, and those that experience speaks against."""
+    """Return the number of current memories about dangers, and those contradicted by experience."""
     safe: Counter[tuple[int | None, str]] = Counter()
     deadly: Counter[tuple[int | None, str]] = Counter()
     for record in records:
@@ -230,7 +229,7 @@ def dangers(believed: Iterable[LocatedMemory], records: Sequence[TurnRecord]) ->
 
 
 def table(runs: Sequence[Run], episodes: int) -> Table:
-    """Return a line for each story, of all its seeds, and one for all stories."""
+    """Return a row for each story, over all seeds, and one for all stories."""
     early = min(EARLY, episodes)
     columns = [
         "story",

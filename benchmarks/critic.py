@@ -1,12 +1,12 @@
-"""How much of what a game refuses is rejected before it is played, and whether anything else is.
+"""Measure how many of the commands that a game refuses are rejected by the action check, and its false rejections.
 
     ZORKGPT_ZORK1=zork1.z5 uv run python benchmarks/critic.py [--actions 60] [--every 4] [--seed 0]
 
-At every n-th state of the walkthrough, actions made of the parser's verbs, prepositions and the names of things (six
-in ten of them at hand, the others from anywhere) are checked, then tried on the saved state. An action has an effect
-if an object moved or changed, the place or the score changed or the player died, beyond what many actions there bring
-about. It is refused if it has none, and the game's clock stood still or the text says so; a question back is neither.
-All else is accepted, though it may be a refusal in words that are not in the list. A rejection of an action with an
+At every n-th state of the walkthrough, random actions of the parser's verbs, prepositions and names are checked and
+then tried on the saved state. 60 % of the names are of objects in reach. An action has an effect if an object moved or
+changed, the place or the score changed, or the player died, apart from effects that many actions there have. It is
+refused if it has no effect, and the game's clock stopped or the text says so. Questions are counted separately. All
+other actions count as accepted, although some may be refusals in unknown words. A rejection of an action with an
 effect, or of a step of the walkthrough, is false.
 """
 
@@ -52,7 +52,7 @@ QUESTION = re.compile(r"^(Which|What do you want|Who do you)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Trial:
-    """One action: what the check said, and what the game did."""
+    """An action with the verdict of the check and the effect in the game."""
 
     place: str
     action: str
@@ -72,7 +72,7 @@ class Trial:
 
 @dataclass
 class Tally:
-    """Counts of (class, rejected), times, and the trials that should not be."""
+    """Counts of (class, rejected), times, and false rejections."""
 
     counts: Counter = field(default_factory=Counter)
     walked: int = 0
@@ -87,7 +87,7 @@ class Tally:
 
 
 def actions(game: JerichoInterface, dice: random.Random) -> Iterator[str]:
-    """Endless actions for the present state."""
+    """Yield random actions for the current state without end."""
     language, scene = game.language, game.scene()
     things = scene.carried | scene.here if scene else frozenset()
     at_hand = sorted(word for word, numbers in language.names.items() if numbers & things)
@@ -123,7 +123,7 @@ def trials(game: JerichoInterface, count: int, dice: random.Random, answering: b
 
 
 def sort_out(done: list[Trial], tally: Tally) -> None:
-    """What most actions bring about at a state is the world's own doing."""
+    """Classify the trials at a state. Effects of many actions are attributed to the world and ignored."""
     ticked = [trial for trial in done if trial.ticked]
     counts = Counter(effect for trial in ticked for effect in trial.effects)
     common = {effect for effect, count in counts.items() if count >= max(2, len(ticked) / 4)}

@@ -1,4 +1,4 @@
-"""What deduplication takes: the time of a comparison, the start with a full cache, and whole episodes with and without.
+"""Measure the cost of deduplication: a comparison, opening a full cache, and whole episodes with and without it.
 
 uv run python -m benchmarks.dedup_costs [--story FILE ...] [--episodes 10] [--turns 200]
 """
@@ -46,7 +46,7 @@ COSINES, CHECK, MODEL, WHOLE, OPENING = (
 
 
 def costs_ms() -> dict[str, float]:
-    """Milliseconds, medians."""
+    """Return the median of each cost in milliseconds."""
     provider = choose_provider()
     pairs = pairs_in(DATA / "dedup_dev.jsonl")
     kept, new = [pair.a for pair in pairs], "The rusty key does not open the grating."
@@ -54,7 +54,7 @@ def costs_ms() -> dict[str, float]:
     meaning = EmbeddingIndex(provider, get_logger("benchmark"))
     meaning.cosines(new, kept)
     fresh = iter(f"The lever number {number} opens the gate." for number in range(10_000))
-    # By turns, so that whatever else the machine does meets both alike.
+    # Alternating, so that other load on the machine affects both.
     both = [
         (median_ms(lambda: provider.embed(next(fresh)), 5), median_ms(lambda: meaning.cosines(next(fresh), kept), 5))
         for _ in range(40)

@@ -2,8 +2,8 @@
 
     uv run python -m benchmarks.dedup_judge [--publish]
 
-The judge is simulated: it knows the labels, and is right on 95 % of the pairs that say the same and on 98 % of those
-that differ.
+The judge is simulated. It knows the labels, and decides 95 % of the equal pairs and 98 % of the different pairs
+correctly.
 """
 
 import sys
@@ -23,7 +23,7 @@ def is_asked(pair: Pair) -> bool:
 
 
 def judged(pairs: list[Pair], prefix: str = "") -> list[list[str]]:
-    """Return rows with the rates without a judge, and the mean and range over the seeds of the judge."""
+    """Return rows with the rates without a judge, and the mean and range of the rates with a judge over its seeds."""
     sure = np.array([pair.cosine >= CANDIDATE and pair.relation in ("same", "adds") for pair in pairs])
     asked = np.array([is_asked(pair) for pair in pairs])
     merge = np.array([pair.label in MERGES for pair in pairs])

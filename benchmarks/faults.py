@@ -1,25 +1,26 @@
-"""Play episodes while disk, model, embeddings, interpreter and clock fail together, and check what is left.
+"""Play episodes while disk, model, embeddings, interpreter and clock fail, and check the files.
 
     uv run python -m benchmarks.faults --seed 1 --episodes 5 [--runs 20] [--turns 30] [--rate 0.05] [--jobs 2]
 
-Plays so many runs, each with a seed of its own and in a folder of its own. An episode runs in a process in which each
-of these fails with the given probability:
+Each run has its own seed and folder. An episode runs in a process in which these operations fail with the given
+probability:
 
-- disk: opening, replacing, removing and making a file in the folder, writing to it and flushing it (no space, I/O
-  error); opening a database, and each of its statements that writes or commits;
-- model and embeddings, served on this machine: an error of the server, a body that is cut off, one that is no JSON;
+- disk: opening, replacing, removing, creating, writing and flushing files in the folder (no space, I/O error), opening
+  a database, and database statements that write or commit;
+- model and embeddings, served on this machine: server errors, truncated bodies, invalid JSON;
 - interpreter: its process is killed after a turn;
-- clock: Python's clocks jump by up to a day, also backwards.
+- clock: Python's clocks jump by up to a day, forwards or backwards.
 
-An episode that ends early is resumed, with faults up to three times and then without. Checked after each episode:
+An episode that ends early is resumed, up to three times with faults and then without. After each episode, the
+benchmark checks that:
 
-- no crash: a run ends by itself, or with an error of `zorkgpt.errors`, which says what is wrong;
-- every run can be resumed, and the episode comes to its end;
-- nothing that was acknowledged is lost: each lasting memory that the log reports is in the journal, and the file
-  contains exactly what the journal comes to;
-- no false memory: the object tree of a new game denies no memory of how an episode begins.
+- nothing crashed: a run ends normally or with an error of `zorkgpt.errors`;
+- every run can be resumed, and the episode is finished;
+- nothing acknowledged is lost: each lasting memory reported in the log is in the journal, and the file matches the
+  journal;
+- no memory is false: the object tree of a new game contradicts no core memory.
 
-The same seed gives the same faults. For a run that fails, the command that repeats it is printed.
+The same seed gives the same faults. If a run fails, the command that repeats it is printed.
 """
 
 import argparse
@@ -67,10 +68,10 @@ from zorkgpt.runlog.saved_episodes import find_resumable
 
 DISK_EVENTS = ("open", "os.rename", "os.link", "os.remove", "os.truncate", "os.mkdir")
 WRITING = ("BEGIN", "INSERT", "UPDATE", "DELETE", "COMMIT")
-"""How the statements of a database begin that fail."""
+"""The first words of database statements that can fail."""
 COMMANDS = ("north", "south", "east", "west", "up", "down", "in", "out", "look", "take all", "drop all", "open door")
 RESUMES = 3
-"""How often an episode is resumed with faults."""
+"""Number of times that an episode is resumed with faults."""
 DIMENSION = 16
 LOG = GameConfiguration().episode_log_file
 
@@ -80,7 +81,7 @@ def _number(text: str) -> int:
 
 
 class FaultyModels:
-    """Answers every question, always the same one to the same question, unless it fails."""
+    """A model server that fails at random. Otherwise, the same question always gets the same answer."""
 
     def __init__(self) -> None:
         self.faults: random.Random | None = None
@@ -123,7 +124,7 @@ class FaultyModels:
 
 
 class Disk:
-    """Makes file operations in a folder fail."""
+    """Makes file operations in a folder fail at random."""
 
     def __init__(self, folder: Path, rate: float, chance: random.Random) -> None:
         self._folder, self._rate, self._chance = str(folder), rate, chance
@@ -155,7 +156,7 @@ class Disk:
         return Failing
 
     def check_statement(self, statement: str) -> None:
-        """Raise an error of the database now and then, if the statement writes or commits."""
+        """Raise a database error at random if the statement writes or commits."""
         if statement.lstrip().upper().startswith(WRITING) and self._fails(self._folder):
             raise sqlite3.OperationalError("disk I/O error")
 
@@ -189,7 +190,7 @@ _DATETIME, _TIME = datetime.datetime, time.time
 
 
 class Clock:
-    """Makes Python's clocks jump."""
+    """Makes Python's clocks jump at random."""
 
     def __init__(self, rate: float, chance: random.Random) -> None:
         self._rate, self._chance = rate, chance
@@ -217,7 +218,7 @@ class Clock:
 
 
 class InterpreterKiller:
-    """A watcher that kills the interpreter's process after some turns."""
+    """A watcher that kills the interpreter's process at random after a turn."""
 
     def __init__(self, rate: float, chance: random.Random) -> None:
         self._rate, self._chance = rate, chance
@@ -242,10 +243,10 @@ class InterpreterKiller:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a process ended."""
+    """The outcome of a process."""
 
     kind: str
-    """ "ended", "refused" with one of our errors, or "crashed"."""
+    """ "ended", "refused" (with one of our errors) or "crashed"."""
     text: str
     """The reason of the end, or the error."""
     failed: Counter[str]
@@ -296,7 +297,7 @@ def _options(folder: Path, url: str, turns: int) -> RunOptions:
 def played(
     folder: Path, server: ChatServer, models: FaultyModels, turns: int, resume: int | None, seed: str, rate: float
 ) -> Outcome:
-    """Play or resume an episode in a process of its own."""
+    """Play or resume an episode in a new process."""
     models.faults, models.rate = (random.Random(f"{seed} models"), rate) if rate else (None, 0.0)
     ours, theirs = FORKS.Pipe(duplex=False)
     child = FORKS.Process(target=_play, args=(folder, server.url, turns, resume, seed, rate, theirs))
@@ -305,7 +306,7 @@ def played(
     try:
         outcome: Outcome = ours.recv()
     except EOFError:
-        outcome = Outcome("crashed", "the process ended without a word", Counter())
+        outcome = Outcome("crashed", "the process ended without a result", Counter())
     child.join()
     return outcome
 
@@ -322,15 +323,15 @@ def resumable(folder: Path) -> int | None:
 
 
 def faults_of(folder: Path, counts: Counter[str]) -> list[str]:
-    """Return what is wrong with the files that a run has left, and count what was compared."""
+    """Return the problems in the files of a run. Count the compared memories in `counts`."""
     wrong = []
     store = MarkdownStore(folder / "Memories.md")
     store.refresh()
     found = by_place(store.lasting.document.find(EVERY))
-    kept = {_key(place, one) for place, memories in found.items() for one in memories}
-    journal = {_key(place, one) for place, memories in store.journal.lasting().items() for one in memories}
-    wrong += [f"only in the file: {one}" for one in kept - journal]
-    wrong += [f"only in the journal: {one}" for one in journal - kept]
+    kept = {_key(place, memory) for place, memories in found.items() for memory in memories}
+    journal = {_key(place, memory) for place, memories in store.journal.lasting().items() for memory in memories}
+    wrong += [f"only in the file: {key}" for key in kept - journal]
+    wrong += [f"only in the journal: {key}" for key in journal - kept]
     recorded = {
         (record.change.memory.title, record.change.memory.text) for record in store.journal.records() if record.change
     }
@@ -361,7 +362,7 @@ def _key(place: object, memory: Memory) -> tuple[str, str, str, str]:
 
 
 def check_run(seed: int, episodes: int, turns: int, rate: float, failed: Counter[str]) -> list[str]:
-    """Play a run with faults and return what is wrong with it; count the faults in `failed`."""
+    """Play a run with faults. Return its problems, and count the faults in `failed`."""
     models, wrong = FaultyModels(), []
     with tempfile.TemporaryDirectory() as name, ChatServer(models.reply, models=None, embed=models.embed) as server:
         folder = Path(name)
@@ -416,7 +417,7 @@ class Checked:
 
 
 def check_runs(given: argparse.Namespace) -> Checked:
-    """Check runs side by side, and print what is wrong with each."""
+    """Check runs in parallel and print their problems."""
     checked, until = Checked(), _TIME() + 60 * given.minutes if given.minutes else math.inf
 
     def check(seed: int) -> tuple[int, list[str], Counter[str]] | None:
@@ -446,8 +447,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--episodes", type=int, default=5)
     parser.add_argument("--turns", type=int, default=30)
     parser.add_argument("--rate", type=float, default=0.05)
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
-    parser.add_argument("--minutes", type=float, default=0.0, help="begin no run after so many minutes; 0: no limit")
+    parser.add_argument("--jobs", type=int, default=1, help="parallel runs")
+    parser.add_argument("--minutes", type=float, default=0.0, help="start no run after this time; 0: no limit")
     parser.add_argument("--publish", action="store_true")
     given = parser.parse_args(arguments)
     checked = check_runs(given)

@@ -1,7 +1,7 @@
-"""How many frames of ours lie between a turn that is recorded and the bytes in the memory file.
+"""Count the stack frames of this package between the recording of a turn and the write to the memory file.
 
-`uv run python -m benchmarks.frames`: the stack at the moment of the write, for a memory that is new, one that is seen
-again, and one that replaces another, each worded by a synthesizer that answers at once.
+`uv run python -m benchmarks.frames` prints the stack at the write for a new memory, a memory seen again, and a memory
+that replaces another. A scripted synthesizer provides the memories.
 """
 
 import os
@@ -21,7 +21,7 @@ PLACE = 12, "Cellar"
 
 
 class WatchedDisk(Disk):
-    """A disk that keeps the stack of the last write of the memory file."""
+    """A disk that records the stack of the last write to the memory file."""
 
     def __init__(self) -> None:
         self.frames: list[str] = []
@@ -33,7 +33,7 @@ class WatchedDisk(Disk):
 
 
 class Answers:
-    """A synthesizer that gives prepared answers."""
+    """A synthesizer with prepared answers."""
 
     asks_a_model = True
 
@@ -45,21 +45,21 @@ class Answers:
 
 
 class Settings:
-    """Names a provider that makes no vectors, so that memories are compared by their words."""
+    """Settings without embeddings, so that memories are compared by words."""
 
     embedding_provider = "none"
     ask_only_once = False
 
 
 def stack() -> list[str]:
-    """Return the functions of the package that are being executed, the outermost first."""
-    found, frame = [], sys._getframe()
+    """Return the functions of the package on the stack, outermost first."""
+    functions, frame = [], sys._getframe()
     while frame is not None:
         code = frame.f_code
         if code.co_filename.startswith(PACKAGE):
-            found.append(f"{code.co_filename.removeprefix(PACKAGE)}: {code.co_qualname}")
+            functions.append(f"{code.co_filename.removeprefix(PACKAGE)}: {code.co_qualname}")
         frame = frame.f_back
-    return found[::-1]
+    return functions[::-1]
 
 
 def answer(title: str, text: str, **fields: object) -> MemorySynthesisResponse:

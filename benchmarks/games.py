@@ -1,12 +1,15 @@
-"""What is right about the stories at hand, and how far the player without a model comes in them.
+"""Measure how much of each story is recognized, and the scores of the rules player.
 
     uv run python -m benchmarks.games [--episodes 5] [--turns 300] [--jobs 2] [--publish]
 
-Zork I is left out where ZORKGPT_ZORK1 doesn't name it. Rooms: at each step of the walkthrough `look` is played on a
-saved state, and the heading that it prints is compared with the room that the interface names; in the dark there is
-none. Names: the things carried at each step, and those whose name `inventory` prints. End: at each step, whether the
-game is said to be over as it is. Nothing left: turns on which the rules had nothing left to try. Standstill: the
-longest run of other turns on which nothing was tried or seen for the first time.
+Zork I is included if ZORKGPT_ZORK1 is set. The columns:
+
+- Rooms: at each step of the walkthrough, the heading printed by `look` is compared with the name of the room, unless it
+  is dark.
+- Names: at each step, the names of carried objects are compared with the output of `inventory`.
+- End: at each step, whether the end of the game is recognized correctly.
+- Nothing left: turns in which the rules had nothing left to try.
+- Standstill: the longest run of other turns without a new action or observation.
 """
 
 import argparse
@@ -44,7 +47,7 @@ class Measured:
     path: Path
     commands: tuple[str, ...]
     ends_at: frozenset[int]
-    """The steps, from 1, after which the game is over."""
+    """The steps, counted from 1, after which the game is over."""
     seed: int = 1
 
 
@@ -55,13 +58,13 @@ class Row:
     name: str
     steps: int
     headings: int
-    """Steps on which `look` prints a heading."""
+    """Steps in which `look` prints a heading."""
     rooms: int
-    """Those of them on which it is the room's name."""
+    """Of those, steps in which the heading is the room's name."""
     held: int
-    """Things that are carried, each counted on each step."""
+    """Carried objects, summed over all steps."""
     names: int
-    """Those of them whose name `inventory` prints."""
+    """Of those, objects whose name `inventory` prints."""
     ends: int
     stuck: int = 0
     standstill: int = 0
@@ -82,7 +85,7 @@ def stories() -> list[Measured]:
 
 
 def walked(story: Measured) -> Row:
-    """Return what the walkthrough shows; nothing is played by the rules yet."""
+    """Return the figures of the walkthrough."""
     found: Counter[str] = Counter()
     with JerichoInterface(story.path, seed=story.seed) as game:
         game.start()
@@ -114,8 +117,8 @@ def measured(story: Measured, episodes: int, turns: int) -> Row:
         with a_run(Path(folder), turns=turns, story=find_story(story.path)) as run:
             scores = tuple(run.play_episode().score for _ in range(episodes))
         played = [turns_of(read_episode(Path(folder), number)) for number in range(1, episodes + 1)]
-    still = max(len(longest_standstill(one)) for one in played)
-    stuck = sum(map(nothing_left, (turn for one in played for turn in one)))
+    still = max(len(longest_standstill(episode)) for episode in played)
+    stuck = sum(nothing_left(turn) for episode in played for turn in episode)
     return replace(row, stuck=stuck, standstill=still, scores=scores)
 
 
@@ -147,7 +150,7 @@ def main() -> None:
 
 
 def published(rows: Sequence[Row]) -> PublishedTable:
-    """Return what was recognized in each story; the scores of the rules player are left out."""
+    """Return the recognition figures of each story, without the scores of the rules player."""
     cells = [
         [row.name, f"{row.rooms} of {row.headings}", f"{row.names} of {row.held}", f"{row.ends} of {row.steps}"]
         for row in rows

@@ -1,11 +1,11 @@
-"""How often it is told rightly that an action changed nothing, on known ways through stories.
+"""Measure how reliably commands without effect are recognized, along walkthroughs of stories.
 
     uv run python -m benchmarks.ground_truth [--every 1] [--publish]
 
-At every step of a walkthrough, commands are tried on a saved state that can change nothing: words that the parser does
-not know, ways that are not there, taking what is fixed, absent or carried already, opening what is open. The other
-direction are the walkthrough's own commands: which of them are said to have changed nothing, or nothing that can be
-named. The bundled story is played, and with ZORKGPT_ZORK1 set, Zork I.
+At every step of a walkthrough, commands that can't have an effect are tried on a saved state: unknown words, missing
+exits, taking fixed, absent or carried objects, and opening open objects. For the opposite error, the commands of the
+walkthrough that are reported to have no effect, or no known effect, are listed. The stories are the bundled one and, if
+ZORKGPT_ZORK1 is set, Zork I.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from zorkgpt.world.directions import DIRECTIONS
 
 
 def refusals(game: JerichoInterface) -> Iterator[tuple[str, str]]:
-    """Kinds of commands that should change nothing here, and the commands."""
+    """Yield (kind, command) of commands that should have no effect here."""
     scene, now = game.scene(), game.observe()
     yield from (("unknown verb", "qzxv lamp"), ("unknown noun", "take qzxv"), ("no sentence", "take with of"))
     yield from (("on oneself", f"{verb} me") for verb in ("take", "open", "push", "pull", "eat", "turn"))
@@ -37,26 +37,26 @@ def refusals(game: JerichoInterface) -> Iterator[tuple[str, str]]:
     words = {number: word for word, numbers in near.items() if len(numbers) == 1 for number in numbers}
     yield from (("ambiguous", f"take {word}") for word, numbers in near.items() if len(numbers & scene.carried) > 1)
     for item in (*(now.visible or ()), *(now.carried or ())):
-        told, word = scene.attributes.get(item.num, {}), words.get(item.num)
-        if word is None or told.get("animate"):
+        attributes, word = scene.attributes.get(item.num, {}), words.get(item.num)
+        if word is None or attributes.get("animate"):
             continue
-        if told.get("fixed"):
+        if attributes.get("fixed"):
             yield "fixed", f"take {word}"
         if item in (now.inventory or ()):
             yield "carried already", f"take {word}"
-        if told.get("openable"):
-            yield ("open already", f"open {word}") if told.get("open") else ("closed already", f"close {word}")
+        if attributes.get("openable"):
+            yield ("open already", f"open {word}") if attributes.get("open") else ("closed already", f"close {word}")
 
 
-def came_of_nothing(step: Transition) -> bool:
-    """By what can be named; whether anything else was changed is the question."""
-    one, other = step.before, step.after
-    named = any(not change.by_itself for change in (*step.moved, *step.changed))
-    return not named and (one.location, one.inventory, one.score) == (other.location, other.inventory, other.score)
+def has_no_known_effect(step: Transition) -> bool:
+    before, after = step.before, step.after
+    has_changes = any(not change.by_itself for change in (*step.moved, *step.changed))
+    is_same = (before.location, before.inventory, before.score) == (after.location, after.inventory, after.score)
+    return is_same and not has_changes
 
 
 def measure(title: str, story: Path | None, seed: int, commands: list[str], every: int) -> list[str]:
-    """Print the results for one story, and return its row of the published table."""
+    """Print the results for one story. Return its row of the published table."""
     tried, told, missed = Counter(), Counter(), defaultdict(Counter)
     vain, unnamed, took = [], [], 0.0
     with JerichoInterface(story, seed=seed) as game:
@@ -67,7 +67,7 @@ def measure(title: str, story: Path | None, seed: int, commands: list[str], ever
             for kind, refusal in refusals(game) if number % every == 0 else ():
                 step = game.act(refusal)
                 game.restore_state(state)
-                if came_of_nothing(step):
+                if has_no_known_effect(step):
                     tried[kind] += 1
                     told[kind] += not step.unnamed_change
                     missed[kind][_said(step)] += step.unnamed_change
@@ -78,12 +78,12 @@ def measure(title: str, story: Path | None, seed: int, commands: list[str], ever
             vain += [line] * failed(step)
             unnamed += [line] * (step.unnamed_change and not is_passive(command))
     rightly, all_of_them = sum(told.values()), sum(tried.values())
-    print(f"\n{title}: {rightly} of {all_of_them} refusals recognised ({rightly / all_of_them:.1%})")
+    print(f"\n{title}: {rightly} of {all_of_them} refusals recognized ({rightly / all_of_them:.1%})")
     for kind in tried:
         print(f"  {kind:<16}{told[kind]:>6} of {tried[kind]:<6}", dict((+missed[kind]).most_common(4)) or "")
-    print(f"  {len(vain)} of {len(commands)} commands said to have changed nothing:", *vain, sep="\n    ")
-    print(f"  {len(unnamed)} said to have changed nothing that can be named:", *unnamed, sep="\n    ")
-    print(f"  {took / len(commands) * 1000:.2f} ms a command")
+    print(f"  {len(vain)} of {len(commands)} commands reported without effect:", *vain, sep="\n    ")
+    print(f"  {len(unnamed)} reported without a known effect:", *unnamed, sep="\n    ")
+    print(f"  {took / len(commands) * 1000:.2f} ms per command")
     return [title, f"{rightly:,} of {all_of_them:,} ({rightly / all_of_them:.1%})"]
 
 

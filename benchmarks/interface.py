@@ -1,8 +1,8 @@
-"""What the ground truth of a turn costs: a whole walkthrough, beside Jericho itself in the same run.
+"""Measure the cost of the ground truth of a turn over a whole walkthrough, compared with Jericho in the same run.
 
-`uv run python -m benchmarks.interface` plays the bundled story, and Zork I where ZORKGPT_ZORK1 names it or it is in
-infrastructure/. Each round plays all ways in turn, so that what else the machine does meets all of them; the median
-round counts.
+`uv run python -m benchmarks.interface` plays the bundled story, and Zork I if ZORKGPT_ZORK1 is set or it is in
+infrastructure/. Each round plays all variants one after the other, so that other load on the machine affects all of
+them. The figures are medians over the rounds.
 """
 
 import argparse
@@ -33,11 +33,11 @@ BARE, OWN, WORKER, ACT, OBSERVED = (
 
 
 def ways(path: Path, seed: int, game: JerichoInterface, worker: Worker) -> dict[str, Callable[[str | None], object]]:
-    """Return what plays one command, by name; None begins anew."""
+    """Return name → function that plays a command. The command None restarts the game."""
     from jericho import FrotzEnv
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a story that it does not know has neither room nor inventory
+        warnings.simplefilter("ignore")  # for unsupported stories, Jericho knows neither room nor inventory
         env = FrotzEnv(str(path), seed=seed)
 
     def bare(command: str | None) -> object:
@@ -77,7 +77,7 @@ def opening_s(path: Path, seed: int) -> float:
 
 
 def restart_s(game: JerichoInterface) -> float:
-    """From the death of the interpreter's process until the game stands where it stood."""
+    """Return the time from the death of the interpreter's process until its state is restored."""
     state = game.save_state()
     game._worker.kill()
     begun = time.perf_counter()
@@ -89,7 +89,7 @@ class Measured(NamedTuple):
     """Medians and worst cases of the rounds."""
 
     us: dict[str, float]
-    """Microseconds a command, by way of playing."""
+    """Microseconds per command of each variant."""
     openings_s: list[float]
     restarts_s: list[float]
 
@@ -99,7 +99,7 @@ def measured(path: Path, seed: int, commands: list[str], rounds: int) -> Measure
     openings, restarts = [], []
     worker = Worker(path.read_bytes(), seed=seed, time_limit_s=20)
     with JerichoInterface(path, seed=seed) as game:
-        game.act("look")  # the story's bookkeeping is learned with the first action, once for each process
+        game.act("look")  # the first action of a process does extra work
         by_name = ways(path, seed, game, worker)
         for _ in range(rounds):
             for name, play in by_name.items():

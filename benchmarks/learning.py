@@ -1,8 +1,8 @@
-"""What memory is worth to the rules player: runs an evaluation and publishes its tables.
+"""Measure the effect of memory on the rules player, with an evaluation, and publish its tables.
 
     uv run python -m benchmarks.learning [--seeds 1-3] [--out FOLDER] [--publish]
 
-The evaluation continues where it stopped, so that publishing a finished one plays nothing.
+An interrupted evaluation is continued, and a finished one is only published.
 """
 
 import argparse

@@ -1,17 +1,15 @@
-"""How long each role's prompts are over a whole walkthrough, with a memory that fills up.
+"""Measure the length of each role's prompts over a whole walkthrough, while the memory fills up.
 
-"agent, after the shared beginning" is the part of the agent's prompt after what it shares with the prompt before: a
-server with a prefix cache reads only that.
+`uv run python -m benchmarks.prompt_sizes [--publish]` plays Zork I if ZORKGPT_ZORK1 is set, else the bundled story.
 
-"plain" is the same model with nothing but the transcript. Uncached are the tokens after what a prompt shares with the
-last one of the same role. The form of an answer is not counted: servers take it beside the prompt.
+"agent, after the shared beginning" is the part of the agent's prompt that differs from the previous prompt. A server
+with a prefix cache processes only this part. "plain" is the same model with only the transcript. "Uncached" are the
+tokens after the prefix that a prompt shares with the last one of the same role. Schemas of answers are not counted,
+because servers receive them beside the prompt.
 
-`uv run python -m benchmarks.prompt_sizes [--publish]` plays Zork I if ZORKGPT_ZORK1 names it, else the bundled story.
-The comparison with the plain player is played in both, by a model that keeps what the memory's prompt asks for.
-
-A model that talks at length plays the walkthrough, remembers something on every turn that it is asked about and wants
-five things whenever it is asked, so that memories and objectives are as full as their budgets let them be. Tokens are
-estimated from characters, as the budgets are.
+The walkthrough is played by a scripted model with long answers. It remembers something whenever it is asked, and always
+names five objectives, so that memories and objectives fill their budgets. Tokens are estimated from characters, as for
+the budgets.
 """
 
 import os
@@ -44,7 +42,7 @@ _FORM = re.compile(rf"^{FORM_HEADING}\n.*$", re.MULTILINE)
 
 
 def prompts(story: Path, commands: list[str], seed: int) -> dict[str, list[int]]:
-    """Tokens of every prompt of one episode, by role."""
+    """Return role → tokens of each prompt of one episode."""
     sizes: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as workdir:
         run, llm = a_chatty_run(Path(workdir), story, commands, seed)
@@ -63,13 +61,13 @@ def prompts(story: Path, commands: list[str], seed: int) -> dict[str, list[int]]
 
 
 def uncached_tokens(before: str, prompt: str) -> int:
-    """Return the tokens of a prompt after what it shares with the one before."""
+    """Return the tokens of a prompt after the prefix shared with the previous one."""
     pairs = zip(before, prompt, strict=False)
     return estimated_tokens(prompt[sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) :])
 
 
 def played(story: Path, commands: list[str], seed: int, player: str) -> list[ScriptedCall]:
-    """Return all questions of one episode in which a model plays the commands."""
+    """Return all model calls of an episode in which a model plays the commands."""
     llm = AttentiveLLM(commands)
     with tempfile.TemporaryDirectory() as workdir:
         config = GameConfiguration(
@@ -82,7 +80,7 @@ def played(story: Path, commands: list[str], seed: int, player: str) -> list[Scr
 
 
 def tokens_of(calls: Iterable[ScriptedCall]) -> tuple[int, int]:
-    """Return the tokens of all prompts, and those that a prefix cache for each role does not save."""
+    """Return the tokens of all prompts, and of their parts that a prefix cache per role doesn't cover."""
     every = uncached = 0
     last: dict[str, str] = {}
     for call in calls:
@@ -94,7 +92,7 @@ def tokens_of(calls: Iterable[ScriptedCall]) -> tuple[int, int]:
 
 
 def against_plain(stories: Iterable[tuple[Path, list[str], int]]) -> PublishedTable:
-    """Return the questions and the tokens a turn of the model with all its roles, and of the plain one."""
+    """Return calls and tokens per turn of the model player and of the plain player."""
     columns = ["story", "turns", "player", "calls a turn", "tokens a turn", "uncached a turn", "uncached against plain"]
     rows = []
     for story, commands, seed in stories:

@@ -34,12 +34,12 @@ class Results(TypedDict):
     command: str
     date: str
     code: str
-    """The latest commit when it was measured."""
+    """The commit that was measured."""
     tables: dict[str, Table]
 
 
 def publish(name: str, command: str, tables: dict[str, Table]) -> Path:
-    """Write the results of a benchmark to `published/NAME.json`, and return the path."""
+    """Write the results of a benchmark to `published/NAME.json`. Return the path."""
     described = subprocess.run(["git", "describe", "--always"], cwd=ROOT, capture_output=True, text=True, check=True)
     results = Results(
         command=command, date=datetime.now(UTC).date().isoformat(), code=described.stdout.strip(), tables=tables

@@ -1,11 +1,11 @@
-"""How far the search player comes with a number of interpreter steps, beside the rules with as many turns.
+"""Compare the search player with the rules player, with the same number of interpreter steps.
 
     uv run python -m benchmarks.search STORY... [--steps 600 20000] [--without-rules 20000] [--publish FILE]
 
-Steps are commands that are played, from saved states or not. The rules play episodes of up to 400 turns. The search
-player plays episodes too, and searches three times as long before each. Places, the highest score, and states (place,
-inventory and score) count over all that was played. Verified: the commands to the highest score of the search,
-played in a new game without saves, lead to it.
+A step is a command that is played, from a saved state or not. The rules play episodes of up to 400 turns. The search
+player also plays episodes, and searches for three times as many steps before each. Places, the highest score, and
+states (place, inventory and score) are counted over all steps. Verified: the commands to the highest score of the
+search were played in a new game without saved states, and led to that score.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def shown(reached: set[ObservedState]) -> list[str]:
 
 
 def played(game: str, player: str, steps: int, folder: Path) -> list[str]:
-    """Play episodes until so many steps were played, and return what was reached."""
+    """Play episodes until `steps` steps were played. Return the cells of the table."""
     story, left = find_story(game), steps
     is_search = player == SEARCH
     turns, counted = min(TURNS, steps // (4 if is_search else 2)), 0

@@ -1,11 +1,11 @@
-"""Whether a turn stays as fast and the process as small over many episodes.
+"""Measure whether the time of a turn and the memory of the process grow over many episodes.
 
     uv run python -m benchmarks.soak [--game zork1.z5] [--episodes 100] [--turns 60] [--minutes 60] [--publish]
 
-One process plays all episodes by the rules, with everything on, in one folder. For each tenth of the episodes: CPU time
-of this process a turn, its resident memory, the files of the folder, and how much is known, since more known places and
-memories mean more to think about. The slopes are those of a line through all episodes but the first tenth, which
-loads the embedding model, per 100 episodes.
+One process plays all episodes by the rules in one folder. For each tenth of the episodes, the table shows the CPU time
+per turn, the resident memory, the size of the folder, and the number of known places and memories, with which the work
+of a turn grows. The slopes per 100 episodes are fitted to all episodes except the first tenth, which loads the
+embedding model.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class Sample:
 
 
 def soak(game: str | None, episodes: int, turns: int, minutes: float = math.inf) -> list[Sample]:
-    """Play the episodes and return a sample for each; begin none after so many minutes."""
+    """Play the episodes and return a sample for each. No episode starts after `minutes`."""
     samples: list[Sample] = []
     until = time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory() as name:
@@ -70,7 +70,7 @@ def table(samples: list[Sample]) -> Table:
     for start in range(0, len(samples), step):
         part = samples[start : start + step]
         row = [_median(part, name) for name in ("turn_ms", "resident_mb", "files_mb", "places", "memories")]
-        played = sum(one.turns for one in part)
+        played = sum(sample.turns for sample in part)
         rows.append([f"{start + 1}-{start + len(part)}", f"{played:,}", *(f"{number:.1f}" for number in row)])
     rest = samples[step:]
     slopes = [_slope(rest, name) for name in ("turn_ms", "resident_mb", "files_mb", "places", "memories")]
@@ -81,13 +81,13 @@ def table(samples: list[Sample]) -> Table:
 
 
 def _median(samples: list[Sample], name: str) -> float:
-    return statistics.median(float(getattr(one, name)) for one in samples)
+    return statistics.median(float(getattr(sample, name)) for sample in samples)
 
 
 def _slope(samples: list[Sample], name: str) -> float:
     if len(samples) < 2:
         return 0.0
-    numbers = [float(getattr(one, name)) for one in samples]
+    numbers = [float(getattr(sample, name)) for sample in samples]
     return 100 * statistics.linear_regression(range(len(numbers)), numbers).slope
 
 
@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--game", default=None)
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--turns", type=int, default=60)
-    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no episode after so many minutes")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start no episode after this time")
     parser.add_argument("--publish", action="store_true")
     given = parser.parse_args()
     samples = soak(given.game, given.episodes, given.turns, given.minutes)

@@ -1,11 +1,11 @@
-"""What starting costs, beside a bare interpreter in the same run.
+"""Measure the start-up time, compared with a bare interpreter in the same run.
 
     uv run python -m benchmarks.startup [--rounds 7]
 
-Medians over rounds in which the commands take turns. "First turn" is from the start of the process to the first turn's
-text in a pipe, in a fresh working directory; its processor time is that of all its episode. The last line compares the
-processor time of importing the memory with that of importing pydantic, the largest of its dependencies, both without
-the bare interpreter's.
+The figures are medians over rounds. Each round runs all commands. "First turn" is the time from the start of the
+process to the first turn in a pipe, in a new working directory. Its CPU time is that of the whole episode. The last
+line compares the CPU time of importing the memory with that of importing pydantic, its largest dependency, both without
+the time of the bare interpreter.
 """
 
 import argparse
@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 def processor_seconds() -> float:
-    """Return what the processes that have ended so far took."""
+    """Return the CPU time of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -54,7 +54,7 @@ def seconds_to_first_turn() -> float:
 
 
 def measured(rounds: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Median seconds by the clock, and of the processor, of each command."""
+    """Return the median wall time and CPU time of each command, in seconds."""
     measures = {name: partial(seconds, arguments) for name, arguments in COMMANDS.items()}
     measures["first turn"] = seconds_to_first_turn
     taken: dict[str, list[float]] = {name: [] for name in measures}

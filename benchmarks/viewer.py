@@ -1,11 +1,11 @@
-"""How fast the page of a long run opens and scrubs, and what watchers cost the game.
+"""Measure how fast the viewer opens and scrubs a long run, and how much watchers slow down the game.
 
     uv run python -m benchmarks.viewer [--turns 10000] [--pairs 5] [--watchers 50]
 
-The long run is a real one of the bundled story, its turns repeated, eight rounds in rooms of their own. Opening and
-scrubbing are measured in a real Chromium, from the click to the turn standing in the window. What watchers cost is the
-time of the same episodes with them by the time without, alternating on the same machine: first as fast as the rules can
-play, and then at a pace of ten turns a second, which is faster than any model.
+The long run repeats the turns of a real run of the bundled story, with new rooms in the first eight repetitions.
+Opening and scrubbing are measured in Chromium, from the click until the turn is visible. The cost of watchers is the
+ratio of the times of the same episodes with and without them, alternating on the same machine: first at full speed, and
+then at ten turns per second, which is faster than any model.
 """
 
 import argparse
@@ -60,7 +60,7 @@ _SEARCH = """async (words) => {
 
 
 def long_run(folder: Path, turns: int) -> None:
-    """A run of so many turns, in one episode."""
+    """Write a run with one episode of `turns` turns."""
     play(find_story(), 3, 300, str(folder / "short"))
     source = folder / "short" / "runs" / "3" / "episode_log.jsonl"
     records = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
@@ -81,7 +81,7 @@ def long_run(folder: Path, turns: int) -> None:
 
 
 def _call(turn: int) -> dict:
-    """A question of about 5,000 letters; every thousandth has a word of its own."""
+    """Return a model call of about 5,000 characters. Every thousandth contains a unique word."""
     asked = "A line of what the player is told about the place, as long as such lines are. " * 64
     asked += "A needle." if turn % 1000 == 0 else ""
     call = {"v": 1, "event": "model_called", "turn": turn, "role": "agent", "model": "measurement"}
@@ -100,7 +100,7 @@ def _elsewhere(seen: dict, shift: int) -> dict:
 
 @contextmanager
 def served(folder: Path, *options: str) -> Iterator[tuple[str, float]]:
-    """The address, and how many seconds it took until it was told."""
+    """Serve a run. Yield the address and the seconds until it was printed."""
     began = perf_counter()
     command = [sys.executable, "-m", "zorkgpt", "view", str(folder), "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -131,7 +131,7 @@ def in_a_browser(folder: Path, turns: int) -> None:
 
     path = shutil.which("chromium") or shutil.which("google-chrome")
     if path is None:
-        print("  There is no Chromium here: opening and scrubbing were not measured.")
+        print("  Chromium is not installed, so opening and scrubbing were not measured.")
         return
     with served(folder / "long") as (address, started), sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -175,7 +175,7 @@ def _memory(page) -> tuple[float, int]:
 
 @contextmanager
 def watched(workdir: Path, watchers: int) -> Iterator[int]:
-    """The page beside a run, its process's number, and so many who follow it from a process of their own."""
+    """Serve the viewer during a run, with watchers in another process. Yield the process id of the viewer."""
     from zorkgpt.viewer.server import BackgroundPage
 
     workdir.mkdir(parents=True)
@@ -190,13 +190,13 @@ def watched(workdir: Path, watchers: int) -> Iterator[int]:
 
 
 def processor_seconds(process_id: int) -> float:
-    """What a process has used so far, of Linux's own count."""
+    """Return the CPU time of a process so far (Linux only)."""
     fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def follow(address: str, watchers: int) -> None:
-    """Read what so many watchers are told, until somebody stops it."""
+    """Read the updates of `watchers` watchers until the process is stopped."""
     os.nice(19)
     waiting = [watchers]
 
