@@ -136,7 +136,7 @@ def test_render_shows_what_was_printed_last(bundled_story):
 
 
 def test_a_step_before_the_first_reset_is_an_error(env):
-    with pytest.raises(gymnasium.error.ResetNeeded, match=r"call reset\(\)"):
+    with pytest.raises(gymnasium.error.ResetNeeded, match=r"Call reset\(\)"):
         env.step("look")
 
 

@@ -90,7 +90,7 @@ def test_a_long_text_is_sent_in_pieces_and_whole(server):
         (lambda texts: [[0.0, 0.0] for _ in texts], "all zeros"),
         (lambda texts: [], "answered 1 texts with 0 vectors"),
         (lambda texts: [[1.0], [1.0]], "answered 1 texts with 2 vectors"),
-        (lambda texts: [["x", "y"] for _ in texts], "no number"),
+        (lambda texts: [["x", "y"] for _ in texts], "not a number"),
         (lambda texts: [None for _ in texts], "returned no embeddings|lengths"),
     ],
 )
