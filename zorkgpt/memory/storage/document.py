@@ -157,9 +157,7 @@ class Document:
 
 def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> Document:
     """Parse any bytes into a document. `known` sections with the same bytes are not parsed again."""
-    starts = [found.start() for found in _SECTION.finditer(data)]
-    if not starts or starts[0] > 0:
-        starts.insert(0, 0)
+    starts = [0, *(found.start() for found in _SECTION.finditer(data))]
     pieces = [data[start:end] for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
     known = known or {}
     return Document(tuple(known.get(piece) or parse_section(piece) for piece in pieces if piece), line_end(data))
@@ -167,8 +165,8 @@ def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> 
 
 def line_end(data: bytes) -> str:
     """Return how the first line ends, and so, it is taken, all of them."""
-    newline = data.find(b"\n")
-    return "\r\n" if newline > 0 and data[newline - 1] == 13 else "\n"
+    first_line = data[: data.find(b"\n") + 1]
+    return "\r\n" if first_line.endswith(b"\r\n") else "\n"
 
 
 def render(document: Document) -> bytes:
