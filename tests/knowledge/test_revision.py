@@ -124,10 +124,13 @@ def test_what_a_person_wrote_is_neither_repeated_nor_touched():
 
 
 def test_a_better_episode_takes_the_place_of_the_best_so_far():
-    def best(points: int) -> str:
-        return f"Episode {points} scored {points} points in 9 turns, in this order: “take gem”."
+    def best(points: int, turns: int = 9) -> str:
+        return f"Episode {points} scored {points} points in {turns} turns, in this order: “take gem”."
 
     document = a_document(a_line(best(5), KnowledgeSection.META_STRATEGIES, confirmed=2))
     better = taken_in(document, new=(a_proposal(best(12), KnowledgeSection.META_STRATEGIES),))
     assert better.document.lines == (KnowledgeLine(KnowledgeSection.META_STRATEGIES, best(12), 2, 5, 9),)
-    assert taken_in(better.document, new=(a_proposal(best(7)),)).document == better.document
+    for no_better in (best(7, 3), best(12, 10)):
+        assert taken_in(better.document, new=(a_proposal(no_better),)).document == better.document
+    quicker = taken_in(better.document, new=(a_proposal(best(12, 8)),))
+    assert [line.text for line in quicker.document.lines] == [best(12, 8)]

@@ -244,6 +244,8 @@ def test_an_episode_that_beat_the_others_teaches_the_order_of_its_points():
     )
     known: KnowledgeLine = a_line(insight.text)
     assert RuleKnowledgeSynthesizer().wisdom(replace(story, known=(known,))).new == []
+    slower = a_line(insight.text.replace("in 2 turns", "in 3 turns"))
+    assert RuleKnowledgeSynthesizer().wisdom(replace(story, known=(slower,))).new == [insight]
 
 
 def test_the_last_turns_of_an_episode_teach_what_turns_teach():

@@ -67,12 +67,13 @@ class KnowledgeClaim:
 
 
 _AT = r"“(?P<action>[^”]+)” at .*? \((?P<place>\d+)\)"
+_BEST = re.compile(r"Episode .+? scored (?P<action>\d+) points? in (?P<turns>\d+) turns\b")
 _FORMS = (
     (ClaimKind.DEATH, re.compile(rf"{_AT} is deadly\b")),
     (ClaimKind.POINTS, re.compile(rf"{_AT} scores\b")),
     (ClaimKind.REFUSED, re.compile(r"“(?P<action>[^”]+)” is not accepted\b")),
     (ClaimKind.UNDERSTOOD, re.compile(r"The parser understands “(?P<action>[^”]+)”")),
-    (ClaimKind.BEST, re.compile(r"Episode .+? scored (?P<action>\d+) points?\b")),
+    (ClaimKind.BEST, _BEST),
 )
 
 
@@ -118,6 +119,12 @@ def refused_line(turn: TurnRecord) -> str:
 def form_line(form: str, example: TurnRecord) -> str:
     """Return the line about commands of one form that worked."""
     return f"The parser understands “{form}”, for example “{quoted_command(example)}”."
+
+
+def best_result(text: str) -> tuple[int, int] | None:
+    """Return how good the episode of a `best_line` was, as points and negative turns; None for another line."""
+    match = _BEST.match(text)
+    return (int(match["action"]), -int(match["turns"])) if match else None
 
 
 def best_line(episode: int | str, turns: Sequence[TurnRecord], score: int) -> str:

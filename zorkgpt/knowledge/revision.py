@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from zorkgpt.knowledge.claims import ClaimKind, parse_claim
+from zorkgpt.knowledge.claims import best_result, parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.memory.entailment.compare import compare
@@ -95,13 +95,13 @@ class Revision:
 
     def _is_about_the_best(self, new: KnowledgeLine) -> bool:
         """Return whether a line about the best episode exists. Replace it if the new line is about a better one."""
-        points = _best_points(new)
-        if points is None:
+        result = best_result(new.text)
+        if result is None:
             return False
         for known in self.document.lines:
-            known_points = _best_points(known)
-            if known_points is not None:
-                if points > known_points and not known.struck:
+            known_result = best_result(known.text)
+            if known_result is not None:
+                if result > known_result and not known.struck:
                     self._replace(known, replace(new, extra=known.extra))
                     self.added.append(new.text)
                 return True
@@ -161,11 +161,6 @@ def _line_from(proposal: ProposedLine) -> KnowledgeLine:
         proposal.first_turn,
         proposal.last_turn,
     )
-
-
-def _best_points(line: KnowledgeLine) -> int | None:
-    claim = parse_claim(line.text)
-    return int(claim.action) if claim and claim.kind is ClaimKind.BEST else None
 
 
 def line_key(line: KnowledgeLine) -> str:

@@ -8,6 +8,7 @@ from zorkgpt.knowledge.claims import (
     ClaimKind,
     KnowledgeClaim,
     best_line,
+    best_result,
     contradicts,
     death_line,
     form_line,
@@ -76,12 +77,11 @@ class RuleKnowledgeSynthesizer:
 
     @staticmethod
     def _best(asked: EpisodeReview) -> list[NewInsight]:
-        """Return a line about the episode if it has more points than all before."""
+        """Return a line about the episode if it has more points than all before, or as many in fewer turns."""
         score = asked.score or 0
-        claims = (parse_claim(line.text) for line in asked.known)
-        known = [int(claim.action) for claim in claims if claim and claim.kind is ClaimKind.BEST]
+        known = [result for line in asked.known if (result := best_result(line.text))]
         scored = [turn.turn for turn in asked.turns if turn.transition.points > 0]
-        if not scored or score <= max(known, default=0):
+        if not scored or (score, -len(asked.turns)) <= max(known, default=(0, 0)):
             return []
         text = best_line(asked.episode, asked.turns, score)
         return [NewInsight(section="meta_strategies", text=text, turns=scored[-200:])]
