@@ -1,9 +1,9 @@
-"""One report in Markdown: how fast each part is, beside limit, peers and an earlier run, and what the memory is worth.
+"""Write a Markdown report on speed, compared with limits, peers and an earlier run, and on the effect of memory.
 
     uv run python -m benchmarks.comparison_report --out report.md [--quick] [--part memory ...] [--before report.json]
 
-Beside the report the figures are written as JSON, which a later run compares itself with (`--before`). What the memory
-is worth is played by the rules on the bundled story, with the whole memory and without, see docs/evaluation.md.
+The figures are also written as JSON next to the report, for comparison with a later run (`--before`). The effect of the
+memory is measured by the rules player on the bundled story, with and without memory. See docs/evaluation.md.
 """
 
 import argparse
@@ -30,7 +30,7 @@ PACKAGES = ("zorkgpt", "jericho", "numpy", "pydantic", "onnxruntime")
 
 
 def machine() -> str:
-    """What the figures were taken on, and how busy it was."""
+    """Return a table with the machine, its load and the package versions."""
     facts = {
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "Python": platform.python_version(),
@@ -43,7 +43,7 @@ def machine() -> str:
 
 
 def _how_busy() -> list[str]:
-    """Say so if more was to be done than there are cores: then the clock tells nothing."""
+    """Return a warning if the load was higher than the number of cores, which makes wall times useless."""
     cores = os.cpu_count() or 1
     if not hasattr(os, "getloadavg") or os.getloadavg()[0] < 2 * cores:
         return []
@@ -52,7 +52,7 @@ def _how_busy() -> list[str]:
 
 
 def beside_before(figures: list[Figure], before: list[dict[str, Any]]) -> str:
-    """Each figure beside that of an earlier run, and both in times of their peers, which a busy machine slows too."""
+    """Compare each figure with an earlier run, also relative to its peers, which a busy machine slows down too."""
     then = {(row["part"], row["what"]): row for row in before}
     rows = []
     for one in figures:
@@ -69,7 +69,7 @@ def beside_before(figures: list[Figure], before: list[dict[str, Any]]) -> str:
 
 
 def worth_of_memory(quick: bool) -> str:
-    """Play the bundled story with and without memory, and return the tables of the evaluation."""
+    """Play the bundled story with and without memory. Return the tables of the evaluation."""
     protocol = protocol_named("learning-2x60" if quick else "learning-4x200")
     seeds = [1] if quick else [1, 2, 3]
     ablations = [Ablation.ON, Ablation.OFF] if quick else [Ablation.ON, Ablation.OFF, Ablation.SHUFFLED]

@@ -1,9 +1,9 @@
-"""Where the interface and Jericho tell a different inventory, score or place, and which of the two the text confirms.
+"""Find differences between the interface and Jericho in inventory, score and place, and which side the text confirms.
 
     uv run python -m benchmarks.jericho_agreement STORY_OR_FOLDER ... [--publish]
 
-Plays the walkthroughs that Jericho has. Where the two differ, the story is asked on a saved state: with `inventory`,
-`score` or `look`. The text confirms a side if only that side's things, number or name are printed.
+The benchmark plays Jericho's walkthroughs. At each difference, `inventory`, `score` or `look` is played on a saved
+state. The text confirms a side if it prints only the objects, number or name of that side.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def confirmed_by(kind: str, printed: str, ours: set[str], theirs: set[str]) -> s
     return {(True, False): "ours", (False, True): "Jericho's"}.get((sides[0], sides[1]), "neither")
 
 
-def told_by_us(now: Observation) -> dict[str, set[str]]:
+def our_values(now: Observation) -> dict[str, set[str]]:
     return {
         "inventory": {item.name for item in now.inventory or ()},
         "score": {str(now.score)},
@@ -49,7 +49,7 @@ def told_by_us(now: Observation) -> dict[str, set[str]]:
 
 
 def differences(path: Path) -> tuple[int, Counter[tuple[str, str]]]:
-    """Return the number of steps, and (kind, the side that the text confirms) → steps on which the two differ."""
+    """Return the number of steps, and (kind, confirmed side) → number of steps with a difference."""
     env = jericho.FrotzEnv(str(path))
     commands, seed, found = env.get_walkthrough(), env.bindings["seed"] or 1, Counter()
     steps = 0
@@ -73,7 +73,7 @@ def differences(path: Path) -> tuple[int, Counter[tuple[str, str]]]:
                 "score": {str(info["score"])},
                 "place": {there.name.strip() if there else ""},
             }
-            ours = told_by_us(now)
+            ours = our_values(now)
             for kind in (kind for kind, is_same in same.items() if not is_same):
                 state = env.get_state()
                 printed = env.step(_ASKED[kind])[0]

@@ -1,11 +1,11 @@
-"""A large memory in SQLite and on PostgreSQL beside LangGraph's SqliteStore, in one run.
+"""Compare a large memory in SQLite and PostgreSQL with LangGraph's SqliteStore, in one run.
 
 `uv run --all-groups --with langgraph-checkpoint-sqlite python -m benchmarks.large_memory [--sizes 2000 20000 100000]
 [--one-place 20000] [--postgres] [--vectors] [--folder FOLDER] [--publish]`.
 
-Both write with a rollback journal and `synchronous = FULL`. Times are medians in milliseconds. The process is
-measured after opening and a first `find`. "LangGraph's" are calls of its interface, which an adapter gives our memory;
-a batch puts 1,000 items. `--publish` publishes the largest of the sizes.
+Both write with a rollback journal and `synchronous = FULL`. Times are medians in milliseconds. The size of the process
+is measured after opening and a first `find`. Rows that begin with "LangGraph's" are calls of its interface, for our
+memory by the adapter. A batch puts 1,000 items. `--publish` publishes the largest size.
 """
 
 import argparse
@@ -160,7 +160,7 @@ def _measure_ours(address: str, size: int, *, is_one_place: bool, vectors: bool)
 
 
 def _measure_store(store: "BaseStore", size: int, *, is_one_place: bool) -> dict[str, float]:
-    """Measure a store of LangGraph, ours or its own."""
+    """Measure a `BaseStore`, ours or LangGraph's own."""
     at, batches = _namespace(0, is_one_place=is_one_place), size // _BATCH
     found = {
         "put": _median_ms(lambda number: store.put(at, f"one-{number}", {"text": _text(number)})),
@@ -231,7 +231,7 @@ def _shown(value: float | None) -> str:
 
 
 def _addresses(root: Path, size: int, places: str, *, postgres: bool) -> Iterator[tuple[str, str, str]]:
-    """Return each store's name, whose it is ("ours" or "langgraph"), and its address."""
+    """Yield each store's name, its kind ("ours" or "langgraph") and its address."""
     yield "SQLite", "ours", str(root / f"{size}-{places}.sqlite")
     if find_spec("langgraph") and find_spec("langgraph.store.sqlite"):
         yield "LangGraph's SqliteStore", "langgraph", str(root / f"{size}-{places}.db")

@@ -1,18 +1,18 @@
-"""How fast the whole loop plays with everything on, and where the time goes.
+"""Measure the speed of the whole loop with all parts enabled, and the time of each part.
 
     uv run python -m benchmarks.loop [--game zork1.z5] [--turns 400] [--episodes 5]
     uv run python -m benchmarks.loop --answer-seconds 0.5 [--turns 40]
 
-The rules player, with memory, embeddings, critic, objectives, knowledge, extractor, context and checkpoints:
-whole episodes, opening and closing included, beside the interpreter alone on the same commands. One more episode is
-played before, so that the embeddings are loaded and something is known. CPU time, of this process and the
-interpreter's, says on a busy machine what the wall clock can't.
+The rules player plays whole episodes with memory, embeddings, critic, objectives, knowledge, extractor, context and
+checkpoints. The times include opening and closing, and are compared with the interpreter alone on the same commands.
+One episode is played before the measurement, so that the embeddings are loaded and the memory is not empty. CPU time is
+that of this process and the interpreter's. Unlike wall time, it is meaningful on a busy machine.
 
-The parts are sampled: every two milliseconds the time since the last sample goes to what is being done.
+The time of the parts is sampled: every two milliseconds, the time since the last sample is added to the running part.
 
-With `--answer-seconds`, a model plays instead: the beginning of a walkthrough of Zork I if ZORKGPT_ZORK1 names it, else
-of the bundled story. A server on this machine answers every question after so many seconds. Compared are waiting for
-every answer and asking in the background. The model remembers something of every turn that it is asked about.
+With `--answer-seconds`, a model plays the beginning of a walkthrough instead, of Zork I if ZORKGPT_ZORK1 is set, else
+of the bundled story. A server on this machine answers every question after this time. The benchmark compares waiting
+for every answer with asking in the background. The model remembers something whenever it is asked.
 """
 
 import argparse
@@ -64,22 +64,22 @@ PARTS = {
     "game_interface/core/jericho_interface.py": "game",
 }
 INNER = {"zorkgpt/embeddings/": "embeddings"}
-"""Counted by themselves, whoever asks for them."""
+"""Counted separately, whichever part uses them."""
 
 
 @dataclass
 class Clocks:
-    """Seconds that have gone by."""
+    """Elapsed seconds."""
 
     wall: float = 0.0
     cpu: float = 0.0
     interpreter: float = 0.0
-    """CPU of the interpreter's process."""
+    """CPU time of the interpreter's process."""
 
 
 @contextmanager
 def timed() -> Iterator[Clocks]:
-    """Fills in at its end; the interpreter has to have been closed by then."""
+    """Measure the times of a context. The interpreter must be closed in it. The clocks are set at the end."""
     clocks, begun, at, cpu = Clocks(), _of_children(), perf_counter(), process_time()
     yield clocks
     clocks.wall, clocks.cpu, clocks.interpreter = perf_counter() - at, process_time() - cpu, _of_children() - begun
@@ -116,7 +116,7 @@ class Samples:
 
 
 def part_of(frame: FrameType | None) -> str:
-    """The outermost part that is at work."""
+    """Return the outermost running part."""
     part = "the rest"
     while frame is not None:
         file = frame.f_code.co_filename.removeprefix(f"{ROOT}/")
@@ -129,7 +129,7 @@ def part_of(frame: FrameType | None) -> str:
 
 
 def play(story: Story, episodes: int, turns: int, folder: str) -> tuple[list[list[str]], Clocks, Samples]:
-    """The commands of each episode, how long it took, and what with."""
+    """Play episodes. Return the commands of each, the times, and the samples by part."""
     config = GameConfiguration(zork_game_workdir=folder, max_turns_per_episode=turns)
     run_options = RunOptions(PlayerChoice("rules", "measurement", None), story=story)
     orchestrator = assemble(config, run_options)
@@ -143,7 +143,7 @@ def play(story: Story, episodes: int, turns: int, folder: str) -> tuple[list[lis
 
 
 def replay(story: Story, episodes: list[list[str]]) -> Clocks:
-    """The interpreter and what is read out of its memory, without anything else."""
+    """Play the same commands with only the interface to the interpreter. Return the times."""
     with timed() as clocks, JerichoInterface(story=story, seed=1) as game:
         for commands in episodes:
             game.reset()
@@ -159,7 +159,7 @@ _ANALYSTS = {"You keep the list": Role.OBJECTIVES, "You shorten": Role.OBJECTIVE
 
 @dataclass
 class Waits:
-    """A run with a model, and how long its turns and its end took."""
+    """A watcher that measures the time of the turns and of the end of an episode."""
 
     calls: Counter[str] = field(default_factory=Counter)
     """Questions by role."""
@@ -181,7 +181,7 @@ class Waits:
 
 
 def waits(turns: int, answer_s: float, *, background: bool) -> Waits:
-    """Play the beginning of a walkthrough with a model that needs so many seconds for each answer."""
+    """Play the beginning of a walkthrough with a model that needs `answer_s` seconds for each answer."""
     zork = os.environ.get("ZORKGPT_ZORK1")
     story, commands, seed = Path(zork or bundled_story_path()), get_bundled_walkthrough(), 1
     if zork:
@@ -215,7 +215,7 @@ def waits(turns: int, answer_s: float, *, background: bool) -> Waits:
 
 
 def compare_waits(turns: int, answer_s: float) -> None:
-    """Print how long turns take if every answer is waited for, and if questions are asked in the background."""
+    """Print the time of a turn with waiting for every answer, and with background questions."""
     print(f"{turns} turns with a model, {answer_s} s for each answer; a turn:")
     print(
         f"{'':<20}{'seconds':>9}{'answers':>9}{'calls':>9}{'s at end':>10}   answers: the seconds by those of an answer"

@@ -1,6 +1,6 @@
-"""What the readable memory file costs: beside the plain writing of the same bytes, and beside a table of SQLite.
+"""Measure the cost of the memory file, compared with writing the same bytes and with an SQLite table.
 
-`uv run python -m benchmarks.memory [FOLDER]`: everything in one run, in turns, on the same data.
+`uv run python -m benchmarks.memory [FOLDER]` measures everything in one run, alternating, on the same data.
 """
 
 import os
@@ -18,7 +18,7 @@ from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.upkeep.exchange import add_missing
 
 SIZES = ((2_000, 200), (20_000, 2_000))
-"""Memories at locations."""
+"""(memories, locations)."""
 ROUNDS = 60
 READS = 2_000
 TEXT = (
@@ -53,15 +53,15 @@ def fill(path: Path, located: Iterable[LocatedMemory]) -> None:
 
 
 def filled(folder: Path, count: int, places: int) -> tuple[Path, sqlite3.Connection]:
-    """The same memories in a file and in a table."""
+    """Return a file and a table with the same memories."""
     located = [LocatedMemory(number % places, f"Room {number % places}", memory(number)) for number in range(count)]
     path = folder / "Memories.md"
     fill(path, located)
     table = sqlite3.connect(folder / "memories.sqlite", isolation_level=None)
     table.executescript(SCHEMA)
     table.execute("BEGIN")
-    for one in located:
-        insert(table, one.location_id, one.memory)
+    for each in located:
+        insert(table, each.location_id, each.memory)
     table.execute("COMMIT")
     return path, table
 
@@ -90,7 +90,7 @@ def written_plainly(path: Path, data: bytes) -> None:
 
 
 def measured(folder: Path, count: int, places: int) -> dict[str, float]:
-    """Medians in microseconds."""
+    """Return the medians in microseconds."""
     path, table = filled(folder, count, places)
     loads = [microseconds(lambda: SimpleMemoryManager.open(path)) for _ in range(9)]
     manager = SimpleMemoryManager.open(path)

@@ -1,9 +1,10 @@
-"""What the memory's model is asked on whole walkthroughs: how many questions, about what, and how long they are.
+"""Measure the questions to the memory model over whole walkthroughs: their number, reasons and length.
 
-`uv run python -m benchmarks.memory_questions [--episodes 2]` (with ZORKGPT_ZORK1 set, Zork I is played too).
+`uv run python -m benchmarks.memory_questions [--episodes 2]` plays the bundled story and, if ZORKGPT_ZORK1 is set, Zork
+I.
 
-A scripted model answers from the facts in its own prompt: it keeps first looks, what scored or was refused, and
-deaths, but not where things lie, as the prompt asks. Tokens are estimated from characters, as the budgets are.
+A scripted model answers from the facts in its prompt. As the prompt asks, it remembers first looks, scoring actions,
+refusals and deaths, but not the positions of objects. Tokens are estimated from characters, as for the budgets.
 """
 
 import argparse
@@ -38,7 +39,7 @@ _SECTION = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
 class AttentiveLLM(ChattyLLM):
-    """Plays the commands, and keeps of each turn what the facts in the question say."""
+    """A scripted model that plays the commands and remembers the facts in each question."""
 
     def _reply(self, messages: list[Message], role: Role) -> Script:
         if role != "memory":
@@ -55,14 +56,14 @@ class AttentiveLLM(ChattyLLM):
 
 
 def _is_whereabouts(answer: Mapping[str, Any]) -> bool:
-    """Return whether the answer keeps no more than where something was found or left."""
+    """Return whether the answer is only about the position of an object."""
     title = answer.get("memory_title", "")
     return title.endswith(" is here") or title.startswith("I left the ")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question to the memory's model, and the turn on which it was asked; None: the opening."""
+    """A question to the memory model, and the turn in which it was asked (None for the opening)."""
 
     system: str
     user: str
@@ -85,7 +86,7 @@ class Question:
         return self.record is not None and canonical_direction(self.record.transition.action) is not None
 
     def sections(self) -> dict[str, int]:
-        """Return heading → characters under it."""
+        """Return heading → number of characters in the section."""
         ends = [*(found.start() for found in _SECTION.finditer(self.user)), len(self.user)]
         return {found[1]: ends[at + 1] - found.end() for at, found in enumerate(_SECTION.finditer(self.user))}
 
@@ -122,7 +123,7 @@ def questions(story: Path, commands: list[str], seed: int, episodes: int = 1, **
 
 
 class _Watcher:
-    """Notes during which turn each call was made."""
+    """A watcher that records the turn of each model call."""
 
     def __init__(self, llm: ChattyLLM, told: dict[int, TurnRecord]) -> None:
         self._llm, self._told, self._before = llm, told, 0

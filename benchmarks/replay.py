@@ -1,4 +1,4 @@
-"""The recorded play of a run, played again: every state that its episodes went through, to try actions in."""
+"""Replay a recorded run, to try actions in any state of its episodes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,46 +20,46 @@ from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import DIRECTIONS, canonical_direction
 
 CONTROLS = ("look", "inventory", "examine me")
-"""They take a turn at most and do nothing: what comes about with one of them comes about by itself."""
+"""Commands without effect. All changes during one of them happen by themselves."""
 _BOOKKEEPING_SHARE = 0.05
-"""A global variable that changes on more of the turns than that is the game's own bookkeeping."""
+"""Global variables that change in a larger share of the turns are treated as bookkeeping of the game."""
 
 
 @dataclass(frozen=True)
 class State:
-    """One moment of the recorded play."""
+    """A state of the recorded run."""
 
     episode: int
     turn: int
-    """So many turns had been played; 0: the game has just begun."""
+    """Number of turns played before. 0 for the start of the game."""
     place: int | None
     saved: bytes
     scored: frozenset[tuple[int | None, str]]
-    """(place, action) of everything that had scored in the episode by then."""
+    """(place, action) of all actions that had scored in the episode so far."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What an action does in one state; what comes about by itself there is left out."""
+    """The effect of an action in a state, without changes that happen by themselves."""
 
     outcome: str
     """ "died", "to 12" (a place), "changed" or "nothing"."""
     score: int
     response: str
     destination: str
-    """Name of the place that it leads to; "" where it leads nowhere."""
+    """The name of the place to which it leads, or ""."""
     unnamed: bool
-    """The game understood it, and a global variable changed that is no bookkeeping: there may be an effect that shows
-    nowhere else."""
+    """Whether there may be a hidden effect: the game understood the action, and a global variable changed that is not
+    bookkeeping."""
     understood: bool
-    """The game counted a turn, where it counts them, and the object tree has what the action names."""
+    """Whether the game counted a turn (if it counts them), and the object tree has the objects of the action."""
     anyway: bool
-    """The player died, and would have died by doing nothing, or by a step in most of the other directions, too."""
+    """Whether the player died, and would also have died without acting or in most of the other directions."""
 
 
 @dataclass(frozen=True)
 class _Idle:
-    """What comes about by itself in one state."""
+    """The changes that happen by themselves in a state."""
 
     effects: frozenset[tuple]
     globals: frozenset[int]
@@ -67,21 +67,21 @@ class _Idle:
 
 
 class Replay:
-    """The states of a run, and a game that can be put into any of them.
+    """The states of a run, and a game that can restore any of them.
 
     Args:
-        game: of the run's story and seed.
-        commands: what was played, by episode.
+        game: A game with the run's story and seed.
+        commands: Episode → commands.
     """
 
     def __init__(self, game: JerichoInterface, commands: Mapping[int, Sequence[str]]) -> None:
         self.game = game
         self.arrivals: dict[int, list[State]] = defaultdict(list)
-        """Place → the state in which the player came there for the first time, of each episode that led there."""
+        """Place → the state of the first arrival in each episode."""
         self.taken: dict[tuple[int | None, str], list[State]] = defaultdict(list)
-        """(place, action) → every state in which the action was taken there."""
+        """(place, action) → the states in which the action was taken there."""
         self.steps: dict[tuple[int, int], Transition] = {}
-        """(episode, turn) → what the turn did."""
+        """(episode, turn) → transition."""
         self._states: dict[tuple[int, int], State] = {}
         self._tried: dict[tuple[int, int, str], Tried] = {}
         self._idle: dict[tuple[int, int], _Idle] = {}
@@ -91,7 +91,7 @@ class Replay:
         for episode, actions in sorted(commands.items()):
             self._play(episode, actions)
         self.first_arrivals = {place: states[0] for place, states in self.arrivals.items()}
-        """Place → the state in which the player came there for the first time in any episode."""
+        """Place → the state of the first arrival in any episode."""
         self._bookkeeping = {
             index for index, times in self._changes.items() if times > _BOOKKEEPING_SHARE * max(1, len(self.steps))
         }
@@ -118,15 +118,15 @@ class Replay:
             known.append(state)
 
     def state(self, episode: int, turn: int) -> State | None:
-        """After so many turns of an episode; None: it was not played so far."""
+        """Return the state after a number of turns of an episode. None if it was not played that far."""
         return self._states.get((episode, turn))
 
     def enter(self, state: State) -> None:
-        """Put the game into this state."""
+        """Restore a state."""
         self.game.restore_state(state.saved)
 
     def attempt(self, state: State, action: str) -> Tried:
-        """Take an action in a state."""
+        """Return the effect of an action in a state."""
         known = state.episode, state.turn, action
         if known not in self._tried:
             self._tried[known] = self._attempt(state, action)
@@ -164,7 +164,7 @@ class Replay:
         )
 
     def absent(self, state: State, count: int) -> list[str]:
-        """Names of things that are not at hand in a state, as the parser knows them."""
+        """Return names from the parser's dictionary of objects that are out of reach in a state."""
         self.enter(state)
         names, scene = self.game.language.names, self.game.scene()
         found = (word for word in sorted(names) if scene is not None and not names[word] & scene.in_scope)
@@ -184,7 +184,7 @@ class Replay:
         return list(islice(found, 1))
 
     def _is_deadly_ground(self, state: State, action: str) -> bool:
-        """Most of the other directions kill, too: it is the place or the dark, not this step."""
+        """Return whether most of the other directions kill too, so that the place or the dark is the cause."""
         gone = canonical_direction(action)
         deaths = []
         for direction in DIRECTIONS if gone else ():
@@ -199,7 +199,7 @@ class Replay:
             effects: set[tuple] = set()
             variables: set[int] = set()
             died = False
-            # What the parser notes of a name of one word, and of two, is no effect.
+            # Changes that the parser makes for any name of one or two words are not effects.
             about_nothing = (f"examine {name}" for name in (*self.absent(state, 1), *self._absent_of_two_words(state)))
             for control in (*CONTROLS, *about_nothing):
                 self.enter(state)
@@ -212,9 +212,9 @@ class Replay:
         return self._idle[known]
 
     def is_so(self, claim: Claim, place: int) -> bool | None:
-        """Whether a claim about a place holds in the state that the game is in; None: the story does not tell.
+        """Return whether a claim about a place is true in the current state. None if unknown.
 
-        By the object tree, and by what is at hand where the player is at the place.
+        Decided by the object tree and, if the player is at the place, by the objects in reach.
         """
         game = self.game
         view, profile = game.memory, game.profile
@@ -241,7 +241,7 @@ class Replay:
         return claim.relation in told if known else None
 
     def _is_dark(self) -> bool:
-        """By the object tree, or, of stories that don't tell, by what is said on looking."""
+        """Return whether it is dark, by the object tree or else by the response to `look`."""
         if self.game.observe().dark:
             return True
         saved = self.game.save_state()
@@ -250,7 +250,7 @@ class Replay:
         return is_dark(seen)
 
     def is_dark_place(self, place: int) -> bool | None:
-        """Whether it is dark on an arrival of any episode; None: there was a light each time."""
+        """Return whether it was dark at an arrival in any episode. None if the player always had a light."""
         for state in self.arrivals.get(place, ()):
             self.enter(state)
             if self._is_dark():
@@ -260,32 +260,32 @@ class Replay:
         return None
 
     def _is_part_of_the_place(self, number: int) -> bool:
-        """At hand and fixed, like a door, which the story keeps in no room."""
+        """Return whether an object is in reach and fixed, such as a door, which is not in a room in the object tree."""
         things = {thing.number: thing for thing in self.game.things()}
         thing = things.get(number)
         return thing is not None and thing.fixed and thing.holder_number not in things
 
     def is_movable(self, number: int) -> bool:
-        """Known to be something that can be taken, or that moves by itself."""
+        """Return whether an object is known to be takeable or alive."""
         named = self.game.profile.named_attributes(self.game.memory, number)
         return named.get("takeable", False) or named.get("animate", False)
 
     def all_so(self, claims: Iterable[Claim], state: State) -> bool | None:
-        """Whether all these claims hold in a state; None: of one that is not known, and no other is wrong."""
+        """Return whether all claims are true in a state. None if one is unknown and none is false."""
         self.enter(state)
-        told = [self.is_so(claim, state.place or 0) for claim in claims]
-        if False in told:
+        verdicts = [self.is_so(claim, state.place or 0) for claim in claims]
+        if False in verdicts:
             return False
-        return None if None in told else True
+        return None if None in verdicts else True
 
     def things_at(self, state: State) -> tuple[ThingState, ...]:
-        """What is at hand in a state."""
+        """Return the objects in reach in a state."""
         self.enter(state)
         return self.game.things()
 
 
 def commands_of(workdir: Path) -> dict[int, list[str]]:
-    """What was played in the runs of a working directory, by episode."""
+    """Return episode → commands of a working directory."""
     found = {}
     for number in episodes_in(workdir):
         turns = {event.turn: event for event in read_episode(workdir, number) if isinstance(event, TurnRecord)}
@@ -294,7 +294,7 @@ def commands_of(workdir: Path) -> dict[int, list[str]]:
 
 
 def differences(replay: Replay, workdir: Path) -> list[str]:
-    """The turns that the log tells otherwise than the replay: none, where same seed and commands are the same game."""
+    """Return the turns whose log differs from the replay. Empty if the game is deterministic."""
     found = []
     for number in episodes_in(workdir):
         for event in read_episode(workdir, number):
@@ -311,10 +311,10 @@ def _place(game: JerichoInterface) -> int | None:
 
 
 def _effects(step: Transition, scene: Scene | None) -> set[tuple]:
-    """What a step did to the things at hand and to the player; what goes on elsewhere is not its doing.
+    """Return the effects of a step on the player and on objects in reach. Changes elsewhere are ignored.
 
     Args:
-        scene: before it; None: the story does not tell what is at hand.
+        scene: The scene before the step. None if unknown.
     """
     if scene is None:
         near = {item.num for item in affected_objects(step)}

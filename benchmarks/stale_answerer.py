@@ -1,4 +1,4 @@
-"""A scripted stand-in for the memory's model, which is told the truth of each turn."""
+"""A scripted memory model that knows the facts of each turn."""
 
 import random
 import re
@@ -16,7 +16,7 @@ from zorkgpt.text import sentence_case, with_article
 
 @dataclass(frozen=True)
 class Note:
-    """An answer, written down for good."""
+    """An answer as a note without lifetime."""
 
     place: int | str
     place_name: str
@@ -25,22 +25,23 @@ class Note:
 
 @dataclass(frozen=True)
 class Style:
-    """How a model answers."""
+    """The style of a model's answers."""
 
     has_claims: bool = True
     has_kind: bool = True
     wrong_share: float = 0.0
-    """Of the claims."""
+    """The share of wrong claims."""
     is_classic: bool = False
-    """One fact of category, title, text, persistence and status, with the titles that it replaces or disproves."""
+    """Whether an answer has only one fact with category, title, text, persistence and status, and outdated titles."""
 
 
 class Answerer:
-    """A `MemorySynthesizer` that knows the truth of a turn and words it as a careful model would.
+    """A `MemorySynthesizer` that knows the facts of a turn and answers like a careful model.
 
-    It keeps what is seen on the first arrival, what comes to light later, how points were scored, what killed, what the
-    game did not do, and for this episode where the player left a thing and what it opened, closed, locked or lit. It
-    marks what such a memory of this episode said before as wrong. The fields that the style leaves out are empty.
+    It remembers the objects seen on the first arrival, objects found later, scoring actions, causes of death, and
+    actions without effect. For the current episode, it remembers where the player left objects, and which ones it
+    opened, closed, locked or lit, and it invalidates outdated memories of this kind. Fields that the style excludes are
+    empty.
     """
 
     asks_a_model = True
@@ -51,7 +52,7 @@ class Answerer:
         self.notes: list[Note] = []
         self._last_turn = 0
         self._handled: set[int] = set()
-        """What the player has moved or changed in this episode, by number."""
+        """The numbers of objects that the player has moved or changed in this episode."""
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse:
         self._note_handled(request.context)
@@ -62,13 +63,13 @@ class Answerer:
             for fact in facts:
                 self.notes.append(Note(seen.location_id, seen.location_name, f"{fact.title}: {fact.text}"))
         outdated = set().union(*(_outdated(seen)[0] for seen in request.places))
-        told: dict[str, Any] = {"should_remember": bool(answers), "reasoning": "scripted"}
+        fields: dict[str, Any] = {"should_remember": bool(answers), "reasoning": "scripted"}
         if outdated:
             outdated = set(sorted(outdated)[:3])
-            told |= {"invalidate_memory_titles": outdated, "invalidation_reason": "The action changed it."}
+            fields |= {"invalidate_memory_titles": outdated, "invalidation_reason": "The action changed it."}
         if answers:
-            told |= answers[0] | {"also": answers[1:]}
-        return MemorySynthesisResponse(**told)
+            fields |= answers[0] | {"also": answers[1:]}
+        return MemorySynthesisResponse(**fields)
 
     def _note_handled(self, turn: ZMachineContext) -> None:
         if turn.turn < self._last_turn:
@@ -107,7 +108,7 @@ class Answerer:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something to remember."""
+    """A fact to remember."""
 
     category: str
     title: str
@@ -120,13 +121,13 @@ class Fact:
 
 def _facts_of_arrival(request: SynthesisRequest, handled: Set[int]) -> Iterator[Fact]:
     yield from _sight(request, "First look", handled)
-    # What the player itself has brought or changed is not there when an episode begins.
+    # Objects that the player brought or changed are not like this at the start of an episode.
     doing = [thing for thing in request.context.things if thing.number in handled and _is_worth_saying(thing)]
     yield from _for_now("Seen on arrival", (claim for thing in doing for claim in _sayable(thing)))
 
 
 def _sight(request: SynthesisRequest, title: str, handled: Set[int]) -> Iterator[Fact]:
-    """Yield what is seen, not said yet, and not the player's doing."""
+    """Yield a fact about visible objects that have no memory yet and that the player has not handled."""
     known = " ".join(memory.text for memory in request.memories).lower()
     new = [
         thing
@@ -142,7 +143,7 @@ def _sight(request: SynthesisRequest, title: str, handled: Set[int]) -> Iterator
 
 
 def _for_now(title: str, claims: Iterable[Claim], action: str = "") -> Iterator[Fact]:
-    """Yield what is so in this episode."""
+    """Yield an ephemeral fact with these claims."""
     if claims := tuple(dict.fromkeys(claims)):
         yield Fact("NOTE", title, _sentences(claims), Persistence.EPHEMERAL, "location", action, claims)
 
@@ -176,7 +177,7 @@ def _is_worth_saying(thing: ThingState) -> bool:
 
 
 def _sayable(thing: ThingState) -> tuple[Claim, ...]:
-    """Return its whereabouts, if it can be moved, and its states."""
+    """Return the claims about the position of an object, if it can be moved, and about its states."""
     where, *states = thing.claims()
     return (*(() if thing.fixed and states and where.relation is Relation.HERE else (where,)), *states)
 
@@ -186,7 +187,7 @@ def _sentences(claims: Iterable[Claim]) -> str:
 
 
 def _outdated(request: SynthesisRequest) -> tuple[set[str], list[Claim]]:
-    """Return the memories of this episode that state of a handled thing what is not so, and what else they say."""
+    """Return the titles of ephemeral memories with outdated claims, and their claims that are still true."""
     turn = request.context
     names = {with_article(one.name).lower() for one in (*turn.moved, *turn.changed)}
     now = {claim.in_words().lower(): claim for thing in turn.things for claim in thing.claims()}

@@ -1,20 +1,19 @@
-"""Which statements about things a line of memory makes, and whether they are so by the object tree.
+"""Extract the statements about objects from a line of memory, and compare them with the object tree.
 
-Statements are taken from a line by these rules, whoever worded it, and nothing else:
+Statements are extracted by these rules, independent of the author:
 
-- A line is read without its category and its marks. "Title: text" is read in sentences; a sentence ends with a dot or a
-  semicolon. What stands in quotes was said at the time and states nothing, nor does a line with "(when ...)".
+- The category and the marks of a line are ignored. "Title: text" is split into sentences, which end with a period or a
+  semicolon. Quoted text makes no statement, and neither does a line with "(when ...)".
 - "NAME is here" (or lies, stands, hangs), "NAME is in HOLDER" (or on), "NAME is STATE" (open, closed, locked, unlocked,
   lit, unlit, carried). Several names can be joined by commas and "and".
-- A list behind a colon: "Here: NAME, NAME", "Starts here: ...", "Now here: ...", "In HOLDER: ..." (or on, or carried
-  by), "NAME: STATE"; states can follow a name in parentheses. A start is a statement about now, too: the player will go
-  there.
-- A name is one of the story's object names, with or without an article. Where several objects have it, the statement is
-  wrong only if it is wrong of each. A name that the story does not have, and the whereabouts of what can't be moved,
-  are undecided.
-- "(now: NAME WORD)" corrects a wrong statement about that thing, "(now: WORD)" any. "carried" and the states must be so
-  themselves; "gone" and "moved" must stand beside a statement that is wrong. A correction of a holder covers what the
-  line says is in it.
+- A list after a colon: "Here: NAME, NAME", "Starts here: ...", "Now here: ...", "In HOLDER: ..." (or on, or carried
+  by), "NAME: STATE". States can follow a name in parentheses. "Starts here" counts as a statement about the present,
+  because the player will rely on it.
+- A name is an object name of the story, with or without an article. If several objects have the name, the statement is
+  wrong only if it is wrong for each of them. Unknown names, and positions of fixed objects, are undecided.
+- "(now: NAME WORD)" corrects a wrong statement about the object, and "(now: WORD)" any wrong statement. "carried" and
+  states must be true. "gone" and "moved" must be beside a wrong statement. A correction of a holder also covers its
+  contents.
 """
 
 import re
@@ -50,7 +49,7 @@ _ARTICLE = re.compile(r"^(?:the|an|a|your|some) ")
 
 @dataclass(frozen=True)
 class Statement:
-    """What a line says of a thing: a claim about each object that has the name."""
+    """A statement about a name, as a claim about each object with this name."""
 
     name: str
     claims: tuple[Claim, ...]
@@ -58,13 +57,13 @@ class Statement:
 
 @dataclass(frozen=True)
 class JudgedLine:
-    """A line that the player is shown."""
+    """A line shown to the player, with the verdicts."""
 
     text: str
     true: frozenset[int | None] = frozenset()
-    """The objects of which it states something that is so."""
+    """The objects of true statements."""
     wrong: frozenset[int | None] = frozenset()
-    """The objects of which it states something that is not so, without a correction."""
+    """The objects of wrong statements without a correction."""
     corrected: frozenset[int | None] = frozenset()
 
     @property
@@ -73,7 +72,7 @@ class JudgedLine:
 
 
 class Judge:
-    """Reads lines by the rules above.
+    """Judges lines by the rules above.
 
     Args:
         names: Object number → name.
@@ -85,13 +84,13 @@ class Judge:
             self._numbers[_bare(name)].add(number)
 
     def statements(self, line: str) -> list[Statement]:
-        """Return what a line states, corrections left out."""
+        """Return the statements of a line, without corrections."""
         if "(when " in line:
             return []
         line = _QUOTED.sub("", _NOTE.sub("", _MARKS.sub("", re.sub(r"^\s*\[[^\]]*\] ", "", line))))
         found: list[Statement] = []
         for sentence in _SENTENCE.split(line.lower()):
-            # What follows a title is a sentence of its own, unless both together are a list.
+            # The text after a title is a separate sentence, unless both together are a list.
             found += self._of_sentence(sentence.strip()) or self._of_sentence(sentence.partition(": ")[2].strip())
         return found
 
@@ -126,7 +125,7 @@ class Judge:
         return tuple(Claim(Relation.HERE, number) for number in numbers)
 
     def judge(self, line: str, place: int | str, world: WorldState) -> JudgedLine:
-        """Judge a line that is about a place."""
+        """Judge a line about a place."""
         verdicts = [(one, _is_so(one.claims, place, world)) for one in self.statements(line)]
         wrong = {claim.number for one, so in verdicts if so is False for claim in one.claims}
         true = {claim.number for one, so in verdicts if so for claim in one.claims}
@@ -148,7 +147,7 @@ class Judge:
                 corrected |= wrong & numbers
             else:
                 wrong |= numbers
-        # What is said to be in a thing that is gone is gone with it.
+        # The contents of an object that is gone are gone too.
         held = {claim.number for one, so in verdicts if so is False for claim in one.claims if claim.other in corrected}
         corrected |= wrong & held
         return JudgedLine(line, frozenset(true), frozenset(wrong - corrected), frozenset(corrected))
@@ -163,6 +162,7 @@ def _bare(name: str) -> str:
 
 
 def _is_so(claims: Sequence[Claim], place: int | str, world: WorldState) -> bool | None:
-    """Return whether one of the claims holds; None if none does and one is undecided."""
-    told = {world.confirms(place, Memory("", "", 1, "1", 0, "", Persistence.CORE, claims=(one,))) for one in claims}
-    return True if True in told else None if None in told or not told else False
+    """Return whether one of the claims is true. None if none is true and one is undecided."""
+    memories = [Memory("", "", 1, "1", 0, "", Persistence.CORE, claims=(claim,)) for claim in claims]
+    verdicts = {world.confirms(place, memory) for memory in memories}
+    return True if True in verdicts else None if None in verdicts or not verdicts else False

@@ -1,9 +1,9 @@
-"""How many turns ask what to remember, episode by episode, and whether anything that matters goes unasked.
+"""Measure the share of turns with a question about memories in each episode, and important turns without one.
 
     uv run python -m benchmarks.triggers [--episodes 5] [--turns 400]
 
-The rules answer, so no model is needed, and nothing is passed over.
-The rules player plays the bundled story; with ZORKGPT_ZORK1 set, the walkthrough of Zork I is played too.
+The rules answer the questions, so no model is needed. The rules player plays the bundled story. If ZORKGPT_ZORK1 is
+set, the walkthrough of Zork I is played too.
 """
 
 import argparse
@@ -30,12 +30,12 @@ from zorkgpt.errors import ZorkGPTError
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn, and how often it was asked about."""
+    """A turn and its number of questions."""
 
     record: TurnRecord
     questions: int
     first_sight: bool
-    """It led into a room that was not seen before, in any episode."""
+    """Whether it led to a room that was not visited in any earlier turn or episode."""
 
     @property
     def asked(self) -> bool:
@@ -43,13 +43,13 @@ class Turn:
 
     @property
     def eventful(self) -> bool:
-        """The score or the inventory changed, or the player died."""
+        """Whether the score or the inventory changed, or the player died."""
         step = self.record.transition
         return step.before.score != step.after.score or step.before.inventory != step.after.inventory or step.died
 
 
 def watched(game: ZorkOrchestratorV2, seen: set[int], commands: list[str] | None) -> Iterator[Turn]:
-    """One episode, turn by turn."""
+    """Yield the turns of one episode."""
     memory, most = game.simple_memory, game.services.config.max_turns_per_episode
     game.reset_episode()
     seen.add(game.game_state.current_room_id)
@@ -78,7 +78,7 @@ def episodes(story: str | None, seed: int, count: int, turns: int, commands: lis
 
 
 def first_refusals(played: list[list[Turn]]) -> list[Turn]:
-    """The turns on which the world refuses an action at a place for the first time, over all episodes."""
+    """Return the turns in which an action failed at a place for the first time in any episode."""
     known, found = set(), []
     for turn in (turn for episode in played for turn in episode):
         step = turn.record.transition
