@@ -64,6 +64,7 @@ ADDS = [
     ("At dusk the gate closes.", "The gate closes at dusk and opens at dawn."),
     ("The room costs two coins.", "The room costs two coins, breakfast included."),
     ("The sign glows when ships are near.", "The sign glows when ships are near and turns red at night."),
+    ("Glows when ships are near.", "Glows when ships are near and turns red."),
     ("The gate opens.", "The gate opens after which the cook leaves."),
     ("The gate opens.", "The gate opens without touching it."),
     ("The gate opens.", "The gate opens within 5 minutes."),

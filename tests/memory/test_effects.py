@@ -314,7 +314,7 @@ def test_a_fact_can_be_about_a_creature_that_has_just_left(play, state):
     manager = play(remember("Runs home", kind="insight", place=9))
     left = (ObjectMove(9, "dog", 5, "Yard", None, "nowhere", by_itself=True),)
     turn(manager, state, "wait", "The dog runs home.", moved=left, nothing_changed=False)
-    assert "Runs home" in [one.title for one in by_place(manager.store.document.find(EVERY))[Thing(9)]]
+    assert "Runs home" in [one.title for one in by_place(manager.store.lasting.find(EVERY))[Thing(9)]]
 
 
 def tried(manager, place=5):

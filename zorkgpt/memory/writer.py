@@ -452,7 +452,7 @@ class MemoryWriter:
         self.forget_episode()
         self._episode_start, end = map(int, saved["journal"])
         self.store.journal.discard_ephemeral(episode, end)
-        self.known.ephemeral = self.store.journal.ephemeral(episode, self._episode_start, end)
+        self.known.ephemeral = self.store.journal.ephemeral(episode, self._episode_start)
         if not self.known.ephemeral and self._episode_start < end and self.store.journal.size() < end:
             self._log.warning("the journal was replaced: ephemeral memories of episode %s are lost", episode)
         self.known.names.update((place_from_json(place), str(name)) for place, name in saved["names"])

@@ -377,17 +377,13 @@ class Journal(Records):
         memories = replayed(record for record in self.records() if record.change.is_lasting)
         return {place: list(kept) for place, kept in memories.items()}
 
-    def ephemeral(
-        self, episode: int | str, start: int = 0, end: int | None = None
-    ) -> dict[SubjectKey, tuple[Memory, ...]]:
+    def ephemeral(self, episode: int | str, start: int = 0) -> dict[SubjectKey, tuple[Memory, ...]]:
         """Return the ephemeral memories of an episode by place.
 
         Args:
             start: Records up to this position don't count.
-            end: Records after this position don't count. Defaults to the last one.
         """
-        parameters = (_key(episode_key(episode)), start, self.size() if end is None else end)
-        records = self._select("episode = %s AND id > %s AND id <= %s", parameters)
+        records = self._select("episode = %s AND id > %s", (_key(episode_key(episode)), start))
         return {place: memories for place, memories in replayed(records).items() if memories}
 
     def discard_ephemeral(self, episode: int | str, position: int) -> None:
