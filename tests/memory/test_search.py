@@ -17,7 +17,8 @@ from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.retrieval import LocatedMemory, Method, best_matches
+from zorkgpt.memory.retrieval import LocatedMemory, Method
+from zorkgpt.memory.search import best_matches
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import words
 from zorkgpt.memory.upkeep.exchange import add_missing

@@ -1,11 +1,9 @@
-"""Selects memories: those of a location that fit a budget, and those anywhere that answer a query."""
+"""Selects the memories of a location that fit a budget, and finds one by its id or title."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
-from math import log
 
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.credit import is_danger, reliability, results_in_words, tells_of_loss
@@ -14,7 +12,6 @@ from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Su
 from zorkgpt.memory.places import place_text, render_place
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.storage.words import WordCounts, words, words_of
 from zorkgpt.memory.things import STARTS_HERE, is_ledger_entry, is_of_attempts
 from zorkgpt.prompts.render import cut, fence, one_line
 from zorkgpt.text import indented, quoted, visible
@@ -27,10 +24,6 @@ TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated
 
 # All memories of a place are looked at on every turn, and CPython 3.11 is slow to look up a member of an enum.
 _TENTATIVE, _DANGER = MemoryStatus.TENTATIVE, Category.DANGER
-
-# Okapi BM25 with its usual constants: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
-_K1, _B = 1.2, 0.75
-
 
 Recall = Callable[[int], Iterable[Memory]]
 """Location → its active memories."""
@@ -289,32 +282,3 @@ def _text(chosen: list[Memory], hidden: int, write: Callable[[Memory], str]) -> 
 
 def _left_out(count: int) -> str:
     return f"({count} more {'memory' if count == 1 else 'memories'} not shown)"
-
-
-def best_matches(query: str, memories: Sequence[LocatedMemory], k: int, counts: WordCounts) -> list[SearchResult]:
-    """Return the k memories whose words say most of what the query asks for, best first; none without a common word.
-
-    The score is Okapi BM25, divided by its limit for endless repetitions of all words of the query: from 0 to 1.
-
-    Args:
-        counts: how often words stand in all memories, of which these are a part.
-    """
-    wanted = set(words(query))
-    bags = [Counter(words_of(one.location_name, one.memory)) for one in memories]
-    rarities = {word: _rarity(counts.holding.get(word, 0), counts.memories) for word in wanted}
-    most = sum(rarities.values()) * (_K1 + 1)
-    found = []
-    for located, bag in zip(memories, bags, strict=True):
-        length = bag.total() / counts.average_length
-        score = sum(rarities[word] * _saturated(bag[word], length) for word in wanted & bag.keys())
-        if score > 0:
-            found.append(SearchResult(located, score / most))
-    return sorted(found, key=lambda result: -result.score)[:k]
-
-
-def _rarity(holding: int, of: int) -> float:
-    return log(1 + max(0.0, of - holding + 0.5) / (holding + 0.5))
-
-
-def _saturated(count: int, length: float) -> float:
-    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))

@@ -1,5 +1,7 @@
 """Search over all places: by words, by the meaning of texts, and the two together."""
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -9,7 +11,7 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.models import Memory, SubjectKey
-from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult, best_matches
+from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult
 from zorkgpt.memory.storage.lasting import EVERY, Filters, LastingMemories
 from zorkgpt.memory.storage.words import WordCounts, words, words_of
 from zorkgpt.text import key_of
@@ -20,6 +22,8 @@ _POOL = 30
 """Of how many candidates at least the best are chosen."""
 _RANK_OFFSET = 60
 """Cormack, Clarke and Buettcher, Reciprocal Rank Fusion, 2009."""
+_K1, _B = 1.2, 0.75
+"""The usual constants of Okapi BM25: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009."""
 _RELATED = 0.25
 """Cosine of a query and a sentence that answers it; unrelated ones are below."""
 _MANY = 1000
@@ -178,3 +182,32 @@ def _allowed(rows: Sequence[tuple[bytes, float]], lasting: LastingMemories, want
         if memory.text.strip()
     ]
     return sorted(found, key=lambda near: -near[2])
+
+
+def best_matches(query: str, memories: Sequence[LocatedMemory], k: int, counts: WordCounts) -> list[SearchResult]:
+    """Return the k memories whose words say most of what the query asks for, best first; none without a common word.
+
+    The score is Okapi BM25, divided by its limit for endless repetitions of all words of the query: from 0 to 1.
+
+    Args:
+        counts: how often words stand in all memories, of which these are a part.
+    """
+    wanted = set(words(query))
+    bags = [Counter(words_of(one.location_name, one.memory)) for one in memories]
+    rarities = {word: _rarity(counts.holding.get(word, 0), counts.memories) for word in wanted}
+    most = sum(rarities.values()) * (_K1 + 1)
+    found = []
+    for located, bag in zip(memories, bags, strict=True):
+        length = bag.total() / counts.average_length
+        score = sum(rarities[word] * _saturated(bag[word], length) for word in wanted & bag.keys())
+        if score > 0:
+            found.append(SearchResult(located, score / most))
+    return sorted(found, key=lambda result: -result.score)[:k]
+
+
+def _rarity(holding: int, of: int) -> float:
+    return math.log(1 + max(0.0, of - holding + 0.5) / (holding + 0.5))
+
+
+def _saturated(count: int, length: float) -> float:
+    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))
