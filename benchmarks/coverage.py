@@ -42,7 +42,7 @@ from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.models import Thing
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.things import is_of_attempts
+from zorkgpt.memory.things import is_attempts_entry
 from zorkgpt.runlog.episodes import read_episode, turns_in
 from zorkgpt.text import normalized_action
 
@@ -157,7 +157,7 @@ def play(game: str, seed: int, episodes: int, turns: int) -> Run:
                 lacking = uncovered(places.values(), believed)
                 run.visited.append(len(places))
                 run.covered.append(len(places) - len(lacking))
-                telling = [one for one in believed if not is_of_attempts(one.memory)]
+                telling = [one for one in believed if not is_attempts_entry(one.memory)]
                 run.only_counted.append(len(uncovered(places.values(), telling)) - len(lacking))
                 file = Path(folder) / "Memories.md"
                 run.kb.append(file.stat().st_size / 1024 if file.exists() else 0.0)

@@ -29,7 +29,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.settings import settings_of
-from zorkgpt.memory.things import is_of_attempts
+from zorkgpt.memory.things import is_attempts_entry
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
 from zorkgpt.runlog.episode_log import EpisodeLog
@@ -99,7 +99,7 @@ class Services:
         Without the count of what was tried there, which nothing can be done about.
         """
         found = () if self.memory is None else self.memory.memories_at(location_id)
-        return [memory for memory in found if not is_of_attempts(memory)]
+        return [memory for memory in found if not is_attempts_entry(memory)]
 
     def take_named_exits(self) -> tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]:
         """Return the exits that the memory's model found named since the last call."""

@@ -73,11 +73,11 @@ def test_after_ten_changes_those_that_the_model_does_not_confirm_are_not_made(ho
         manager.new_episode()
         assert counted(manager) == (0, 0)
     assert model.doubts[0] == (
-        "You have changed many memories. “Old 10” says 'The text of Old 10.'. It is to be replaced by “New 10”, which "
-        "says 'Wrong, 10 times.'. Is this right?"
+        "You have changed many memories. “Old 10” says 'The text of Old 10.'. You want to replace it with “New 10”, "
+        "which says 'Wrong, 10 times.'. Is this right?"
     )
     assert [one.getMessage() for one in caplog.records if "confirm" in one.getMessage()] == [
-        "the model changes many memories: it has to confirm each further change"
+        "the model changes many memories and must confirm each further change"
     ]
 
 
@@ -103,7 +103,7 @@ def test_changes_of_one_answer_are_confirmed_one_by_one(home):
         "You have changed many memories. “Old 1",
         "You have changed many memories. “Old 2",
     ]
-    assert told[0].endswith('It is to be marked as wrong, because "It isn\'t so.". Is this right?')
+    assert told[0].endswith('You want to mark it as wrong, because "It isn\'t so.". Is this right?')
 
 
 def test_changes_before_the_window_do_not_count(home):

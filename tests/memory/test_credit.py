@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.credit import EVERY_TURNS
+from zorkgpt.memory.credit import MAX_DELAY_TURNS
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.history import Trial
 
@@ -104,12 +104,12 @@ def test_counts_wait_for_another_write_but_not_for_long(path):
     play.turn(1, **WORKS)
     assert play.counts() == {"Lever": (1, 1)}, "the visit was written, and took the count along"
     before = path.stat().st_ino
-    for number in range(2, EVERY_TURNS + 2):
+    for number in range(2, MAX_DELAY_TURNS + 2):
         play.turn(number, **WORKS)
         assert path.stat().st_ino == before
-    play.turn(EVERY_TURNS + 2, **WORKS)
+    play.turn(MAX_DELAY_TURNS + 2, **WORKS)
     assert play.counts() == {"Lever": (12, 12)}
-    play.turn(EVERY_TURNS + 3, **WORKS)
+    play.turn(MAX_DELAY_TURNS + 3, **WORKS)
     assert play.counts() == {"Lever": (12, 12)}
     assert play.manager.add_memory(5, "Hall", memory("Another"))
     assert play.counts() == {"Lever": (13, 13)}
@@ -226,7 +226,7 @@ def test_what_came_out_otherwise_whenever_it_was_tried_is_marked_as_wrong(path):
     assert status(play) == [("Down", "ACTIVE", None)]
     play.turn(3, "down", place=7, **FAILS)
     play.manager.reset_episode()
-    reason = "It came out otherwise each of the 2 times that it was tried"
+    reason = "It failed all 2 times that it was tried"
     assert status(play) == [("Down", "SUPERSEDED", reason)]
 
 

@@ -18,7 +18,7 @@ from zorkgpt.memory.models import GAME, Effect, Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.synthesis import facts_in_words, prompt_for, signals
-from zorkgpt.memory.things import is_of_attempts
+from zorkgpt.memory.things import is_attempts_entry
 
 NO_CHANGE = {"nothing_changed": True, "first_visit": False}
 STORIES = Path(__file__).parents[1] / "stories"
@@ -318,7 +318,7 @@ def test_a_fact_can_be_about_a_creature_that_has_just_left(play, state):
 
 
 def tried(manager, place=5):
-    return [one.observation_count for one in manager.memory_cache.get(place, ()) if is_of_attempts(one)]
+    return [one.observation_count for one in manager.memory_cache.get(place, ()) if is_attempts_entry(one)]
 
 
 def leave(manager, state):
@@ -340,7 +340,7 @@ def test_a_place_counts_each_command_that_changed_nothing_once_an_episode(play, 
     assert tried(manager) == [3]
     shown = manager.get_location_memory(5).splitlines()
     assert shown[-1] == '[NOTE] Tried without effect: "pull wall", "push wall" changed nothing here.'
-    assert not any(is_of_attempts(memory) for request in requests(manager) for memory in request.memories)
+    assert not any(is_attempts_entry(memory) for request in requests(manager) for memory in request.memories)
 
 
 def test_what_has_an_effect_later_is_no_longer_among_what_had_none(play, state):

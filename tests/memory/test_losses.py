@@ -6,7 +6,7 @@ import pytest
 
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.credit import is_danger, outcome_matches, recurred, results_in_words
+from zorkgpt.memory.credit import is_danger, loss_recurred, outcome_matches, results_in_words
 from zorkgpt.memory.losses import Loss, LossCause, LossKind, loss_in
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, SubjectKey, Thing, ZMachineContext
@@ -64,7 +64,7 @@ def turn(cause: LossCause | str | None = "alive", **facts) -> ZMachineContext:
     ],
 )
 def test_each_danger_has_its_own_occasions(danger, action, truth, expected):
-    assert recurred(SUBJECTS.get(danger.title, 5), danger, action, truth) is expected
+    assert loss_recurred(SUBJECTS.get(danger.title, 5), danger, action, truth) is expected
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ IN_BOX = Claim(Relation.IN, 4, other=BOX)
 )
 def test_a_claim_is_of_this_episode_where_only_its_doing_made_it_so(turns, place, claim, passing):
     things = ledger_after(*turns)
-    assert things.of_this_episode(place, [claim]) == (claim if passing else None)
+    assert things.temporary_claim(place, [claim]) == (claim if passing else None)
 
 
 def claiming(*claims, persistence="permanent"):
@@ -97,7 +97,7 @@ def claiming(*claims, persistence="permanent"):
 )
 def test_what_is_so_or_was_so_before_bears_a_memory_out(claims, persistence, place, expected):
     things = ledger_after(took(BOX), put(), opened())
-    assert things.bears_out(place, claiming(*claims, persistence=persistence), [TROLL, BOX_HERE]) == expected
+    assert things.confirms(place, claiming(*claims, persistence=persistence), [TROLL, BOX_HERE]) == expected
 
 
 def test_it_goes_on_after_an_interruption():
@@ -106,7 +106,7 @@ def test_it_goes_on_after_an_interruption():
     resumed = again(things)
     for one in (things, resumed):
         one.record(put(), ATTIC)
-        assert one.of_this_episode(ATTIC, [Claim(Relation.HERE, 8)])
+        assert one.temporary_claim(ATTIC, [Claim(Relation.HERE, 8)])
     assert things.snapshot() == resumed.snapshot()
 
 
@@ -328,14 +328,14 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
     )
     for one in (things, again(things)):
         assert one.correction(place, claiming(claim, persistence="ephemeral"), claim) == instead
-        assert (one.denied(place, [claim]) is not None) == bool(instead)
+        assert (one.contradicted_thing(place, [claim]) is not None) == bool(instead)
 
 
 @pytest.mark.parametrize(
     ("turns", "name"), [((took(),), None), ((took(), put()), "sword"), ((look(SWORD_HERE),), None)]
 )
 def test_what_the_player_has_put_down_denies_that_it_is_carried(turns, name):
-    assert ledger_after(*turns).denied(HALL, [Claim(Relation.CARRIED, 4)]) == name
+    assert ledger_after(*turns).contradicted_thing(HALL, [Claim(Relation.CARRIED, 4)]) == name
 
 
 @pytest.mark.parametrize(
@@ -370,8 +370,8 @@ def test_where_a_creature_has_gone_out_of_sight_is_not_known_though_nothing_is_l
 def test_what_an_answer_takes_started_where_the_player_is():
     things = ledger_after(ZMachineContext(location_before=HALL, all_in_sight=True))
     things.note_moves(replace(took(), location_before=None))
-    assert things.of_this_episode(HALL, [HERE]) is None
-    assert things.of_this_episode(ATTIC, [HERE]) == HERE
+    assert things.temporary_claim(HALL, [HERE]) is None
+    assert things.temporary_claim(ATTIC, [HERE]) == HERE
 
 
 CHEST = ThingState(9, "chest", states=("open",), fixed=True)

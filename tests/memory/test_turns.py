@@ -127,7 +127,7 @@ def test_unknown_titles_are_ignored(play, caplog):
     manager.add_memory(5, "Hall", memory("Sword hangs here"))
     manager.record_action_outcome(5, "Hall", "look", "x", {"died": True})
     assert kept(manager) == [("Sword hangs here", "permanent", "ACTIVE"), ("New", "permanent", "ACTIVE")]
-    assert "no memory of this title" in caplog.text
+    assert "no memory has this title" in caplog.text
     assert manager.get_status()["metrics"]["unknown_titles"] == 1
 
 
@@ -262,7 +262,7 @@ def test_lasting_memories_of_where_the_agent_put_a_thing_are_kept_for_the_episod
     manager.record_action_outcome(6, "Attic", "cut rope", "It falls.", {"score_delta": 5, "first_visit": False})
     assert kept(manager, 6) == [("Sword cuts ropes", "permanent", "ACTIVE"), ("Sword here", "ephemeral", "ACTIVE")]
     assert manager.get_status()["metrics"]["persistence_corrected"] == 1
-    assert "what is so in this episode only" in caplog.text
+    assert "its claim holds in this episode only" in caplog.text
     manager.reset_episode()
     manager.synthesizer.answers.append(remember("Sword rests here", text="The sword lies here.", claims=[here]))
     manager.record_action_outcome(6, "Attic", "look", "Attic, and a sword.", {"response_length": 200} | things)
@@ -309,10 +309,10 @@ def test_what_scored_is_never_demoted(play):
     ("lie", "reason"),
     [
         ({"claims": [Claim(Relation.LEADS, None, "north", 8, "Attic")], "kind": "rule"}, "north leads to Yard"),
-        ({"claims": [Claim(Relation.HERE, 217, "troll")], "kind": "danger", "persistence": "core"}, "is not at hand"),
+        ({"claims": [Claim(Relation.HERE, 217, "troll")], "kind": "danger", "persistence": "core"}, "is not present"),
         ({"claims": [Claim(Relation.HERE, 4, "lamp")], "persistence": "core", "place": "arrival"}, "carried"),
         ({"claims": [Claim(Relation.DARK)], "kind": "location", "place": "arrival"}, "light"),
-        ({"place": 201}, "the question names nothing with number 201"),
+        ({"place": 201}, "unknown subject 201"),
     ],
     ids=["another destination", "a start of what is not here", "a start of what is carried", "darkness", "no subject"],
 )
@@ -338,7 +338,7 @@ def test_what_the_agent_took_away_was_not_wrong(play, caplog):
     manager.add_memory(5, "Hall", sword)
     manager.record_action_outcome(5, "Hall", "take sword", "Taken. " + "The nail is bare now. " * 6, TAKEN)
     assert kept(manager, 5) == [("Sword hangs here", "core", "ACTIVE")]
-    assert "the object tree bears it out" in caplog.text
+    assert "the object tree confirms it" in caplog.text
     assert manager.get_status()["metrics"]["forbidden_by_ground_truth"] == 1
 
 
@@ -424,7 +424,7 @@ def test_in_the_same_state_the_newer_ground_truth_wins(play, home):
     went = {"location_changed": True, "location_after": 6, "state": (OPEN,)}
     manager.record_action_outcome(5, "Hall", "Down", "Cellar", went)
     assert kept(manager, 5) == [("Down is shut", "permanent", "SUPERSEDED"), ("Down leads on", "permanent", "ACTIVE")]
-    assert "came out otherwise in turn 12: to 6" in home.text()
+    assert "had another outcome in the same state in turn 12: to 6" in home.text()
 
 
 def test_what_a_person_has_pinned_stands_against_the_ground_truth(play):

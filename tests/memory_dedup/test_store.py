@@ -226,4 +226,4 @@ def test_a_model_that_replaces_a_fact_by_one_about_something_else_is_asked_once_
         ]
         assert manager.get_status()["metrics"]["asked_again"] == 1
     assert asked[0] == ()
-    assert "“Lever” is to be replaced by “Bell”" in asked[1][0]
+    assert "“Bell” would replace “Lever”" in asked[1][0]

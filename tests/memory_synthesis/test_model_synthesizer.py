@@ -135,7 +135,7 @@ def test_a_text_that_is_too_long_is_cut_after_a_sentence():
     llm = ScriptedLLM([FACT | {"memory_text": sentence * 30, "also": [further]}])
     found = ModelSynthesizer(llm).synthesize(REQUEST)
     assert found.memory_text == found.also[0].memory_text == (sentence * 17).strip()
-    assert "600 letters at most" in llm.calls[0].prompt
+    assert "at most 600 letters" in llm.calls[0].prompt
 
 
 def test_what_a_fact_is_about_comes_back_in_fields_and_what_can_not_be_read_of_it_is_left_out():
@@ -146,9 +146,9 @@ def test_what_a_fact_is_about_comes_back_in_fields_and_what_can_not_be_read_of_i
 
 
 def test_a_doubt_about_the_first_answer_is_put_to_the_model():
-    doubted = prompt_of(with_(doubts=("“Gate” is to be replaced by “Hay”, which seems to be about another.",)))
+    doubted = prompt_of(with_(doubts=("“Hay” would replace “Gate”, but they seem to be about different facts.",)))
     assert "# Your first answer" in doubted
-    assert "“Gate” is to be replaced by “Hay”" in doubted
+    assert "“Hay” would replace “Gate”" in doubted
 
 
 @pytest.mark.slow

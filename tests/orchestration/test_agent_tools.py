@@ -112,7 +112,7 @@ def test_a_whole_exchange_as_the_model_reads_it(known):
             RULE | {"subject": "parrot"},
             'Not done: You know no place or thing called "parrot". The subject may al',
         ),
-        ("note", RULE | {"kind": "location"}, "Not noted: where things are is known from the game state."),
+        ("note", RULE | {"kind": "location"}, "Not noted: the whereabouts of things are known from the game state."),
         (
             "note",
             RULE | {"fact": "..."},

@@ -277,7 +277,7 @@ def test_while_a_follow_up_is_open_no_checkpoint_is_written(tmp_path):
     held, checkpoints, commands = Event(), [], ("pray", *COMMANDS, *["wait"] * 9)
 
     def slip(request) -> Answer:
-        if MEMORY in request.prompt and "is called a SUCCESS" in request.prompt:
+        if MEMORY in request.prompt and "is a SUCCESS, but" in request.prompt:
             held.wait(60)
         elif MEMORY in request.prompt and fenced(request.prompt, "At this place the player did") == "pray":
             note = {"memory_title": "A look at oneself", "memory_text": "One looks fine.", "persistence": "permanent"}

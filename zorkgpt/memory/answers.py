@@ -1,6 +1,6 @@
-"""What a synthesizer answers: the facts that a turn teaches, checked as they come in.
+"""The validated answer of a synthesizer: the facts that a turn teaches.
 
-Imported on use: a memory that asks nobody does not load pydantic.
+Imported on use, since a memory without a synthesizer needs no pydantic.
 """
 
 from enum import StrEnum
@@ -12,18 +12,16 @@ from zorkgpt.memory.claims import Claim
 from zorkgpt.memory.models import Category, MemoryKind, MemoryStatus, Persistence
 
 _CONTENT = ("category", "memory_title", "memory_text", "persistence")
-
-
 MOST_FURTHER_FACTS = 3
 _MOST_CLAIMS = 12
 
 FactPlace = Literal["action", "arrival", "everywhere"] | int
-"""What a fact is about: where the action was taken, where it led, everything, or a numbered place or thing."""
+"""The subject of a fact: where the action was taken, where it led, everything, or a numbered place or thing."""
 
 
 def _inline(kind: type[StrEnum]) -> WithJsonSchema:
-    """Return a schema with the values in their place: models fill in a form better if they need not look them up."""
-    return WithJsonSchema({"enum": [each.value for each in kind], "type": "string"})
+    """Return a schema that lists the values inline, which models follow better than references."""
+    return WithJsonSchema({"enum": [member.value for member in kind], "type": "string"})
 
 
 def _known_kind(given: Any) -> Any:
@@ -34,19 +32,19 @@ CategorySaid = Annotated[Category, _inline(Category)]
 PersistenceSaid = Annotated[Persistence, _inline(Persistence)]
 CategoryWanted = Annotated[Category | None, _inline(Category)]
 PersistenceWanted = Annotated[Persistence | None, _inline(Persistence)]
-"""Required of what is remembered: a model that a grammar holds to the form can't leave them out."""
+"""For fields that a remembered fact needs. They have no null in the schema, so constrained decoding can't omit them."""
 KindSaid = Annotated[MemoryKind | None, BeforeValidator(_known_kind), _inline(MemoryKind)]
-"""A kind that there is not counts as none said."""
+"""An unknown kind is read as None."""
 StatusSaid = Annotated[MemoryStatus, _inline(MemoryStatus)]
 NewStatusSaid = Annotated[MemoryStatus, WithJsonSchema({"enum": ["ACTIVE", "TENTATIVE"], "type": "string"})]
-"""Without the status of what was replaced, which no new fact has."""
+"""Without SUPERSEDED, which no new fact can have."""
 
 
 def _readable(given: Any) -> tuple[Claim, ...]:
-    """Return the claims that can be read; the fact is kept without the others."""
+    """Return the valid claims. Invalid ones are dropped, so that the fact is kept."""
     if not isinstance(given, (list, tuple)):
         return ()
-    return tuple(claim for one in given[:_MOST_CLAIMS] if (claim := _claim(one)))
+    return tuple(claim for claim in map(_claim, given[:_MOST_CLAIMS]) if claim)
 
 
 def _claim(given: Any) -> Claim | None:
@@ -75,7 +73,7 @@ Titles = Annotated[set[str], Field(max_length=3)]
 
 
 class FurtherFact(BaseModel):
-    """One more fact that a turn teaches."""
+    """Another fact in the same answer."""
 
     category: CategorySaid
     memory_title: str = Field(min_length=1)
@@ -90,7 +88,7 @@ class FurtherFact(BaseModel):
 
 
 class MemorySynthesisResponse(BaseModel):
-    """What a model says a turn teaches."""
+    """The answer to what a turn teaches."""
 
     reasoning: str = ""
     should_remember: bool
@@ -115,7 +113,7 @@ class MemorySynthesisResponse(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _nothing_said_of_nothing(cls, answer: Any) -> Any:
+    def _without_unused_content(cls, answer: Any) -> Any:
         if not isinstance(answer, dict) or answer.get("should_remember") is not False:
             return answer
         return {name: value for name, value in answer.items() if name not in (*_CONTENT, "also")}
@@ -134,5 +132,5 @@ class MemorySynthesisResponse(BaseModel):
         return self
 
     def facts(self) -> "tuple[MemorySynthesisResponse | FurtherFact, ...]":
-        """Return everything that is to be remembered, the main fact first."""
+        """Return the facts to remember, the main fact first."""
         return (self, *self.also) if self.should_remember else ()

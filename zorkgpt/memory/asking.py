@@ -164,12 +164,12 @@ def confirmed_memory(turn: SynthesisRequest) -> Memory | None:
     response = recorded_response(turn.response)
     for memory in turn.memories:
         is_usual = outcome != "nothing" or turn.responses.get(memory.title, response) == response
-        if tells(memory, turn.action, outcome) and is_usual:
+        if states_outcome(memory, turn.action, outcome) and is_usual:
             return memory
     return None
 
 
-def tells(memory: Memory, action: str, outcome: str) -> bool:
+def states_outcome(memory: Memory, action: str, outcome: str) -> bool:
     """Return whether a memory says that the action has this outcome."""
     return bool(outcome) and memory.outcome == outcome and folded(memory.action) == folded(action)
 

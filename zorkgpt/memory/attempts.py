@@ -1,4 +1,4 @@
-"""What was tried without effect in an episode: which attempts repeat an earlier one, and how many a place has seen."""
+"""The actions of an episode that had no effect."""
 
 from typing import Any
 
@@ -10,31 +10,31 @@ from zorkgpt.memory.synthesis import SynthesisRequest
 
 
 class Attempts:
-    """Follows the actions that changed nothing."""
+    """Tracks actions that changed nothing."""
 
     def __init__(self) -> None:
-        self._in_vain: set[str] = set()
-        """The attempts that changed nothing, see `attempt_key`, since something was changed last."""
+        self._without_effect: set[str] = set()
+        """The `attempt_key`s of actions without effect since the last change."""
         self._noted: set[tuple[PlaceKey, str]] = set()
-        """Each place and action of the episode that was noted."""
+        """The places and actions that `note` has recorded in this episode."""
         self._waiting: dict[PlaceKey, dict[int, str]] = {}
-        """Turn → action, of those that no entry counts yet."""
+        """Place → turn → action, for actions that no entry lists yet."""
         self._worked: dict[PlaceKey, set[str]] = {}
-        """The actions of the episode that had an effect at a place."""
+        """The actions with an effect in this episode, by place."""
 
     def is_repeated(self, turn: SynthesisRequest) -> bool:
-        """Return whether the same was tried in the same state before and changed nothing either, and note the turn."""
+        """Return whether the same action had no effect in the same state before, and record the turn."""
         if changes_anything(turn):
-            self._in_vain.clear()
+            self._without_effect.clear()
         if not turn.context.nothing_changed:
             return False
         key = attempt_key(turn)
-        repeated = key in self._in_vain
-        self._in_vain.add(key)
+        repeated = key in self._without_effect
+        self._without_effect.add(key)
         return repeated
 
     def note(self, turn: SynthesisRequest) -> None:
-        """Note an action without effect, once an episode for each place. What the parser refused was no attempt."""
+        """Record an action without effect once per episode and place. Commands that the parser refused don't count."""
         place, action = turn.location_id, folded(turn.action)
         if turn.arrival or turn.context.refused_by_parser:
             return
@@ -50,18 +50,18 @@ class Attempts:
         return set(self._worked.get(location_id, ()))
 
     def take(self, location_id: PlaceKey) -> dict[int, str]:
-        """Return turn → action of those that are to be counted at a place, in their order, and drop them."""
+        """Return turn → action of the new attempts at a place, oldest first, and drop them."""
         return self._waiting.pop(location_id, {})
 
     @property
     def places(self) -> tuple[PlaceKey, ...]:
-        """The places with turns to be counted, or with actions that had an effect."""
+        """The places with new attempts, or with new actions that had an effect."""
         return tuple(self._waiting)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the attempts of the episode as plain values."""
         return {
-            "in_vain": sorted(self._in_vain),
+            "without_effect": sorted(self._without_effect),
             "noted": [list(attempt) for attempt in sorted(self._noted, key=str)],
             "worked": [[place, sorted(actions)] for place, actions in self._worked.items()],
             "waiting": [[place, list(actions.items())] for place, actions in self._waiting.items()],
@@ -69,7 +69,7 @@ class Attempts:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
-        self._in_vain = set(map(str, saved["in_vain"]))
+        self._without_effect = set(map(str, saved["without_effect"]))
         self._noted = {(saved_place(place), str(action)) for place, action in saved["noted"]}
         self._worked = {saved_place(place): set(map(str, actions)) for place, actions in saved["worked"]}
         waiting = ((saved_place(place), actions) for place, actions in saved["waiting"])

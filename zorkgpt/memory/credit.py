@@ -120,7 +120,7 @@ def _as_kept(outcome: str, turn: ZMachineContext) -> bool | None:
     return (now == "nothing") == (outcome == "nothing")
 
 
-def recurred(subject: SubjectKey, memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
+def loss_recurred(subject: SubjectKey, memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
     """Return whether the loss that a memory tells of came again. None if the turn was no occasion for it.
 
     The occasion is the same action at the place; the turn that a clock ends at; a turn with the creature; for a danger
@@ -146,7 +146,7 @@ def recurred(subject: SubjectKey, memory: Memory, action: str, turn: ZMachineCon
         is_occasion = is_occasion or (lost and loss is not None and loss.clock == clock)
     elif isinstance(subject, Thing):
         is_cause = cause is LossCause.CREATURE and loss is not None and loss.creature == subject.number
-        is_occasion = subject in things_met(turn)
+        is_occasion = subject in creatures_met(turn)
     else:
         is_cause = cause is LossCause.PLACE
         is_occasion = turn.location_changed or lost
@@ -157,7 +157,7 @@ def recurred(subject: SubjectKey, memory: Memory, action: str, turn: ZMachineCon
     return None if turn.died else False
 
 
-def things_met(turn: ZMachineContext) -> tuple[Thing, ...]:
+def creatures_met(turn: ZMachineContext) -> tuple[Thing, ...]:
     """Return the creatures that were there when the action was taken, and the one that caused a loss."""
     there = [claim.number for claim in turn.state if claim.relation is Relation.HERE]
     cause = turn.loss.creature if turn.loss is not None else None
@@ -200,7 +200,7 @@ def _did_something(action: str, turn: ZMachineContext) -> bool | None:
     return None if not outcome else outcome != "nothing"
 
 
-EVERY_TURNS = 10
+MAX_DELAY_TURNS = 10
 """Turns after which counts are written that no other change has taken along."""
 _NAMED = 3
 _ENOUGH_FAILURES = 2
@@ -270,7 +270,7 @@ class CreditLedger:
             return
         self._begin_episode(episode)
         for memory in memories:
-            if tells_of_loss(memory):
+            if is_observed_loss(memory):
                 continue
             verdict = None if _is_younger(memory, turn.turn, episode) else outcome_matches(memory, action, turn)
             # A death counts in any state.
@@ -293,7 +293,7 @@ class CreditLedger:
         dangers: Sequence[tuple[SubjectKey, Memory]],
     ) -> None:
         for subject, memory in dangers if turn.turn >= 1 else ():
-            again = None if _is_younger(memory, turn.turn, episode) else recurred(subject, memory, action, turn)
+            again = None if _is_younger(memory, turn.turn, episode) else loss_recurred(subject, memory, action, turn)
             if again is not None:
                 self._begin_episode(episode)
                 self._add(Trial(episode, turn.turn, subject, memory.title, action, outcome_in_words(turn), again))
@@ -318,7 +318,7 @@ class CreditLedger:
 
     def is_due(self, turn: int | None) -> bool:
         """Return whether trials are to be counted by now; None if no turn follows."""
-        return bool(self._pending) and (turn is None or abs(turn - self._pending[0].turn) >= EVERY_TURNS)
+        return bool(self._pending) and (turn is None or abs(turn - self._pending[0].turn) >= MAX_DELAY_TURNS)
 
     def count_in(self, draft: Draft) -> None:
         """Count the pending trials in a draft. Call `written` once it is stored."""
@@ -390,7 +390,7 @@ class CreditLedger:
 
 def failure_reason(memory: Memory) -> str:
     """Return why a memory that always failed is marked as wrong."""
-    return f"It came out otherwise each of the {memory.tried} times that it was tried"
+    return f"It failed all {memory.tried} times that it was tried"
 
 
 def _key(trial: Trial) -> tuple[int, SubjectKey, str]:
@@ -426,7 +426,9 @@ def has_always_failed(memory: Memory) -> bool:
 
     A loss has happened, however often it did not happen again.
     """
-    return bool(memory.action) and not tells_of_loss(memory) and memory.worked == 0 and memory.tried >= _ENOUGH_FAILURES
+    return (
+        bool(memory.action) and not is_observed_loss(memory) and memory.worked == 0 and memory.tried >= _ENOUGH_FAILURES
+    )
 
 
 def _described(trials: Sequence[Trial]) -> str:
@@ -459,7 +461,7 @@ def reliability(memory: Memory) -> Reliability:
     return Reliability.REFUTED if share < _LOW_SHARE else Reliability.OPEN
 
 
-def tells_of_loss(memory: Memory) -> bool:
+def is_observed_loss(memory: Memory) -> bool:
     """Return whether the memory is a danger whose loss the ground truth has shown."""
     return memory.category == _DANGER and loss_in(memory.outcome) is not None
 
@@ -481,7 +483,7 @@ def is_danger(memory: Memory) -> bool:
     """
     if memory.category != _DANGER:
         return False
-    refuted = tells_of_loss(memory) and times_lost(memory) == 1 and times_safe(memory) >= ENOUGH_SAFE
+    refuted = is_observed_loss(memory) and times_lost(memory) == 1 and times_safe(memory) >= ENOUGH_SAFE
     return memory.is_settled_by_person or not refuted
 
 
@@ -494,7 +496,7 @@ def results_in_words(memory: Memory, others: Sequence[Memory] = ()) -> str:
     Args:
         others: Memories that tell of losses at the same place. Their deaths by the same action are counted too.
     """
-    if tells_of_loss(memory):
+    if is_observed_loss(memory):
         safe, lost = ("survived", "died") if _kills(memory) else ("safe", "lost")
         return f"{safe} {times_safe(memory)}, {lost} {times_lost(memory)}" if memory.tried else ""
     verb = "failed" if memory.category == Category.FAILURE else "worked"
@@ -511,7 +513,7 @@ def results_in_words(memory: Memory, others: Sequence[Memory] = ()) -> str:
 
 def _kills(memory: Memory) -> bool:
     known = loss_in(memory.outcome)
-    return tells_of_loss(memory) and known is not None and known[0] is LossKind.DEATH
+    return is_observed_loss(memory) and known is not None and known[0] is LossKind.DEATH
 
 
 def _kills_by_same_action(danger: Memory, memory: Memory) -> bool:

@@ -1,11 +1,11 @@
-"""What a model's answer says, as memories: what each fact is about, and which memories its titles mean."""
+"""Conversion of a model's answer: the subject of each fact, the memory made from it, and the memories it names."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zorkgpt.memory.claims import ABOUT_THINGS, Claim, Relation
-from zorkgpt.memory.credit import tells_of_loss
+from zorkgpt.memory.credit import is_observed_loss
 from zorkgpt.memory.entailment.comparison import compared
 from zorkgpt.memory.losses import Loss, LossCause
 from zorkgpt.memory.models import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Fact = MemorySynthesisResponse | FurtherFact
 
 _ABOUT_AN_ACTION = (Category.SUCCESS, Category.FAILURE)
-"""Categories that by their definition tell what came of an action."""
+"""Categories that by definition describe the outcome of an action."""
 _AROUND_A_TITLE = " \t\"'`*.!…“”‘’«»[]"
 _QUOTES = {ord(quote): None for quote in "\"'`“”‘’«»"}
 
@@ -42,19 +42,19 @@ _QUOTES = {ord(quote): None for quote in "\"'`“”‘’«»"}
 def subject_of(
     request: SynthesisRequest, fact: "Fact", name_of: Callable[[PlaceKey], str]
 ) -> tuple[SubjectKey, str] | None:
-    """Return what the fact is about: the place or thing that the model says, if the question names it.
+    """Return the subject of a fact, as given by the model.
 
-    A loss is about its cause. If the model doesn't say, a fact is about the same as the memory that it replaces.
+    The subject of a loss is its cause. If the model gives no subject, it is that of the memory that the fact replaces.
 
     Args:
-        name_of: Returns what a place is called.
+        name_of: Returns the name of a place.
 
     Returns:
-        The subject and its name; None if the model gives a number that the question does not name.
+        The subject and its name. None if the model gives a number that isn't in the question.
     """
     turn = request.context
     here = request.location_id, request.location_name
-    loss = _loss_told(request, fact, _command_of(request, fact))
+    loss = _described_loss(request, fact, _command_of(request, fact))
     if loss is not None and loss.creature is not None:
         return Thing(loss.creature), loss.creature_name
     if loss is not None and loss.cause is LossCause.CLOCK:
@@ -62,46 +62,48 @@ def subject_of(
     if fact.place == "everywhere":
         return GAME, ""
     if fact.place is None:
-        old = (titled(title, request.of_places, request.elsewhere) for title in sorted(fact.supersedes_memory_titles))
-        return next(((one.location_id, one.location_name) for one in old if one is not None), here)
+        for title in sorted(fact.supersedes_memory_titles):
+            if old := match_by_title(title, request.of_places, request.elsewhere):
+                return old.location_id, old.location_name
+        return here
     if isinstance(fact.place, int):
         return _subjects(request, name_of).get(fact.place)
     if request.arrival and fact.place == "action" and turn.location_before is not None:
         return turn.location_before, name_of(turn.location_before)
-    led_on = not request.arrival and turn.location_changed and (turn.first_look or not turn.died)
-    if led_on and fact.place == "arrival" and turn.location_after is not None:
+    moved_on = not request.arrival and turn.location_changed and (turn.first_look or not turn.died)
+    if moved_on and fact.place == "arrival" and turn.location_after is not None:
         return turn.location_after, turn.destination_name
     return here
 
 
 def _subjects(request: SynthesisRequest, name_of: Callable[[PlaceKey], str]) -> dict[PlaceKey, tuple[SubjectKey, str]]:
-    """Return the places and things that the question names, by number."""
+    """Return the places and things in the question, by number."""
     turn = request.context
-    found: dict[PlaceKey, tuple[SubjectKey, str]] = {}
+    subjects: dict[PlaceKey, tuple[SubjectKey, str]] = {}
     for move in noticed_moves(request):
-        found[move.number] = Thing(move.number), move.name
-    for one in turn.things:
-        found[one.number] = Thing(one.number), one.name
+        subjects[move.number] = Thing(move.number), move.name
+    for thing in turn.things:
+        subjects[thing.number] = Thing(thing.number), thing.name
     for located in request.elsewhere:
         key = located.location_id
         if key is not GAME:
-            found[key.number if isinstance(key, Thing) else key] = key, located.location_name
+            subjects[key.number if isinstance(key, Thing) else key] = key, located.location_name
     for place in (turn.location_before, turn.location_after):
         if place is not None:
-            found[place] = place, name_of(place)
+            subjects[place] = place, name_of(place)
     if turn.location_after is not None and turn.destination_name:
-        found[turn.location_after] = turn.location_after, turn.destination_name
-    found[request.location_id] = request.location_id, request.location_name
-    return found
+        subjects[turn.location_after] = turn.location_after, turn.destination_name
+    subjects[request.location_id] = request.location_id, request.location_name
+    return subjects
 
 
 def memory_of_fact(request: SynthesisRequest, fact: "Fact", location_id: SubjectKey, episode: int | str) -> Memory:
-    """Return a fact as the memory of a subject, with what the ground truth says of its action and claims."""
+    """Return a fact as a memory of a subject, with the outcome and score from the ground truth."""
     turn = request.context
     action = _command_of(request, fact)
-    is_this_one = bool(action) and folded(action) == folded(request.action) and not request.arrival
-    outcome = outcome_of(turn) if is_this_one and location_id == request.location_id else ""
-    if loss := _loss_told(request, fact, action):
+    is_this_action = bool(action) and folded(action) == folded(request.action) and not request.arrival
+    outcome = outcome_of(turn) if is_this_action and location_id == request.location_id else ""
+    if loss := _described_loss(request, fact, action):
         outcome = loss.outcome
         if loss.cause not in (LossCause.ACTION, None):
             action = ""
@@ -121,67 +123,70 @@ def memory_of_fact(request: SynthesisRequest, fact: "Fact", location_id: Subject
     )
 
 
-def _action_of(request: SynthesisRequest, fact: "Fact") -> str | None:
-    """Return the command that the fact is about; a success or failure that names none is about this turn's action."""
-    of_arrival = request.arrival or fact.place == "arrival"
-    if fact.action is None and fact.category in _ABOUT_AN_ACTION and not of_arrival:
-        return request.action
-    return fact.action
-
-
 def _command_of(request: SynthesisRequest, fact: "Fact") -> str:
-    return " ".join((_action_of(request, fact) or "").split())
+    """Return the command that the fact is about. Successes and failures default to this turn's action."""
+    action = fact.action
+    is_of_arrival = request.arrival or fact.place == "arrival"
+    if action is None and fact.category in _ABOUT_AN_ACTION and not is_of_arrival:
+        action = request.action
+    return " ".join((action or "").split())
 
 
-def _loss_told(request: SynthesisRequest, fact: "Fact", action: str) -> Loss | None:
-    """Return the loss of the turn if the fact is a danger that tells of it."""
+def _described_loss(request: SynthesisRequest, fact: "Fact", action: str) -> Loss | None:
+    """Return the loss of the turn if the fact is a danger that describes it, otherwise None."""
     loss = request.context.loss
     if loss is None or fact.category != Category.DANGER or request.arrival:
         return None
-    by_action = loss.cause in (LossCause.ACTION, None)
-    return loss if folded(action) == folded(request.action) or not (by_action or action) else None
+    if folded(action) == folded(request.action):
+        return loss
+    is_by_action = loss.cause in (LossCause.ACTION, None)
+    return None if is_by_action or action else loss
 
 
 def refuted_by_turn(request: SynthesisRequest, fact: "Fact", location_id: SubjectKey, memory: Memory) -> str:
-    """Return in words what the turn itself shows to be wrong in a memory; "" if nothing.
+    """Return a correction if the turn itself contradicts a memory; "" if not.
 
-    That is another destination of the way that the player took, or a start of nothing that is at hand.
+    The turn contradicts another destination of the exit that was taken, and a core memory about absent things.
     """
     turn, outcome = request.context, outcome_of(request.context)
-    took = normalized_action(request.action) if location_id == request.location_id and not request.arrival else ""
+    exit_taken = normalized_action(request.action) if location_id == request.location_id and not request.arrival else ""
     for claim in memory.claims:
-        is_taken = claim.relation is Relation.LEADS and normalized_action(claim.name) == took
+        is_taken = claim.relation is Relation.LEADS and normalized_action(claim.name) == exit_taken
         if is_taken and outcome.startswith("to ") and outcome != f"to {claim.other}":
-            return f"{took} leads to {turn.destination_name or turn.location_after}"
+            return f"{exit_taken} leads to {turn.destination_name or turn.location_after}"
     numbers = [claim.number for claim in fact.claims if claim.number is not None]
-    is_start = memory.persistence is Persistence.CORE and bool(numbers)
-    return (
-        f"object {numbers[0]} is not at hand" if is_start and _names_of_things(turn).keys().isdisjoint(numbers) else ""
-    )
+    is_about_things = memory.persistence is Persistence.CORE and bool(numbers)
+    if is_about_things and _names_of_things(turn).keys().isdisjoint(numbers):
+        return f"object {numbers[0]} is not present"
+    return ""
 
 
-def as_known(memory: Memory, known: Sequence[Memory]) -> Memory:
-    """Return a danger in the words of the known one with the same action and title, if there is one."""
-    if not tells_of_loss(memory):
+def with_known_wording(memory: Memory, known: Sequence[Memory]) -> Memory:
+    """Return a loss in the words of the known memory with the same category, action and title, if there is one."""
+    if not is_observed_loss(memory):
         return memory
-    same = (one for one in known if (one.category, one.action) == (memory.category, memory.action))
-    told = next((one for one in same if folded(one.title) == folded(memory.title)), memory)
-    return replace(memory, title=told.title, text=told.text)
+    for old in known:
+        is_same_loss = (old.category, old.action) == (memory.category, memory.action)
+        if is_same_loss and folded(old.title) == folded(memory.title):
+            return replace(memory, title=old.title, text=old.text)
+    return memory
 
 
-def moved_thing_named_in(memory: Memory, request: SynthesisRequest) -> ObjectMove | None:
-    """Return a thing that this turn's action has moved, if a lasting memory without kind and claims names it."""
-    if memory.kind is not None or memory.claims or not memory.persistence.outlives_episode:
+def moved_thing_in(memory: Memory, request: SynthesisRequest) -> ObjectMove | None:
+    """Return a thing that the action moved and that a lasting memory without kind and claims mentions, if any."""
+    if request.arrival or memory.kind is not None or memory.claims or not memory.persistence.outlives_episode:
         return None
     words = set(folded(f"{memory.title} {memory.text}").replace(".", " ").replace(",", " ").split())
-    moved = (move for move in request.context.moved if not move.by_itself and not request.arrival)
-    return next((move for move in moved if move.name and folded(move.name).split()[-1] in words), None)
+    for move in request.context.moved:
+        if not move.by_itself and move.name and folded(move.name).split()[-1] in words:
+            return move
+    return None
 
 
 def is_location(memory: Memory) -> bool:
-    """Return whether a memory says no more than where something is or in which state.
+    """Return whether a memory only says where something is, or in which state.
 
-    Without a kind, what isn't about an action and has claims says that.
+    Without a kind, this is a memory of no action whose claims are all about things.
     """
     if memory.kind is not None:
         return memory.kind is MemoryKind.LOCATION
@@ -189,47 +194,49 @@ def is_location(memory: Memory) -> bool:
 
 
 def _names_of_things(turn: ZMachineContext) -> dict[int, str]:
-    """Return the things that the Z-machine listed with the turn."""
+    """Return number → name of the things in the ground truth of the turn."""
     names = {thing.number: thing.name for thing in turn.things}
     names |= {move.number: move.name for move in turn.moved}
     return names | {change.number: change.name for change in turn.changed}
 
 
 def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim, ...]:
-    """Return the claims about things that the Z-machine listed, with their names; ways and darkness need none."""
+    """Return the exits, the light, and the claims about things in the ground truth, with the names of these things."""
     names = _names_of_things(turn)
-    found = []
+    named_claims = []
     for claim in claims:
         if claim.relation in (Relation.DARK, Relation.LIGHT):
-            found.append(Claim(claim.relation))
+            named_claims.append(Claim(claim.relation))
         elif claim.relation is Relation.LEADS:
             if claim.name.strip() and claim.other is not None:
-                found.append(Claim(Relation.LEADS, None, one_line(claim.name), claim.other, one_line(claim.other_name)))
+                exit_name, destination = one_line(claim.name), one_line(claim.other_name)
+                named_claims.append(Claim(Relation.LEADS, None, exit_name, claim.other, destination))
         elif claim.number is None or claim.number not in names:
             continue
         elif claim.other is not None:
-            found.append(replace(claim, name=names[claim.number], other_name=names.get(claim.other, "")))
+            named_claims.append(replace(claim, name=names[claim.number], other_name=names.get(claim.other, "")))
         elif claim.relation not in (Relation.IN, Relation.ON):
-            found.append(replace(claim, name=names[claim.number], other_name=""))
-    return tuple(dict.fromkeys(found))
+            named_claims.append(replace(claim, name=names[claim.number], other_name=""))
+    return tuple(dict.fromkeys(named_claims))
 
 
-def named_apart(memory: Memory, others: Sequence[Memory]) -> Memory:
-    """Return the memory with a title of its own, where another fact of the place has the same one."""
-    taken = {folded(one.title): one for one in others}
-    number, apart = 1, memory
-    while (known := taken.get(folded(apart.title))) is not None:
-        if same_words(known, apart) or compared(known, apart, None).relation in ("same", "adds"):
+def with_unique_title(memory: Memory, others: Sequence[Memory]) -> Memory:
+    """Return the memory with a number in its title if another fact has the same title."""
+    taken = {folded(other.title): other for other in others}
+    number, renamed = 1, memory
+    while (known := taken.get(folded(renamed.title))) is not None:
+        if same_words(known, renamed) or compared(known, renamed, None).relation in ("same", "adds"):
             break
         number += 1
-        apart = replace(memory, title=f"{memory.title} ({number})")
-    return apart
+        renamed = replace(memory, title=f"{memory.title} ({number})")
+    return renamed
 
 
 def resolve_title(title: str, memories: Sequence[Memory]) -> Memory | None:
-    """Return the memory that a model means by a title that it may not have copied exactly.
+    """Return the memory with this title, which a model may not have copied exactly. None if there is none.
 
-    That is the one of exactly this title; else the only one that differs in case, quotes, ending dots or white space.
+    If no title matches exactly, differences in case, quotes, ending dots and white space are ignored. None if several
+    titles match then.
     """
     for memory in memories:
         if memory.title == title:
@@ -239,12 +246,12 @@ def resolve_title(title: str, memories: Sequence[Memory]) -> Memory | None:
     return near[0] if len({memory.title for memory in near}) == 1 else None
 
 
-def titled(title: str, *groups: Sequence[LocatedMemory]) -> LocatedMemory | None:
+def match_by_title(title: str, *groups: Sequence[LocatedMemory]) -> LocatedMemory | None:
     """Return the memory that a model means by a title, from the first group that has it."""
     for group in groups:
         memory = resolve_title(title, [one.memory for one in group])
         if memory is not None:
-            return next(one for one in group if one.memory is memory)
+            return next(located for located in group if located.memory is memory)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Learns from turns: whether one is worth asking about, what it teaches, and whether the ground truth allows that."""
+"""Learning from turns: decides whether to ask about a turn, and checks the answer against the ground truth."""
 
 import logging
 import math
@@ -19,23 +19,23 @@ from zorkgpt.memory.asking import (
     look_key,
     routine_key,
     should_ask,
-    tells,
+    states_outcome,
     turn_key,
 )
 from zorkgpt.memory.attempts import Attempts
 from zorkgpt.memory.claims import Claim, State
 from zorkgpt.memory.conditions import Rivals, conditions, is_opposed, rivals
-from zorkgpt.memory.credit import tells_of_loss, things_met
+from zorkgpt.memory.credit import creatures_met, is_observed_loss
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.facts import (
-    as_known,
     is_location,
+    match_by_title,
     memory_of_fact,
-    moved_thing_named_in,
-    named_apart,
+    moved_thing_in,
     refuted_by_turn,
     subject_of,
-    titled,
+    with_known_wording,
+    with_unique_title,
 )
 from zorkgpt.memory.models import (
     GAME,
@@ -67,8 +67,8 @@ from zorkgpt.memory.things import (
     STARTS_HERE,
     TRIED,
     ThingsLedger,
+    is_attempts_entry,
     is_ledger_entry,
-    is_of_attempts,
     ledger_entry,
 )
 from zorkgpt.memory.writer import MemoryWriter, NewMemory
@@ -81,10 +81,10 @@ if TYPE_CHECKING:
 
 _QUOTED = re.compile(r'"[^"]+"')
 _MOST_TRIED = 10
-"""The actions that the entry of attempts names, the newest."""
+"""Maximum number of actions in the entry of attempts. The newest are kept."""
 _MOST_UNCONFIRMED = 5
-_RECENT = 20
-"""In turns: how long ago an unconfirmed memory of another place was observed that is listed."""
+_RECENT_TURNS = 20
+"""Maximum age of an unconfirmed memory of another place that is shown to the model."""
 
 
 @dataclass(slots=True)
@@ -93,42 +93,44 @@ class LearningCounts:
 
     turns: int = 0
     turns_asked: int = 0
-    """Turns with at least one question, the opening text left out."""
+    """Turns with at least one question. The opening text doesn't count."""
     judged_before: int = 0
-    """Questions that were not asked, since the same was answered before, or the like taught nothing."""
+    """Questions that were not asked because an earlier answer applied."""
     triggers: dict[str, int] = field(default_factory=dict)
-    """Questions by each reason to ask."""
+    """Number of questions by trigger."""
     synthesis_calls: int = 0
     synthesized: int = 0
-    """Facts that were to be remembered."""
+    """Facts in the answers."""
     synthesis_failures: int = 0
     asked_again: int = 0
-    """Answers that looked like a slip and were asked for once more."""
+    """Questions that were repeated because the first answer looked wrong."""
     changes_questioned: int = 0
-    """Lasting memories over the limit that the model was to confirm before they were superseded or invalidated."""
+    """Changes of lasting memories beyond the limit, which the model was asked to confirm."""
     changes_not_confirmed: int = 0
-    """Those of them that stay as they were."""
+    """Those that the model didn't confirm. They were not made."""
     core_validation_downgrade: int = 0
+    """Core memories from later visits, stored as permanent."""
     persistence_corrected: int = 0
-    """Called lasting, and claiming what is so in this episode only."""
+    """Lasting memories stored as ephemeral because a claim holds in this episode only."""
     refused_by_ledger: int = 0
-    """Memories of where something is that the game state contradicts, or that it already has."""
+    """Memories not stored because the game state contradicts or already includes them."""
     forbidden_by_ground_truth: int = 0
-    """Memories that were to be marked as wrong, and that the object tree bears out."""
+    """Invalidations refused because the object tree confirms the memory."""
     contradictions_settled: int = 0
-    """Memories about one action with different outcomes, of which one gave way or both now say when they hold."""
+    """Memories that were superseded or got conditions because the same action had another outcome."""
     audit: dict[str, int] = field(default_factory=dict)
-    """What the fresh world said of the core memories when the episode began, by verdict."""
+    """Results of the audit at the start of the episode, by verdict."""
     unknown_titles: int = 0
+    """Titles in answers that no memory has."""
     turn_failures: int = 0
-    """Turns that nothing could be learned from, whatever the reason."""
+    """Turns on which learning failed with an unexpected error."""
 
 
 class Learner:
-    """Takes the turns of an episode in, and keeps what they teach.
+    """Learns from the turns of an episode.
 
     Args:
-        synthesizer: Says what a turn teaches. If None, turns only count as visits and as trials of what was advised.
+        synthesizer: Decides what a turn teaches. If None, turns only count as visits and as trials of memories.
     """
 
     def __init__(
@@ -148,16 +150,16 @@ class Learner:
         self._state = state
         self._settings = settings
         self._log = log
-        # A synthesizer that doesn't say otherwise asks a model, so its answers cost something and may hold slips.
+        # By default, assume that a model answers: this costs something, and the answer may have mistakes.
         self._asks_a_model = setting(synthesizer, "asks_a_model", True)
         is_cached = settings.ask_only_once and self._asks_a_model
         self._judgments = Judgments(writer.store.judgments, log) if is_cached else None
         self._changed_at: list[int] = []
-        """When each of the last lasting memories was superseded or invalidated by the model, as `LearningCounts.turns`:
-        not everyone numbers turns."""
+        """The value of `LearningCounts.turns` at each recent change of a lasting memory by the model. (Turn numbers are
+        optional.)"""
         self._ledger = ThingsLedger()
         self._last_action = (-1, "")
-        """Turn and action: what led to an arrival of the same turn."""
+        """Turn and action. An arrival on the same turn is due to this action."""
         self._last_asked_turn = -1
         self._attempts = Attempts()
 
@@ -172,31 +174,31 @@ class Learner:
         arrival: bool,
         facts: Mapping[str, object] | None = None,
     ) -> SynthesisRequest | None:
-        """Learn what the ground truth of a turn decides. Never raises.
+        """Learn from the ground truth of a turn. Never raises.
 
         Args:
-            facts: what whoever is asked is told beside the ground truth, by name.
+            facts: Further facts for the question, by name.
 
         Returns:
-            The question for `learn`; None if nobody is asked.
+            The question for `learn`. None without a synthesizer, or after an error.
         """
         question = None
         with self._recording(location_id):
-            turn = self._taken_in(location_id, name, action, response, given, arrival=arrival)
+            turn = self._record_turn(location_id, name, action, response, given, arrival=arrival)
             if self.synthesizer is not None:
                 question = self._question(replace(turn, facts=facts) if facts else turn)
             if not arrival and (turn.context.moved or turn.context.changed):
-                self._drop_what_is_no_longer_so(turn.context.turn)
+                self._invalidate_contradicted(turn.context.turn)
         if question is None:
             self._writer.count(self._state.turn)
         return question
 
     def note_moves(self, turn: ZMachineContext) -> None:
-        """Take in what moved and changed on a turn that shows nothing else."""
+        """Record moves and changes from a turn that shows nothing else."""
         self._ledger.note_moves(turn)
 
     def learn(self, question: SynthesisRequest | None) -> None:
-        """Ask what a turn teaches, unless that is known, and keep it. Never raises.
+        """Ask what a turn teaches, unless an earlier answer applies, and store it. Never raises.
 
         Args:
             question: What `take_turn` returned for this or an earlier turn of the episode.
@@ -206,7 +208,7 @@ class Learner:
         with self._recording(question.location_id):
             self._state.begin_recording(self._stamp(question))
             if self.synthesizer is not None and self._learn_from(question, self.synthesizer):
-                self._drop_what_is_no_longer_so(self._state.turn or question.context.turn)
+                self._invalidate_contradicted(self._state.turn or question.context.turn)
         self._writer.count(self._state.turn)
 
     @contextmanager
@@ -219,7 +221,7 @@ class Learner:
             extra = {"location_id": location_id, "error": str(error)}
             self._log.warning("the model could not be asked what to remember", extra=extra)
         except Exception as error:
-            # Not only our own errors: the synthesizer may be anybody's, and the turn loop must not stop for it.
+            # A user's synthesizer can raise anything, and the turn loop must continue.
             self.counts.turn_failures += 1
             extra = {"location_id": location_id, "error": repr(error)}
             self._log.warning("nothing learned from the turn", extra=extra, exc_info=True)
@@ -233,7 +235,7 @@ class Learner:
     def note(
         self, location_id: PlaceKey, subject: SubjectKey, name: str, fact: "FurtherFact"
     ) -> tuple[MemoryEvent, ...]:
-        """Keep a fact that the player states before it acts, as far as the ground truth allows it.
+        """Store a fact that the player states before it acts, unless the ground truth contradicts it.
 
         Args:
             location_id: Where the player is.
@@ -241,7 +243,7 @@ class Learner:
             name: The subject's name.
 
         Returns:
-            What it changed; () if it is known already.
+            The changes. Empty if the fact is already known.
 
         Raises:
             MemoryStoreError: If it could not be written.
@@ -250,26 +252,27 @@ class Learner:
         memories = tuple(self._known.current(location_id))
         context = ZMachineContext(turn=self._state.turn)
         request = SynthesisRequest(location_id, name, "", "", context, memories=memories, arrival=True)
-        begun = len(self._writer.events.waiting)
-        kept = self._keep(request, fact, (subject, name), is_judged=False)
-        if not kept and self._writer.last_error is not None:
+        first_event = len(self._writer.events.waiting)
+        is_stored = self._keep(request, fact, (subject, name), is_judged=False)
+        if not is_stored and self._writer.last_error is not None:
             raise self._writer.last_error
-        return tuple(self._writer.events.waiting[begun:])
+        return tuple(self._writer.events.waiting[first_event:])
 
     def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return the observed state that contradicts a memory's claims; "" if none is known."""
         return self._ledger.contradicting_state(location_id, memory.claims) if memory.claims else ""
 
     def unseen(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Return memories, those of where things start or lie without what the player sees now or has moved."""
-        return [left for memory in memories if (left := self._ledger.unseen(memory)) is not None]
+        """Return the memories, with visible and moved things removed from the entries of the ledger."""
+        remaining = map(self._ledger.unseen, memories)
+        return [memory for memory in remaining if memory is not None]
 
     def things_at(self, location_id: PlaceKey) -> tuple[Thing, ...]:
-        """Return the things and creatures that are at a location, or start there as far as is known."""
+        """Return the things and creatures at a location, or those that start there if it isn't the current one."""
         return self._ledger.things_at(location_id, self._starting(location_id))
 
     def forget(self) -> None:
-        """Forget every text that is known from before."""
+        """Forget the last action, whose text is to be forgotten."""
         self._last_action = (-1, "")
 
     def reset(self) -> None:
@@ -282,7 +285,7 @@ class Learner:
         self._visits.reset()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return all that an interrupted episode needs to be learned from as if nothing had happened."""
+        """Return the state of the episode as plain values, for `restore`."""
         return {
             "visits": self._visits.snapshot(),
             "ledger": self._ledger.snapshot(),
@@ -304,9 +307,9 @@ class Learner:
         self._changed_at = list(map(int, saved["changed_at"]))
         self._attempts.restore(saved["attempts"])
 
-    # Taking a turn in
+    # Recording a turn
 
-    def _taken_in(
+    def _record_turn(
         self,
         location_id: PlaceKey,
         name: str,
@@ -316,14 +319,14 @@ class Learner:
         *,
         arrival: bool,
     ) -> SynthesisRequest:
-        """Count the visit, complete the ground truth, and try what was advised; return the turn as a bare question."""
+        """Record the visit, the trials of memories and the things of a turn. Return the turn without its memories."""
         with self._known.store.guard:
             context = self._completed(location_id, given, arrival=arrival)
             self._visits.enter(location_id, self._state.episode)
             if not arrival:
                 self._visits.processed(location_id, context.turn)
                 if context.location_changed:
-                    # A death may be followed by any place, or by none.
+                    # After a death the game may continue anywhere, or end.
                     reached = context.location_after if context.first_look or not context.died else None
                     self._visits.record_move(reached, self._state.episode)
         action = self._action_of(action, context, arrival=arrival)
@@ -333,9 +336,9 @@ class Learner:
             with self._known.store.guard:
                 dangers = [
                     (subject, memory)
-                    for subject in (location_id, *things_met(context), self._known.store.scope.whole)
+                    for subject in (location_id, *creatures_met(context), self._known.store.scope.whole)
                     for memory in self._known.current(subject)
-                    if memory.persistence.outlives_episode and tells_of_loss(memory)
+                    if memory.persistence.outlives_episode and is_observed_loss(memory)
                 ]
                 self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
         self._keep_ledger(location_id, name, context)
@@ -348,7 +351,7 @@ class Learner:
         return turn
 
     def _keep_ledger(self, location_id: PlaceKey, name: str, turn: ZMachineContext) -> None:
-        """Take the turn into the ledger of things, and renew the entries of the places that it concerns."""
+        """Record the turn in the ledger of things, and update the entries of the affected places."""
         place = location_id
         if turn.location_changed and turn.location_after is not None:
             place, name = turn.location_after, turn.destination_name or name
@@ -358,41 +361,42 @@ class Learner:
         if claims:
             entry = self._entry(STARTS_HERE, claims, Persistence.CORE, turn)
             self._writer.keep_entry(place, name, entry, known, seen=(turn.turn,) if self._ledger.is_first_look else ())
-        found = self._ledger.now_here(self._starting)
-        for other in dict.fromkeys((*found, *filter(is_place, self._known.ephemeral))):
-            known, claims = ledger_entry(self._known.ephemeral.get(other, ()), NOW_HERE), found.get(other, ())
+        claims_by_place = self._ledger.now_here(self._starting)
+        for other_place in dict.fromkeys((*claims_by_place, *filter(is_place, self._known.ephemeral))):
+            known = ledger_entry(self._known.ephemeral.get(other_place, ()), NOW_HERE)
+            claims = claims_by_place.get(other_place, ())
             if claims:
                 entry = self._entry(NOW_HERE, claims, Persistence.EPHEMERAL, turn)
-                self._writer.keep_entry(other, self._known.name_of(other), entry, known)
+                self._writer.keep_entry(other_place, self._known.name_of(other_place), entry, known)
             elif known is not None:
-                remove = partial(_remove, other, "what was here is gone")
-                self._writer.alter(other, known, remove, also_settled=True)
+                remove = partial(_remove, other_place, "nothing is left here")
+                self._writer.alter(other_place, known, remove, also_settled=True)
 
     def count_attempts(self) -> None:
-        """Write what was tried without effect at the places that the player has left, and has had none there yet."""
+        """Update the entries that list the actions without effect at a place."""
         for place in self._attempts.places:
             worked, new = self._attempts.worked(place), self._attempts.take(place)
             memories = self._known.current(place)
-            worked |= {folded(one.action) for one in memories if one.action and one.outcome != "nothing"}
-            seen = {turn: one_line(action) for turn, action in new.items() if action not in worked}
+            worked |= {folded(memory.action) for memory in memories if memory.action and memory.outcome != "nothing"}
+            failed = {turn: one_line(action) for turn, action in new.items() if action not in worked}
             known = ledger_entry(memories, TRIED)
             before = _QUOTED.findall(known.text) if known else []
-            tried = [action for action in before if action not in {*seen.values(), *map(one_line, worked)}]
-            tried += dict.fromkeys(seen.values())
+            tried = [action for action in before if action not in {*failed.values(), *map(one_line, worked)}]
+            tried += dict.fromkeys(failed.values())
             if not tried and known is not None:
-                self._writer.invalidate(place, TRIED, "all of these have worked since", self._state.turn)
-            elif seen or tried != before:
+                self._writer.invalidate(place, TRIED, "all of these actions have worked since", self._state.turn)
+            elif failed or tried != before:
                 entry = Memory(
                     Category.NOTE,
                     TRIED,
                     self._state.episode,
-                    str(next(iter(seen), self._state.turn)),
+                    str(next(iter(failed), self._state.turn)),
                     0,
                     f"{', '.join(tried[-_MOST_TRIED:])} changed nothing here.",
                     Persistence.PERMANENT,
                     kind=MemoryKind.INSIGHT,
                 )
-                self._writer.keep_entry(place, self._known.name_of(place), entry, known, seen=tuple(seen))
+                self._writer.keep_entry(place, self._known.name_of(place), entry, known, seen=tuple(failed))
 
     def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
         entry = ledger_entry(self._known.current(location_id), STARTS_HERE)
@@ -415,25 +419,26 @@ class Learner:
     def _completed(
         self, location_id: PlaceKey, given: ZMachineContext | Mapping[str, object] | None, *, arrival: bool
     ) -> ZMachineContext:
-        """Return the ground truth with the turn, and with whether this is the first visit of the episode."""
+        """Return the ground truth with `turn` and `first_visit` filled in."""
         context = ZMachineContext.of(given)
         if not context.turn:
             context = replace(context, turn=self._state.turn)
-        says = isinstance(given, ZMachineContext) or "first_visit" in (given or {})
-        first = context.first_visit if says and not arrival else self._visits.is_first(location_id, context.turn)
-        return replace(context, first_visit=first)
+        has_first_visit = isinstance(given, ZMachineContext) or "first_visit" in (given or {})
+        if has_first_visit and not arrival:
+            return context
+        return replace(context, first_visit=self._visits.is_first(location_id, context.turn))
 
     def _action_of(self, action: str, context: ZMachineContext, *, arrival: bool) -> str:
-        """Return the action, or the one of this turn that led to the arrival; "" for the opening text."""
+        """Return the action. An arrival without one gets the last action of the turn; "" for the opening text."""
         if arrival:
-            turn, led_here = self._last_action
-            return action or (led_here if turn == context.turn else "")
+            turn, last_action = self._last_action
+            return action or (last_action if turn == context.turn else "")
         self.counts.turns += 1
         self._last_action = (context.turn, action)
         return action
 
     def _question(self, turn: SynthesisRequest) -> SynthesisRequest:
-        """Return the turn with everything that a model would see of it."""
+        """Return the turn with everything that the model sees."""
         self._writer.refresh()
         if not turn.arrival:
             self._observe(turn)
@@ -444,7 +449,7 @@ class Learner:
         return replace(request, responses=self._responses(request), elsewhere=self._elsewhere(request))
 
     def _reached(self, turn: SynthesisRequest) -> SynthesisRequest | None:
-        """Return the turn as it concerns the place that it led to, if the response holds the first look at it."""
+        """Return the request for the place that the turn led to, if the response has the first look at it."""
         place = turn.context.location_after
         if not turn.context.first_look or place is None:
             return None
@@ -452,40 +457,39 @@ class Learner:
         return self._of_place(SynthesisRequest(place, name, turn.action, turn.response, context, arrival=True))
 
     def _of_place(self, turn: SynthesisRequest) -> SynthesisRequest:
-        """Return the turn with what is known of its place."""
+        """Return the turn with the memories and visits of its place."""
         place = turn.location_id
         memories = self._memories_of(place)
         with self._known.store.guard:
             visits = self._visits.totals(self._known.store.lasting, place)
-        told = ((memory.title, self.contradicting_state(place, memory)) for memory in memories)
+        states = {memory.title: self.contradicting_state(place, memory) for memory in memories}
         return replace(
             turn,
             memories=memories,
-            now={title: now for title, now in told if now},
+            now={title: state for title, state in states.items() if state},
             visits=visits,
             first_stay=self._visits.stays(place) == 1,
         )
 
     def _updated(self, request: SynthesisRequest) -> SynthesisRequest:
-        """Return the request with the memories as they are when the answer has come."""
+        """Return the request with the current memories, which may have changed before the answer came."""
         self._writer.refresh()
-        subjects = {one.location_id for one in request.elsewhere}
-        current = {each: {memory.title: memory for memory in self._known.current(each)} for each in subjects}
-        elsewhere = tuple(
-            replace(one, memory=current[one.location_id][one.memory.title])
-            for one in request.elsewhere
-            if one.memory.title in current[one.location_id]
-        )
-        memories, reached = self._memories_of(request.location_id), request.reached
+        elsewhere = []
+        for located in request.elsewhere:
+            current = {memory.title: memory for memory in self._known.current(located.location_id)}
+            if located.memory.title in current:
+                elsewhere.append(replace(located, memory=current[located.memory.title]))
+        reached = request.reached
         if reached is not None:
             reached = replace(reached, memories=self._memories_of(reached.location_id))
-        return replace(request, memories=memories, elsewhere=elsewhere, reached=reached)
+        memories = self._memories_of(request.location_id)
+        return replace(request, memories=memories, elsewhere=tuple(elsewhere), reached=reached)
 
     def _memories_of(self, location_id: PlaceKey) -> tuple[Memory, ...]:
-        return tuple(one for one in self._known.current(location_id) if not is_of_attempts(one))
+        return tuple(memory for memory in self._known.current(location_id) if not is_attempts_entry(memory))
 
     def _elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
-        """Return the memories of other subjects that the model sees, see `SynthesisRequest.elsewhere`."""
+        """Return the memories of other subjects that the model sees. See `SynthesisRequest.elsewhere`."""
         known = self._known
         things = (Thing(thing.number) for thing in turn.context.things)
         subjects: tuple[SubjectKey, ...] = (*things, known.store.scope.whole)
@@ -496,67 +500,83 @@ class Learner:
                 for subject in subjects
                 for memory in known.current(subject)
             }
-            seen = [near[id(memory)] for memory in shown([one.memory for one in near.values()], []).memories]
+            visible = [near[id(memory)] for memory in shown([each.memory for each in near.values()], []).memories]
             unconfirmed = [
                 LocatedMemory(subject, known.name_of(subject), memory)
                 for subject, memory in known.book.find(Filters(status=MemoryStatus.TENTATIVE))
                 if subject not in near_places
             ]
-        return (*seen, *self._open(turn, [one for one in unconfirmed if one not in seen]))
+        return (*visible, *self._relevant(turn, [each for each in unconfirmed if each not in visible]))
 
-    def _open(self, turn: SynthesisRequest, found: Sequence[LocatedMemory]) -> list[LocatedMemory]:
-        """Return the unconfirmed memories about a thing that the action handled, then the newest."""
+    def _relevant(self, turn: SynthesisRequest, unconfirmed: Sequence[LocatedMemory]) -> list[LocatedMemory]:
+        """Return the unconfirmed memories about things that the action handled, then the newest."""
         handled = set() if turn.arrival else handled_numbers(turn.context)
-        about = [one for one in found if not handled.isdisjoint(claim.number for claim in one.memory.claims)]
-        recent = [one for one in found if one not in about and self._age(one.memory, turn.context.turn) <= _RECENT]
-        recent.sort(key=lambda one: self._age(one.memory, turn.context.turn))
-        return [*about, *recent][:_MOST_UNCONFIRMED]
+        about_handled = [
+            located
+            for located in unconfirmed
+            if not handled.isdisjoint(claim.number for claim in located.memory.claims)
+        ]
+        by_age = sorted(unconfirmed, key=lambda located: self._age(located.memory, turn.context.turn))
+        recent = [
+            located
+            for located in by_age
+            if located not in about_handled and self._age(located.memory, turn.context.turn) <= _RECENT_TURNS
+        ]
+        return [*about_handled, *recent][:_MOST_UNCONFIRMED]
 
     def _age(self, memory: Memory, turn: int) -> float:
-        """Return how many turns ago a memory was observed. Infinite if in another episode."""
+        """Return how many turns ago a memory was observed. Infinite for another episode."""
         last = TurnSpan.parse(memory.turns).last_number
         is_of_this_episode = episode_key(memory.episode) == episode_key(self._state.episode)
         return turn - last if last is not None and is_of_this_episode else math.inf
 
     def _responses(self, turn: SynthesisRequest) -> dict[str, str]:
-        """Return the known responses with which memories about this action were learned, by title."""
+        """Return title → response for the memories of this outcome, if the response they were learned from is known."""
+        if turn.arrival:
+            return {}
         outcome = outcome_of(turn.context)
-        about = [one for one in turn.memories if not turn.arrival and tells(one, turn.action, outcome)]
-        learned = ((one.title, self._observations.turn_when_learned(turn.location_id, one)) for one in about)
-        return {title: stamp.response for title, stamp in learned if stamp is not None and stamp.response}
+        responses = {}
+        for memory in turn.memories:
+            if states_outcome(memory, turn.action, outcome):
+                stamp = self._observations.turn_when_learned(turn.location_id, memory)
+                if stamp is not None and stamp.response:
+                    responses[memory.title] = stamp.response
+        return responses
 
     def _observe(self, turn: SynthesisRequest) -> None:
-        """Take the turn as one more observation of the memories that tell this outcome, and see again when they hold.
+        """Record the turn as an observation of the memories that state its outcome, and update their conditions.
 
-        What is believed of the action and came out otherwise in the same state gives way.
+        Memories of another outcome in the same state are superseded.
         """
         place, number, known = turn.location_id, turn.context.turn, self._known
         outcome = outcome_of(turn.context)
-        for title in [one.title for one in known.current(place) if tells(one, turn.action, outcome)]:
-            memory = next((one for one in known.current(place) if one.title == title), None)
+        titles = [memory.title for memory in known.current(place) if states_outcome(memory, turn.action, outcome)]
+        for title in titles:
+            memory = next((memory for memory in known.current(place) if memory.title == title), None)
             if memory is None:
                 continue
-            if any(is_opposed(one, memory) for one in known.current(place)):
+            if any(is_opposed(other, memory) for other in known.current(place)):
                 self._see_again(place, memory, number)
-            self._qualify(place, title, f"it came out so in another state too, in turn {number}", turn.context.state)
+            reason = f"the same outcome in another state in turn {number}"
+            self._qualify(place, title, reason, turn.context.state)
             self._settle(place, memory, rivals(self._observations, place, memory, known.current(place)), number)
 
-    def _settle(self, location_id: SubjectKey, memory: Memory, found: Rivals, turn: int) -> None:
-        """Note of rivals in which states they hold. What is contradicted gives way to the newer ground truth."""
-        for rival in found.separated:
-            reason = f"in another state it comes out otherwise: “{memory.title}”"
+    def _settle(self, location_id: SubjectKey, memory: Memory, opposed: Rivals, turn: int) -> None:
+        """Add conditions to rivals that hold in other states, and supersede those that the memory contradicts."""
+        for rival in opposed.separated:
+            reason = f"another outcome in another state: “{memory.title}”"
             self.counts.contradictions_settled += self._qualify(location_id, rival.title, reason)
-        for rival in found.contradicted:
-            # The restart would lose what is known for good.
+        for rival in opposed.contradicted:
+            # An ephemeral memory can't supersede a lasting one: the restart would lose both.
             if memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
-                reason = f"in the same state “{memory.action}” came out otherwise in turn {turn}: {memory.outcome}"
+                reason = f"“{memory.action}” had another outcome in the same state in turn {turn}: {memory.outcome}"
                 supersede = partial(_supersede, location_id, memory.title, reason, turn)
                 self.counts.contradictions_settled += self._writer.alter(location_id, rival, supersede)
 
     def _qualify(self, location_id: SubjectKey, title: str, reason: str, now: State | None = None) -> bool:
-        """Note in which states a memory holds by what was observed up to now. False if nothing was changed."""
+        """Update the conditions of a memory from the observations. False if nothing changed."""
         believed = self._known.current(location_id)
-        memory = next((one for one in believed if one.title == title), None)
+        memory = next((memory for memory in believed if memory.title == title), None)
         if memory is None:
             return False
         when = conditions(self._observations, location_id, memory, believed, now=now)
@@ -578,7 +598,7 @@ class Learner:
     # Asking
 
     def _learn_from(self, request: SynthesisRequest, synthesizer: MemorySynthesizer) -> bool:
-        """Ask what the turn teaches, or take the answer to exactly the same question, and keep it.
+        """Ask what the turn teaches, or reuse the answer to the same question, and store it.
 
         Returns:
             Whether there was an answer.
@@ -587,11 +607,11 @@ class Learner:
         judge = type(synthesizer).__name__
         key, routine, look = (make(request, judge) for make in (turn_key, routine_key, look_key))
         answered = judgments.answer(key) if judgments is not None else None
-        like = judgments.answer(routine or look) if judgments is not None and (routine or look) else None
-        if like is not None and not like.holds(request.believed):
-            like = None
+        similar = judgments.answer(routine or look) if judgments is not None and (routine or look) else None
+        if similar is not None and not similar.holds(request.believed):
+            similar = None
         answer = None
-        is_routine = like is not None
+        is_routine = similar is not None
         reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._settings.triggers)
         if reasons:
             request = replace(request, triggers=tuple(reason.value for reason in reasons))
@@ -599,63 +619,64 @@ class Learner:
         elif answered is not None and answered.holds(request.believed):
             self.counts.judged_before += 1
             answer = answered.answer
-        elif like is not None:
+        elif similar is not None:
             self.counts.judged_before += 1
-            self._see_answer_again(request, like.answer)
+            self._see_answer_again(request, similar.answer)
         elif not request.context.location_changed and (known := confirmed_memory(request)):
             self._see_again(request.location_id, known, request.context.turn)
         if answer is None:
             return False
-        stay = self._unconfirmed(synthesizer, request, answer) if self._asks_a_model else set()
-        seen, request = request, self._updated(request)
-        was_all_seen = {one.memory.title for one in request.of_places} <= {one.memory.title for one in seen.of_places}
+        protected = self._unconfirmed(synthesizer, request, answer) if self._asks_a_model else set()
+        asked, request = request, self._updated(request)
         here, elsewhere = request.of_places, request.elsewhere
-        unconfirmed = [one for one in (*here, *elsewhere) if one.memory.status == MemoryStatus.TENTATIVE]
+        # Memories added while the model answered need the word check.
+        was_complete = {each.memory.title for each in here} <= {each.memory.title for each in asked.of_places}
+        unconfirmed = [each for each in (*here, *elsewhere) if each.memory.status == MemoryStatus.TENTATIVE]
         for title in sorted(answer.confirm_memory_titles):
-            if one := titled(title, unconfirmed):
-                self._confirm(one, request.context.turn)
-        for one in self._named(answer.invalidate_memory_titles, here, elsewhere):
-            if (one.location_id, one.memory.title) not in stay:
-                self._invalidate(request, one.location_id, one.memory, answer.invalidation_reason or "")
-        # An answer that was taken back in part is not taken once more without asking.
-        all_kept = not stay
+            if match := match_by_title(title, unconfirmed):
+                self._confirm(match, request.context.turn)
+        for located in self._titled(answer.invalidate_memory_titles, here, elsewhere):
+            if (located.location_id, located.memory.title) not in protected:
+                self._invalidate(request, located.location_id, located.memory, answer.invalidation_reason or "")
+        # An answer that the model revised must not be reused.
+        all_kept = not protected
         for fact in answer.facts():
             subject = subject_of(request, fact, self._known.name_of)
             if subject is None:
                 memory = memory_of_fact(request, fact, request.location_id, self._state.episode)
-                self._writer.events.ignore(
-                    request.location_id, memory, f"the question names nothing with number {fact.place}"
-                )
+                self._writer.events.ignore(request.location_id, memory, f"unknown subject {fact.place}")
                 continue
-            all_kept = self._keep(request, fact, subject, is_judged=was_all_seen, stay=stay) and all_kept
+            is_stored = self._keep(request, fact, subject, is_judged=was_complete, protected=protected)
+            all_kept = all_kept and is_stored
         if all_kept and reasons and judgments is not None:
             after = [memory for each in request.places for memory in self._known.current(each.location_id)]
-            judgments.keep(key, AnsweredQuestion.of(answer, seen.believed, after))
+            judgments.keep(key, AnsweredQuestion.of(answer, asked.believed, after))
             if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
                 judgments.keep(routine, AnsweredQuestion(answer, frozenset()))
             if look:
-                learned = self._known.current(seen.places[-1].location_id)
+                learned = self._known.current(asked.places[-1].location_id)
                 judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
         return True
 
     def _confirm(self, located: LocatedMemory, turn: int) -> None:
-        """Believe a tentative memory, and count one more observation of it."""
+        """Mark a tentative memory as active, and count another observation."""
 
         def confirm(draft: Draft, known: Memory) -> None:
-            seen = draft.see_again(located.location_id, known, turn, self._state.episode)
-            sure = replace(seen, status=MemoryStatus.ACTIVE)
-            draft.replace(located.location_id, seen, sure, "edited", "confirmed")
+            observed = draft.see_again(located.location_id, known, turn, self._state.episode)
+            active = replace(observed, status=MemoryStatus.ACTIVE)
+            draft.replace(located.location_id, observed, active, "edited", "confirmed")
 
         self._writer.alter(located.location_id, located.memory, confirm)
 
     def _see_answer_again(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
-        """Count what an earlier answer said of the place that the player sees now as seen again."""
+        """Count another observation of the memories that an earlier answer gave for the current place."""
         place, titles = request.places[-1].location_id, {fact.memory_title for fact in answer.facts()}
-        for memory in [one for one in self._known.current(place) if one.title in titles]:
-            self._see_again(place, memory, request.context.turn)
+        for memory in self._known.current(place):
+            if memory.title in titles:
+                self._see_again(place, memory, request.context.turn)
 
     def _asked(self, synthesizer: MemorySynthesizer, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
-        """Ask, and once more where the answer looks like a slip; None: there was no answer."""
+        """Ask, and ask again if the answer looks wrong. Returns None if there was no answer."""
         answer = self._answer(synthesizer, request)
         if answer is not None and (doubts := self._doubts(request, answer)):
             self.counts.asked_again += 1
@@ -671,7 +692,7 @@ class Learner:
         try:
             answer = synthesizer.synthesize(request)
         finally:
-            # Counted only now: an interrupted question is asked again.
+            # Count after the call, because an interrupted question is asked again.
             self._count(request)
         if answer is None:
             self.counts.synthesis_failures += 1
@@ -687,76 +708,83 @@ class Learner:
             self.counts.turns_asked += 1
 
     def _doubts(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> tuple[str, ...]:
-        """Return what in the answer looks like a slip; a rule makes none."""
+        """Return reasons why a model's answer looks wrong."""
         if not self._asks_a_model:
             return ()
         doubts, deduplicator = [], self._writer.deduplicator
         for fact in answer.facts():
             new = memory_of_fact(request, fact, request.location_id, self._state.episode)
             if subject_of(request, fact, self._known.name_of) is None:
-                doubts.append(f"“{new.title}” is about {fact.place}, which is no number of a place or thing above.")
-            if (moved := moved_thing_named_in(new, request)) is not None:
+                doubts.append(
+                    f"“{new.title}” is about {fact.place}, which is not the number of a place or thing above."
+                )
+            if (moved := moved_thing_in(new, request)) is not None:
                 doubts.append(
                     f"The restart puts {with_article(moved.name)} back where it was. Is “{new.title}” true in every "
-                    "episode? Say which kind it is: a rule or solution stays, a location is kept by the game's ledger."
+                    "episode? Give its kind: rules and solutions stay true; locations are tracked by the game's ledger."
                 )
             if new.category == Category.SUCCESS and new.outcome == "nothing":
                 doubts.append(
-                    f"“{new.title}” is called a SUCCESS, and “{request.action}” changed nothing in the game. If "
+                    f"“{new.title}” is a SUCCESS, but “{request.action}” changed nothing in the game. If "
                     "the game refused it, it is a FAILURE."
                 )
             for title in fact.supersedes_memory_titles:
-                located = titled(title, request.of_places)
+                located = match_by_title(title, request.of_places)
                 if located is None or located.memory.is_settled_by_person:
                     continue
                 old = located.memory
                 if old.persistence.outlives_episode and not new.persistence.outlives_episode:
                     doubts.append(
-                        f"“{old.title}” is true in every episode and “{new.title}” in this one only: the first is not "
-                        "replaced by the second, which is lost when the episode is over."
+                        f"“{old.title}” is true in every episode, but “{new.title}” only in this one. It can't replace "
+                        "the first, because it is lost when the episode ends."
                     )
                 elif deduplicator and deduplicator.is_about_something_else(located.location_id, old, new):
-                    doubts.append(f"“{old.title}” is to be replaced by “{new.title}”, which seems to be about another.")
+                    doubts.append(
+                        f"“{new.title}” would replace “{old.title}”, but they seem to be about different facts."
+                    )
         return tuple(doubts)
 
     def _unconfirmed(
         self, synthesizer: MemorySynthesizer, request: SynthesisRequest, answer: "MemorySynthesisResponse"
     ) -> set[tuple[SubjectKey, str]]:
-        """Ask the model to confirm each change over the limit; return the memories that stay, by subject and title."""
+        """Ask the model to confirm each change beyond the limit. Return the others' subjects and titles."""
         limit, counts = self._settings.change_limit, self.counts
         self._changed_at = [turn for turn in self._changed_at if turn > counts.turns - limit.window_turns]
-        stay = set()
-        for old, how in self._planned_changes(request, answer)[max(0, limit.changes - len(self._changed_at)) :]:
+        unconfirmed = set()
+        allowed = max(0, limit.changes - len(self._changed_at))
+        for old, change in self._planned_changes(request, answer)[allowed:]:
             if not counts.changes_questioned:
                 self._log.warning(
-                    "the model changes many memories: it has to confirm each further change",
+                    "the model changes many memories and must confirm each further change",
                     extra={"turn": request.context.turn, "changes": limit.changes, "turns": limit.window_turns},
                 )
             counts.changes_questioned += 1
             text = quoted(old.memory.text)
-            doubt = f"You have changed many memories. “{old.memory.title}” says {text}. {how}. Is this right?"
-            again = self._answer(synthesizer, replace(request, doubts=(doubt,)))
-            if again is None or old not in [one for one, _ in self._planned_changes(request, again)]:
+            doubt = f"You have changed many memories. “{old.memory.title}” says {text}. {change}. Is this right?"
+            second_answer = self._answer(synthesizer, replace(request, doubts=(doubt,)))
+            second_changes = self._planned_changes(request, second_answer) if second_answer is not None else []
+            if old not in [located for located, _ in second_changes]:
                 counts.changes_not_confirmed += 1
-                stay.add((old.location_id, old.memory.title))
-        return stay
+                unconfirmed.add((old.location_id, old.memory.title))
+        return unconfirmed
 
     def _planned_changes(
         self, request: SynthesisRequest, answer: "MemorySynthesisResponse"
     ) -> list[tuple[LocatedMemory, str]]:
-        """Return the lasting memories that the answer would supersede or invalidate, and how, in words."""
-        found: dict[str, list[LocatedMemory | None]] = {}
+        """Return the lasting memories that the answer would change, each with a sentence about the change."""
+        matches: list[tuple[LocatedMemory | None, str]] = []
         for fact in answer.facts():
-            how = f"It is to be replaced by “{fact.memory_title}”, which says {quoted(fact.memory_text)}"
+            change = f"You want to replace it with “{fact.memory_title}”, which says {quoted(fact.memory_text)}"
             subject = subject_of(request, fact, self._known.name_of)
             replaceable = [] if subject is None else self._replaceable(request, subject)
-            found[how] = [titled(title, replaceable) for title in sorted(fact.supersedes_memory_titles)]
-        how = f"It is to be marked as wrong, because {quoted(answer.invalidation_reason)}"
-        places = request.of_places, request.elsewhere
-        found[how] = [titled(title, *places) for title in sorted(answer.invalidate_memory_titles)]
-        return [(one, how) for how, olds in found.items() for one in olds if one and _is_models(one.memory)]
+            for title in sorted(fact.supersedes_memory_titles):
+                matches.append((match_by_title(title, replaceable), change))
+        change = f"You want to mark it as wrong, because {quoted(answer.invalidation_reason)}"
+        for title in sorted(answer.invalidate_memory_titles):
+            matches.append((match_by_title(title, request.of_places, request.elsewhere), change))
+        return [(match, change) for match, change in matches if match and _is_changeable(match.memory)]
 
-    # Keeping
+    # Storing
 
     def _keep(
         self,
@@ -765,56 +793,57 @@ class Learner:
         subject: tuple[SubjectKey, str],
         *,
         is_judged: bool = True,
-        stay: Collection[tuple[SubjectKey, str]] = (),
+        protected: Collection[tuple[SubjectKey, str]] = (),
     ) -> bool:
-        """Keep a fact about a subject as far as the ground truth allows it. False: it could not be written.
+        """Store a fact about a subject, unless the ground truth contradicts it. False if it could not be written.
 
         Args:
             is_judged: See `MemoryWriter.keep`.
-            stay: Memories that it doesn't replace, by subject and title.
+            protected: Memories that must not be replaced, by subject and title.
         """
         location_id, name = subject
         if location_id is GAME:
             location_id = self._known.store.scope.whole
         replaceable = self._replaceable(request, subject)
-        known = [one.memory for one in replaceable]
+        known = [located.memory for located in replaceable]
         memory = memory_of_fact(request, fact, location_id, self._state.episode)
         if refusal := self._refusal(request, fact, location_id, memory):
             self.counts.refused_by_ledger += 1
             self._writer.events.ignore(location_id, memory, refusal)
             return True
-        memory = self._checked(request, as_known(memory, known), location_id)
+        memory = self._checked(request, with_known_wording(memory, known), location_id)
         if self._writer.is_forbidden(location_id, name, memory):
             return True
-        same_title = [one for one in known if folded(one.title) == folded(memory.title)]
-        if any(one.is_settled_by_person and not same_words(one, memory) for one in same_title):
-            self._writer.events.ignore(location_id, memory, f"a person says otherwise: {memory.title}")
+        same_title = [old for old in known if folded(old.title) == folded(memory.title)]
+        if any(old.is_settled_by_person and not same_words(old, memory) for old in same_title):
+            self._writer.events.ignore(location_id, memory, f"a person decided otherwise: {memory.title}")
             return True
-        replaced = [one.memory.title for one in self._named(fact.supersedes_memory_titles, replaceable)]
-        replaced = [title for title in replaced if (location_id, title) not in stay]
-        replaced = self._writer.replaceable(location_id, replaced, memory)
-        memory = named_apart(memory, [one for one in known if one.title not in replaced])
-        believed = [one for one in self._known.current(location_id) if one.title not in replaced]
+        titles = [located.memory.title for located in self._titled(fact.supersedes_memory_titles, replaceable)]
+        titles = [title for title in titles if (location_id, title) not in protected]
+        titles = self._writer.replaceable(location_id, titles, memory)
+        memory = with_unique_title(memory, [old for old in known if old.title not in titles])
+        believed = [old for old in self._known.current(location_id) if old.title not in titles]
         now = request.context.state
-        found = rivals(self._observations, location_id, memory, believed, now=now)
-        if others := [one.title for one in found.contradicted if one.is_settled_by_person]:
-            self._writer.events.ignore(location_id, memory, f"a person says otherwise: {others[0]}")
+        opposed = rivals(self._observations, location_id, memory, believed, now=now)
+        if settled := [rival.title for rival in opposed.contradicted if rival.is_settled_by_person]:
+            self._writer.events.ignore(location_id, memory, f"a person decided otherwise: {settled[0]}")
             return True
-        memory = replace(memory, when=conditions(self._observations, location_id, memory, found.separated, now=now))
-        new, kept = NewMemory(checked_place(location_id), name, memory), False
-        if replaced:
-            superseding = replace(new, replaces=replaced, turn=request.context.turn)
+        memory = replace(memory, when=conditions(self._observations, location_id, memory, opposed.separated, now=now))
+        new, is_stored = NewMemory(checked_place(location_id), name, memory), False
+        if titles:
+            superseding = replace(new, replaces=titles, turn=request.context.turn)
             with telemetry.memory_operation("supersede", location_id, memory.text):
-                kept = bool(self._writer.keep([superseding]))
-            lasting = [one for one in known if one.title in replaced and one.persistence.outlives_episode]
-            self._changed_at += [self.counts.turns] * (len(lasting) if kept else 0)
-        if not kept:
-            # Also where the old one may not be replaced: what was learned is then true beside it.
+                is_stored = bool(self._writer.keep([superseding]))
+            if is_stored:
+                lasting = [old for old in known if old.title in titles and old.persistence.outlives_episode]
+                self._changed_at += [self.counts.turns] * len(lasting)
+        if not is_stored:
+            # If the old memory can't be replaced, the new one is stored beside it.
             with telemetry.memory_operation("remember", location_id, memory.text):
-                kept = bool(self._writer.keep([new], is_judged=is_judged))
-        if kept:
-            self._settle(location_id, memory, found, request.context.turn)
-        return kept
+                is_stored = bool(self._writer.keep([new], is_judged=is_judged))
+        if is_stored:
+            self._settle(location_id, memory, opposed, request.context.turn)
+        return is_stored
 
     def _replaceable(self, request: SynthesisRequest, subject: tuple[SubjectKey, str]) -> list[LocatedMemory]:
         """Return the memories that a fact about a subject can replace."""
@@ -825,12 +854,12 @@ class Learner:
         return [LocatedMemory(location_id, name, memory) for memory in known]
 
     def _invalidate(self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, reason: str) -> None:
-        """Mark a memory as wrong, unless by the object tree it was so before the agent changed it, or still is."""
+        """Mark a memory as wrong, unless the object tree confirms it."""
         lasting = memory.persistence.outlives_episode
-        if self._ledger.bears_out(location_id, memory, request.context.things):
+        if self._ledger.confirms(location_id, memory, request.context.things):
             self.counts.forbidden_by_ground_truth += 1
             self._log.warning(
-                "not invalidated: the object tree bears it out",
+                "not invalidated: the object tree confirms it",
                 extra={"location_id": location_id, "title": memory.title, "reason": reason},
             )
             return
@@ -839,32 +868,34 @@ class Learner:
         if is_changed and lasting:
             self._changed_at.append(self.counts.turns)
 
-    def _drop_what_is_no_longer_so(self, turn: int) -> None:
-        """Mark memories of this episode as wrong that claim of a thing what the object tree denies by now."""
-        for location_id, kept in list(self._known.ephemeral.items()):
-            for memory in [one for one in kept if is_current(one) and not is_ledger_entry(one)]:
-                denied = self._ledger.denied(location_id, memory.claims)
-                if denied is not None:
-                    reason = f"contradicted by the game state ({with_article(denied)})"
+    def _invalidate_contradicted(self, turn: int) -> None:
+        """Invalidate the ephemeral memories that the object tree contradicts."""
+        for location_id, memories in list(self._known.ephemeral.items()):
+            for memory in memories:
+                if not is_current(memory) or is_ledger_entry(memory):
+                    continue
+                thing = self._ledger.contradicted_thing(location_id, memory.claims)
+                if thing is not None:
+                    reason = f"contradicted by the game state ({with_article(thing)})"
                     invalidate = partial(_invalidate, location_id, reason, turn)
                     self._writer.alter(location_id, memory, invalidate, also_settled=True)
 
     def _checked(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""
         turn = request.context
-        is_about_more = memory.kind not in (None, MemoryKind.LOCATION)
-        if is_about_more or (turn.score_delta > 0 and not request.arrival):
-            # A rule, a solution or a danger stays as it was classified. Where things are now is no part of it.
-            memory = replace(memory, claims=self._ledger.right_claims(location_id, memory))
+        is_not_location = memory.kind not in (None, MemoryKind.LOCATION)
+        if is_not_location or (turn.score_delta > 0 and not request.arrival):
+            # Rules, solutions and dangers keep their persistence. Only their wrong claims are dropped.
+            memory = replace(memory, claims=self._ledger.valid_claims(location_id, memory))
         if not memory.persistence.outlives_episode:
             return memory
-        passing = self._ledger.of_this_episode(location_id, memory.claims)
-        if passing is not None:
+        temporary = self._ledger.temporary_claim(location_id, memory.claims)
+        if temporary is not None:
             self.counts.persistence_corrected += 1
             self._log.warning(
-                "%s about what is so in this episode only kept for the episode",
+                "%s memory kept as ephemeral: its claim holds in this episode only",
                 memory.persistence,
-                extra={"title": memory.title, "claim": str(passing), "turn": turn.turn},
+                extra={"title": memory.title, "claim": str(temporary), "turn": turn.turn},
             )
             return replace(memory, persistence=Persistence.EPHEMERAL)
         first = turn.first_visit
@@ -879,34 +910,35 @@ class Learner:
         return memory
 
     def _refusal(self, request: SynthesisRequest, fact: "Fact", location_id: SubjectKey, memory: Memory) -> str:
-        """Return why the game state doesn't allow a memory to be kept; "" if it does.
+        """Return why the game state doesn't allow a memory to be stored; "" if it does.
 
-        Where things are is in the ledger already, so that of this only what can be checked is kept.
+        The ledger already has the whereabouts of things, so a location memory needs claims that can be checked.
         """
         if is_location(memory) and not memory.claims:
-            return "where things are is known from the game state"
-        wrong = [refuted_by_turn(request, fact, location_id, memory)]
-        if not any(wrong) and (is_location(memory) or memory.persistence is Persistence.CORE):
-            wrong = [self._ledger.correction(location_id, memory, claim) for claim in memory.claims]
-            # What else the text tells of a start may be true, unless the game state denies all that it claims.
-            wrong = wrong if is_location(memory) or all(wrong) else []
-        return next((f"contradicted by the game state: {one}" for one in wrong if one), "")
+            return "the whereabouts of things are known from the game state"
+        corrections = [refuted_by_turn(request, fact, location_id, memory)]
+        if not any(corrections) and (is_location(memory) or memory.persistence is Persistence.CORE):
+            corrections = [self._ledger.correction(location_id, memory, claim) for claim in memory.claims]
+            # If only some claims of another core memory are wrong, the rest of its text may still be true.
+            if not is_location(memory) and not all(corrections):
+                return ""
+        return next((f"contradicted by the game state: {correction}" for correction in corrections if correction), "")
 
-    def _named(self, titles: set[str], *groups: Sequence[LocatedMemory]) -> list[LocatedMemory]:
-        """Return the memory with each title, from the first group that has it. The ledger's entries are left to it."""
-        found: list[LocatedMemory] = []
+    def _titled(self, titles: set[str], *groups: Sequence[LocatedMemory]) -> list[LocatedMemory]:
+        """Return the memory with each title, from the first group that has it. Entries of the ledger are omitted."""
+        matches: list[LocatedMemory] = []
         for title in sorted(titles):
-            match = titled(title, *groups)
+            match = match_by_title(title, *groups)
             if match is None:
                 self.counts.unknown_titles += 1
-                self._log.warning("no memory of this title", extra={"title": title})
-            elif not is_ledger_entry(match.memory) and match not in found:
-                found.append(match)
-        return found
+                self._log.warning("no memory has this title", extra={"title": title})
+            elif not is_ledger_entry(match.memory) and match not in matches:
+                matches.append(match)
+        return matches
 
 
-def _is_models(memory: Memory) -> bool:
-    """Return whether it outlives the episode, and a model may change it."""
+def _is_changeable(memory: Memory) -> bool:
+    """Return whether a memory is lasting and the model may change it."""
     return memory.persistence.outlives_episode and not memory.is_settled_by_person and not is_ledger_entry(memory)
 
 

@@ -19,7 +19,7 @@ from zorkgpt.memory.credit import counted, failure_reason, has_always_failed
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
-from zorkgpt.memory.facts import named_apart
+from zorkgpt.memory.facts import with_unique_title
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey, TurnSpan
 from zorkgpt.memory.places import place_order
@@ -253,7 +253,7 @@ class _Merger:
             _change(draft, place, known, _with_counts_of(known, memory))
             return
         current = [*filter(is_current, memories)]
-        apart = named_apart(memory, current)
+        apart = with_unique_title(memory, current)
         self._states[_key(place, apart)] = self.states(place, memory)
         self._titles[place, memory.title] = self._settle(draft, place, name, apart, current)
 

@@ -1,4 +1,4 @@
-"""The model that says what a turn teaches and which exits its text names, and the form that it fills in."""
+"""Synthesis by a model: the answer schema and the request."""
 
 import re
 from typing import Any, Literal
@@ -26,38 +26,38 @@ _SENTENCE_END = re.compile(r"[.!?][\"'”’)]*(?=\s)")
 
 
 class SynthesisAnswer(MemorySynthesisResponse):
-    """The form that the model fills in: the response, with limits on length, and what is plainly meant understood."""
+    """The schema for the model. It limits lengths and repairs obvious mistakes."""
 
     memory_title: str | None = Field(
         None,
         max_length=_LONGEST_TITLE,
-        description=f"3 to 8 words that name the fact, {_LONGEST_TITLE} letters at most",
+        description=f"3 to 8 words that name the fact, at most {_LONGEST_TITLE} letters",
     )
     memory_text: str | None = Field(
         None,
         max_length=_LONGEST_TEXT,
-        description=f"the fact, in one or two sentences, {_LONGEST_TEXT} letters at most",
+        description=f"the fact, in one or two sentences, at most {_LONGEST_TEXT} letters",
     )
     category: CategoryWanted = None
     persistence: PersistenceWanted = None
-    # A model is not offered the third status; pydantic reads the two strings and knows no part of an enum.
+    # The model can't choose SUPERSEDED. A Literal, since pydantic can't restrict an enum to some members.
     status: Literal["ACTIVE", "TENTATIVE"] = "ACTIVE"  # type: ignore[assignment]
 
     @model_validator(mode="before")
     @classmethod
-    def _meant(cls, answer: Any) -> Any:
+    def _repaired(cls, answer: Any) -> Any:
         if not isinstance(answer, dict):
             return answer
-        meant = _plainly_meant(answer)
-        if isinstance(meant.get("also"), list):
-            meant["also"] = [_plainly_meant(one) if isinstance(one, dict) else one for one in meant["also"]]
-        # Without something to remember, whatever stands in its fields says nothing, and nothing is replaced by it.
-        unused = (*_CONTENT, _SUPERSEDES) if meant.get("should_remember") in (False, "false", "False") else ()
-        return _without_needless_titles({name: value for name, value in meant.items() if name not in unused})
+        repaired = _repaired_fact(answer)
+        if isinstance(repaired.get("also"), list):
+            repaired["also"] = [_repaired_fact(fact) if isinstance(fact, dict) else fact for fact in repaired["also"]]
+        # Without a fact to remember, the fields of the fact have no meaning.
+        unused = (*_CONTENT, _SUPERSEDES) if repaired.get("should_remember") in (False, "false", "False") else ()
+        return _without_redundant_titles({name: value for name, value in repaired.items() if name not in unused})
 
 
-def _without_needless_titles(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer without blank titles, and without invalidating what it replaces anyway."""
+def _without_redundant_titles(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer without blank titles, and without invalidating memories that it supersedes."""
     for name in (_SUPERSEDES, _CONFIRMS, _INVALIDATES):
         if isinstance(answer.get(name), list):
             answer[name] = [title for title in answer[name] if not isinstance(title, str) or title.strip()]
@@ -67,32 +67,33 @@ def _without_needless_titles(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _plainly_meant(answer: dict[str, Any]) -> dict[str, Any]:
-    meant = {name: value for name, value in answer.items() if value is not None}
-    for name, case in (("category", str.upper), ("status", str.upper), ("persistence", str.lower)):
-        if isinstance(meant.get(name), str):
-            meant[name] = case(meant[name].strip())
-    place = meant.get("place")
+def _repaired_fact(fact: dict[str, Any]) -> dict[str, Any]:
+    """Return a fact with normalized case, a valid place, and a text that fits."""
+    repaired = {name: value for name, value in fact.items() if value is not None}
+    for name, change_case in (("category", str.upper), ("status", str.upper), ("persistence", str.lower)):
+        if isinstance(repaired.get(name), str):
+            repaired[name] = change_case(repaired[name].strip())
+    place = repaired.get("place")
     if isinstance(place, str) and place.strip().isascii() and place.strip().isdigit():
-        meant["place"] = int(place)
+        repaired["place"] = int(place)
     elif place not in ("action", "arrival", "everywhere") and type(place) is not int:
-        meant.pop("place", None)
-    text = meant.get("memory_text")
+        repaired.pop("place", None)
+    text = repaired.get("memory_text")
     if isinstance(text, str) and len(text.strip()) > _LONGEST_TEXT and (cut := _whole_sentences(text.strip())):
-        meant["memory_text"] = cut
-    return meant
+        repaired["memory_text"] = cut
+    return repaired
 
 
 def _whole_sentences(text: str) -> str:
-    """Return as many of the first sentences as fit; "" where the first one does not, so that it is asked for again."""
-    ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, _LONGEST_TEXT)]
+    """Return the first sentences that fit. Returns "" if the first one is too long, so that the text is invalid."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, 0, _LONGEST_TEXT)]
     return text[: ends[-1]].rstrip() if ends else ""
 
 
 class AnswerWithExits(SynthesisAnswer):
-    """The form with the exits that the text names."""
+    """The schema with the exits in the text."""
 
-    exits: list[str] = Field([], description="directions in which the text says that an exit leads from here")
+    exits: list[str] = Field([], description="directions of the exits from here that the text mentions")
 
     @field_validator("exits", mode="before")
     @classmethod
@@ -103,7 +104,7 @@ class AnswerWithExits(SynthesisAnswer):
 
 
 class ModelSynthesizer:
-    """Asks the model of the role `memory`, with everything that is known of the turn."""
+    """Asks the model of the role `memory`."""
 
     asks_a_model = True
 
@@ -112,28 +113,28 @@ class ModelSynthesizer:
     ) -> None:
         """
         Args:
-            history_window: turns before this one that the model sees.
-            world: what things are called in the question.
-            asks_for_exits: Whether the question also asks which exits the text names, for `take_named_exits`.
+            history_window: Number of earlier turns in the prompt.
+            world: The terms used in the prompt.
+            asks_for_exits: Whether to ask also for the exits in the text, for `take_named_exits`.
         """
         self._llm = llm
         self._history_window = history_window
         self._world = world
-        self._form = AnswerWithExits if asks_for_exits else SynthesisAnswer
+        self._schema = AnswerWithExits if asks_for_exits else SynthesisAnswer
         self._named_exits: list[tuple[PlaceKey, str, tuple[str, ...]]] = []
 
     def synthesize(self, request: SynthesisRequest) -> MemorySynthesisResponse | None:
-        """Return what the model says; None if neither of two answers could be read.
+        """Return the model's answer. None if two answers in a row are invalid.
 
         Raises:
-            LLMError: the model could not be asked.
+            LLMError: If the model could not be asked.
         """
-        asks_for_exits = self._form is AnswerWithExits
+        asks_for_exits = self._schema is AnswerWithExits
         messages = prompt_for(
             request, history_window=self._history_window, world=self._world, asks_for_exits=asks_for_exits
         )
         try:
-            completion = self._llm.complete(messages, role=Role.MEMORY, response_model=self._form)
+            completion = self._llm.complete(messages, role=Role.MEMORY, response_model=self._schema)
         except InvalidAnswer as error:
             log.warning("memory synthesis skipped", extra={"location_id": request.location_id, "problem": str(error)})
             return None
@@ -143,7 +144,7 @@ class ModelSynthesizer:
         return None if answer is None else MemorySynthesisResponse.model_validate(answer.model_dump(exclude={"exits"}))
 
     def take_named_exits(self) -> tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]:
-        """Return the exits that texts name since the last call: the place's key, its name, and the model's words."""
+        """Return and clear the collected exits: the key and name of each place, and the directions."""
         named, self._named_exits = tuple(self._named_exits), []
         return named
 

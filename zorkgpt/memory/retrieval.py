@@ -6,13 +6,13 @@ from enum import StrEnum
 from itertools import islice
 
 from zorkgpt.errors import MemoryEditError
-from zorkgpt.memory.credit import is_danger, reliability, results_in_words, tells_of_loss
+from zorkgpt.memory.credit import is_danger, is_observed_loss, reliability, results_in_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, SubjectKey, TurnSpan, episode_key
 from zorkgpt.memory.places import place_text, render_place
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.things import STARTS_HERE, is_ledger_entry, is_of_attempts
+from zorkgpt.memory.things import STARTS_HERE, is_attempts_entry, is_ledger_entry
 from zorkgpt.prompts.render import cut, fence, one_line
 from zorkgpt.text import indented, quoted, visible
 
@@ -204,7 +204,7 @@ def shortened(memory: Memory) -> str:
 def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[float, ...]:
     last = TurnSpan.parse(memory.turns).last_number
     return (
-        is_of_attempts(memory),
+        is_attempts_entry(memory),
         not is_ledger_entry(memory),
         not memory.pinned,
         not is_danger(memory),
@@ -223,7 +223,7 @@ def _scores(memory: Memory) -> bool:
 
 
 def _chosen(ranked: list[Memory], budget: Budget, now: Callable[[Memory], str]) -> Shown:
-    losses = [memory for memory in ranked if tells_of_loss(memory)]
+    losses = [memory for memory in ranked if is_observed_loss(memory)]
 
     def write(memory: Memory) -> str:
         return line(memory, markers=budget.markers, now=now(memory), others=losses)
@@ -264,7 +264,7 @@ def _text(chosen: list[Memory], hidden: int, write: Callable[[Memory], str]) -> 
     active.sort(
         key=lambda memory: (
             memory.title != STARTS_HERE,
-            is_of_attempts(memory),
+            is_attempts_entry(memory),
             not memory.pinned,
             not memory.persistence.outlives_episode,
         )

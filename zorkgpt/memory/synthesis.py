@@ -1,4 +1,4 @@
-"""Asking what a turn teaches: the question as one value, and its facts in words."""
+"""The question what a turn teaches: its data and its prompt."""
 
 import json
 from collections import Counter
@@ -26,7 +26,7 @@ LONG_RESPONSE = 100
 """Characters; a longer response usually describes something."""
 
 _MOST_MEMORY_TOKENS = 1200
-"""Of a place's memories: four times what the player is shown of it, since what is known must not be learned again."""
+"""Budget for the memories of a place: four times the player's, so that known facts are not learned again."""
 _LONGEST_PAST_RESPONSE = 300
 _LONGEST_PAST_REASONING = 120
 
@@ -37,7 +37,7 @@ _PUNCTUATION = ".,;:!?\"'()"
 
 @dataclass(frozen=True, slots=True)
 class RecentTurn:
-    """A turn before this one, which may have led to it."""
+    """An earlier turn."""
 
     turn: int
     location_name: str
@@ -45,61 +45,61 @@ class RecentTurn:
     response: str
     reasoning: str = ""
     outcome: tuple[str, ...] = ()
-    """What it changed, as far as the player could see, in short phrases."""
+    """The visible changes, in short phrases."""
     arrived: str = ""
-    """The name of the place that it led to; "" if the player stayed."""
+    """The name of the destination; "" if the player stayed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SynthesisRequest:
-    """Everything that is known of a turn when it is asked what to remember of it."""
+    """Everything the model sees when it is asked what to remember of a turn."""
 
     location_id: PlaceKey
-    """Where the memory will be kept, unless the answer says otherwise: where the action was taken, or the player is."""
+    """The default subject of the answer: where the action was taken or, for an arrival, where the player is."""
     location_name: str
     action: str
     response: str
     context: ZMachineContext
     memories: tuple[Memory, ...] = ()
-    """What is kept at the location, persistent first, the superseded left out."""
+    """The current memories of the location, lasting ones first."""
     now: Mapping[str, str] = field(default_factory=dict)
-    """What is so after the turn instead of what some of them claim, by title."""
+    """Title → the state after the turn that contradicts the memory's claims."""
     responses: Mapping[str, str] = field(default_factory=dict)
-    """The responses with which those about this action were learned, as the journal keeps them, by title."""
+    """Title → the response in the journal from which a memory about this action was learned."""
     elsewhere: tuple[LocatedMemory, ...] = ()
-    """The memories of things at hand and of the game that a player would see. Then the unconfirmed ones of any other
-    subject, of the last turns or about a thing that the action handled."""
+    """The memories of the game and of present things that the player sees. Then unconfirmed memories of other subjects,
+    if they are recent or about a thing that the action handled."""
     history: tuple[RecentTurn, ...] = ()
     """Oldest first."""
     triggers: tuple[str, ...] = ()
-    """Why this turn is asked about."""
+    """The reasons to ask about the turn."""
     arrival: bool = False
-    """The response holds the first look at the location in this episode; the action was taken elsewhere."""
+    """The response has the first look at the location in this episode. The action was taken elsewhere."""
     reached: "SynthesisRequest | None" = None
-    """The same for the place that the action led to, if the response holds the first look at it too."""
+    """The request for the action's destination, if the response has the first look at it."""
     visits: tuple[int, int] | None = None
-    """How often the player has been here, this time included, and in how many episodes; None: not known."""
+    """The number of visits, including this one, and of episodes with a visit. None if unknown."""
     first_stay: bool = False
-    """The player has not left the place since it first came there in this episode."""
+    """The player has not left the location since the first arrival in this episode."""
     facts: Mapping[str, object] = field(default_factory=dict)
-    """What is told of the outcome beside the context, by name."""
+    """Further facts about the outcome, by name."""
     doubts: tuple[str, ...] = ()
-    """What looked like slips in the first answer to this question; the second answer stands."""
+    """Likely mistakes in the first answer. The second answer is final."""
 
     @property
     def believed(self) -> tuple[Memory, ...]:
-        """The memories of the places and of things at hand, on which an answer depends."""
-        near = (one.memory for one in self.elsewhere if isinstance(one.location_id, Thing))
-        return *(one.memory for one in self.of_places), *near
+        """The memories on which an answer depends: those of the places and of present things."""
+        of_things = (located.memory for located in self.elsewhere if isinstance(located.location_id, Thing))
+        return *(located.memory for located in self.of_places), *of_things
 
     @property
     def places(self) -> "tuple[SynthesisRequest, ...]":
-        """This request, and the one for the place that the action led to, if any."""
+        """This request, and the one for the destination, if any."""
         return (self,) if self.reached is None else (self, self.reached)
 
     @property
     def of_places(self) -> tuple[LocatedMemory, ...]:
-        """The memories of the place, then those of the place that the action led to."""
+        """The memories of the location, then those of the destination."""
         return tuple(
             LocatedMemory(each.location_id, each.location_name, memory)
             for each in self.places
@@ -108,18 +108,21 @@ class SynthesisRequest:
 
 
 def request_from(saved: object) -> SynthesisRequest:
-    """Return the request whose JSON this is.
+    """Return the request from its JSON value.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If the value is not a request.
     """
-    # Needs pydantic, which is slow to load and which a resumed run has loaded.
+    # pydantic is slow to load, and is needed only here.
     from pydantic import TypeAdapter
 
     request = TypeAdapter(SynthesisRequest).validate_python(saved)
-    # In JSON, the whole game looks like a place with a name. A text adventure has numbers for its places.
-    elsewhere = [replace(one, location_id=GAME) if one.location_id == GAME.value else one for one in request.elsewhere]
-    return replace(request, elsewhere=tuple(elsewhere))
+    # In JSON, GAME is a string like the name of a place. Places in text adventures are numbers.
+    elsewhere = tuple(
+        replace(located, location_id=GAME) if located.location_id == GAME.value else located
+        for located in request.elsewhere
+    )
+    return replace(request, elsewhere=elsewhere)
 
 
 class MemorySynthesizer(Protocol):
@@ -127,14 +130,14 @@ class MemorySynthesizer(Protocol):
 
     @property
     def asks_a_model(self) -> bool:
-        """Whether an answer costs something, so that the same question is not asked twice."""
+        """Whether answers cost something, so that they are cached and checked for mistakes."""
         ...
 
     def synthesize(self, request: SynthesisRequest) -> "MemorySynthesisResponse | None":
-        """Return the answer; None if there was none to be had (counted by the caller).
+        """Return the answer. None if there is no valid one, which the caller counts.
 
         Raises:
-            LLMError: the model could not be asked.
+            LLMError: If the model could not be asked.
         """
         ...
 
@@ -145,7 +148,7 @@ def prompt_for(
     """Return the question to the model.
 
     Args:
-        asks_for_exits: Whether it also asks for the exits that the text names.
+        asks_for_exits: Whether to ask also for the exits in the text.
     """
     past = request.history[-history_window:] if history_window > 0 else ()
     prompt = render(
@@ -153,8 +156,8 @@ def prompt_for(
         world=world,
         request=request,
         asks_for_exits=asks_for_exits,
-        certain=_told(request, lambda name: world.certain is None or name in world.certain),
-        reported=_told(request, lambda name: world.certain is not None and name not in world.certain),
+        certain=_facts_as_json(request, lambda name: world.certain is None or name in world.certain),
+        reported=_facts_as_json(request, lambda name: world.certain is not None and name not in world.certain),
         facts=[*facts_in_words(request), *circumstances_in_words(request)],
         things=things_in_words(request),
         signals=signals(request),
@@ -166,18 +169,18 @@ def prompt_for(
     return [Message("system", prompt.system), Message("user", prompt.user)]
 
 
-def _told(request: SynthesisRequest, is_meant: Callable[[str], bool]) -> str:
-    """Return a line for each of these facts, as JSON."""
+def _facts_as_json(request: SynthesisRequest, is_included: Callable[[str], bool]) -> str:
+    """Return a line of JSON for each included fact."""
     return "\n".join(
         json.dumps({name: value}, ensure_ascii=False, default=str)
         for name, value in request.facts.items()
-        if is_meant(name)
+        if is_included(name)
     )
 
 
 def _memories(request: SynthesisRequest) -> str:
-    """Return a line for each of the newest memories that fit, oldest first, and how many are left out."""
-    # Where things start and are now stands among the things at hand.
+    """Return a line for each of the newest memories that fit, oldest first, and the number of omitted ones."""
+    # The prompt lists the whereabouts of things separately.
     memories = [memory for memory in request.memories if not is_ledger_entry(memory)]
     lines: list[str] = []
     spare = _MOST_MEMORY_TOKENS
@@ -192,7 +195,7 @@ def _memories(request: SynthesisRequest) -> str:
 
 
 def _memory(memory: Memory, now: str) -> str:
-    # As JSON, so that the title that comes back can be the title that was sent.
+    # JSON shows exactly where the title ends, so that the model can repeat it.
     return _line(
         title=memory.title,
         text=memory.text,
@@ -216,14 +219,13 @@ def _status(memory: Memory) -> str:
 
 
 def _past(turn: RecentTurn, world: World) -> str:
-    told = {
-        "turn": turn.turn,
-        "place": turn.location_name,
-        "action": turn.action,
-        world.outcome: cut(turn.response, _LONGEST_PAST_RESPONSE),
-        "reasoning": cut(turn.reasoning, _LONGEST_PAST_REASONING),
-    }
-    return _line(**told)
+    return _line(
+        turn=turn.turn,
+        place=turn.location_name,
+        action=turn.action,
+        **{world.outcome: cut(turn.response, _LONGEST_PAST_RESPONSE)},
+        reasoning=cut(turn.reasoning, _LONGEST_PAST_REASONING),
+    )
 
 
 def _line(**values: Any) -> str:
@@ -238,13 +240,12 @@ _WITHOUT_EFFECT: dict[Effect | None, str] = {
 
 
 def facts_in_words(request: SynthesisRequest) -> list[str]:
-    """Return what the Z-machine says of the turn, a sentence each.
+    """Return the ground truth of the turn, one sentence per fact.
 
-    Only those changes of the object tree are told that the player can have noticed: creatures wander about in other
-    rooms too. Object names are the story's, cut to one short line.
+    Changes of the object tree that the player can't have noticed are omitted, such as creatures that move elsewhere.
     """
     turn = request.context
-    # What an action scored and brought belongs to the place where it was taken.
+    # Score and inventory belong to the place where the action was taken.
     moved, changed = noticed_moves(request), noticed_changes(request)
     facts = [_place(request)] if request.arrival else [_score(turn), _place(request), *_inventory(turn, moved)]
     facts += [_moved(move, request) for move in moved]
@@ -267,8 +268,8 @@ def facts_in_words(request: SynthesisRequest) -> list[str]:
 
 
 def _cause(loss: Loss) -> str:
-    """Return what the counterfactuals show of a loss, named as such."""
-    done = {
+    """Return a sentence about the cause of a loss, as found by counterfactuals."""
+    effect = {
         LossKind.DEATH: "killed you",
         LossKind.POINTS: f"cost you {number_of(loss.points, 'point', 'points')}",
         LossKind.THINGS: f"cost you {_listed(list(loss.things))}",
@@ -278,29 +279,29 @@ def _cause(loss: Loss) -> str:
     )
     creature = f"{_name(loss.creature_name)} (number {loss.creature})"
     when = "" if loss.clock is None else f", when the story had counted {number_of(loss.clock, 'move', 'moves')}"
-    told = {
-        LossCause.ACTION: f"Waiting instead would not have {done}: the command did.{elsewhere}",
-        LossCause.PLACE: f"Waiting would have {done} too: being at this place did it, not the command.",
-        LossCause.CREATURE: f"It was {with_article(creature)} that {done}, not the command or the place.",
-        LossCause.CLOCK: f"Waiting elsewhere would have {done} at the same time{when}: a clock or a need did it.",
-        None: f"They do not show what {done}: the command, the place, a creature or a clock.",
+    cause = {
+        LossCause.ACTION: f"Waiting instead would not have {effect}: the command did.{elsewhere}",
+        LossCause.PLACE: f"Waiting would have {effect} too: being at this place did it, not the command.",
+        LossCause.CREATURE: f"It was {with_article(creature)} that {effect}, not the command or the place.",
+        LossCause.CLOCK: f"Waiting elsewhere would have {effect} at the same time{when}: a clock or a need did it.",
+        None: f"They do not show what {effect}: the command, the place, a creature or a clock.",
     }[loss.cause]
-    return f"From counterfactuals, played from saved states after the turn: {told}"
+    return f"From counterfactuals, played from saved states after the turn: {cause}"
 
 
 def things_in_words(request: SynthesisRequest) -> list[str]:
-    """Return what is at hand after the turn, or has gone in it, a line each: number, name, where it is, its state."""
+    """Return a line for each thing that is present after the turn, and for each that the turn took away."""
     things = request.context.things
-    at_hand = {thing.number for thing in things}
-    gone = {move.number: move.name for move in noticed_moves(request) if move.number not in at_hand}
+    present = {thing.number for thing in things}
+    gone = {move.number: move.name for move in noticed_moves(request) if move.number not in present}
     return [*map(_thing, things), *(f'{number} "{_name(name)}": gone' for number, name in gone.items())]
 
 
 def _thing(thing: ThingState) -> str:
-    told = [claim for claim in thing.claims() if claim.relation is not Relation.HERE]
     words = [
         f'{claim.relation.value} {claim.other} "{_name(claim.other_name)}"' if claim.other else claim.relation.value
-        for claim in told
+        for claim in thing.claims()
+        if claim.relation is not Relation.HERE
     ]
     if thing.out_of_sight:
         words.append("out of sight")
@@ -308,24 +309,24 @@ def _thing(thing: ThingState) -> str:
 
 
 def noticed_moves(request: SynthesisRequest) -> list[ObjectMove]:
-    """Return the objects that came or went at the player's place or hands, or that the text speaks of."""
+    """Return the moves of objects that the player saw or carries, or that the text mentions."""
     turn = request.context
-    held = {*turn.inventory_before, *turn.inventory_after}
-    at_hand = {thing.number for thing in turn.things} | {None, turn.location_before, turn.location_after}
+    carried = {*turn.inventory_before, *turn.inventory_after}
+    present = {thing.number for thing in turn.things} | {None, turn.location_before, turn.location_after}
 
     def is_near(move: ObjectMove) -> bool:
-        return move.origin_number in at_hand or move.destination_number in at_hand
+        return move.origin_number in present or move.destination_number in present
 
     return [
         move
         for move in turn.moved
-        if _in_sight(move, request) or move.name in held or (_spoken_of(move.name, request) and is_near(move))
+        if _is_seen(move, request) or move.name in carried or (_is_mentioned(move.name, request) and is_near(move))
     ]
 
 
-def _in_sight(move: ObjectMove, request: SynthesisRequest) -> bool:
+def _is_seen(move: ObjectMove, request: SynthesisRequest) -> bool:
     turn = request.context
-    # A player that has left a place sees no more of it, and of the next one not what was gone when it came.
+    # After a change of place, the player only sees what has moved to the new place.
     if turn.location_changed:
         return move.destination_number is not None and move.destination_number == turn.location_after
     places = {turn.location_before, request.location_id} - {None}
@@ -333,36 +334,36 @@ def _in_sight(move: ObjectMove, request: SynthesisRequest) -> bool:
 
 
 def noticed_changes(request: SynthesisRequest) -> list[AttributeChange]:
-    """Return the changes of what the player holds, or that the text speaks of."""
+    """Return the changes of objects that the player carries or that the text mentions."""
     turn = request.context
-    held = {*turn.inventory_before, *turn.inventory_after}
-    return [change for change in turn.changed if change.name in held or _spoken_of(change.name, request)]
+    carried = {*turn.inventory_before, *turn.inventory_after}
+    return [change for change in turn.changed if change.name in carried or _is_mentioned(change.name, request)]
 
 
-def _spoken_of(name: str, request: SynthesisRequest) -> bool:
+def _is_mentioned(name: str, request: SynthesisRequest) -> bool:
     words = name.lower().split()
-    return bool(words) and words[-1].strip(_PUNCTUATION) in _said(request.action, request.response)
+    return bool(words) and words[-1].strip(_PUNCTUATION) in _words_of_turn(request.action, request.response)
 
 
-# A turn moves and changes several things, and is looked at more than once.
+# Called several times for the same turn.
 @lru_cache(maxsize=16)
-def _said(action: str, response: str) -> frozenset[str]:
+def _words_of_turn(action: str, response: str) -> frozenset[str]:
     return frozenset(word.strip(_PUNCTUATION) for word in f"{action} {response}".lower().split())
 
 
 def signals(request: SynthesisRequest) -> list[str]:
-    """Return hints at how long what this turn teaches stays true."""
+    """Return hints about the persistence of what this turn teaches."""
     turn = request.context
-    verb, *_ = [*request.action.lower().split(), ""]
+    verb = (request.action.lower().split() or [""])[0]
     long = (turn.response_length or len(request.response)) > LONG_RESPONSE
     moved = noticed_moves(request)
     names = _listed([move.name for move in moved])
     where = "where they are" if len(moved) > 1 else "where it is"
     here = _numbered(request.location_name, request.location_id)
-    # The outcome of an action is judged at its source, not where it led to.
+    # The outcome of an action belongs to its source, not its destination.
     acted = not request.arrival
     hints = {
-        # What an action prints that leads elsewhere is about the place it leads to.
+        # The text after a change of place is about the destination.
         "The first turn at this place in this episode, and much to read: what is simply there is likely core.": (
             turn.first_visit and long and (request.arrival or not turn.location_changed)
         ),
@@ -424,12 +425,11 @@ def _numbered(place: str, number: PlaceKey | None) -> str:
 
 
 def _inventory(turn: ZMachineContext, moved: list[ObjectMove]) -> list[str]:
-    """Return what was gained and lost, as far as its move does not tell that."""
-    told = {move.name for move in moved}
+    """Return sentences about gained and lost things that have no move."""
+    moved_names = {move.name for move in moved}
     before, after = Counter(turn.inventory_before), Counter(turn.inventory_after)
-    gained, lost = (
-        [name for name in change.elements() if name not in told] for change in (after - before, before - after)
-    )
+    gained = [name for name in (after - before).elements() if name not in moved_names]
+    lost = [name for name in (before - after).elements() if name not in moved_names]
     facts = []
     if gained:
         facts.append(f"You now carry {_listed(gained)}.")
@@ -439,12 +439,12 @@ def _inventory(turn: ZMachineContext, moved: list[ObjectMove]) -> list[str]:
 
 
 def circumstances_in_words(request: SynthesisRequest) -> list[str]:
-    """Return what is carried after the turn, unless it is among the things at hand, and which visit this is."""
+    """Return sentences about the carried things that `things_in_words` doesn't list, and about the visits."""
     context = request.context
     listed = {thing.name for thing in context.things if thing.carried}
     carried = _listed([name for name in context.inventory_after if name not in listed])
-    told = [f"You carry {carried or 'nothing'}."] if carried or not listed else []
-    return [*told, *(_visit(each) for each in request.places)]
+    sentences = [f"You carry {carried or 'nothing'}."] if carried or not listed else []
+    return [*sentences, *map(_visit, request.places)]
 
 
 def _visit(request: SynthesisRequest) -> str:
@@ -460,7 +460,7 @@ def _visit(request: SynthesisRequest) -> str:
 
 
 def visits_in_words(times: int, episodes: int) -> str:
-    """Return a sentence about how often the player has been at a place, the present visit included."""
+    """Return a sentence about the number of visits to a place, including this one."""
     if times <= 1:
         return "This is your first visit here, in any episode."
     return f"You've been here {_times(times, episodes)}."
@@ -472,7 +472,7 @@ def _times(times: int, episodes: int) -> str:
 
 def _moved(move: ObjectMove, request: SynthesisRequest) -> str:
     turn = request.context
-    # The tree names the player by the story's own word for it ("cretin", "yourself").
+    # In the object tree, the player has the story's name for it ("cretin", "yourself").
     taken = move.name in turn.inventory_after and move.name not in turn.inventory_before
     dropped = move.name in turn.inventory_before and move.name not in turn.inventory_after
     origin = "you" if dropped else _holder(move.origin, move.origin_number, request)

@@ -325,7 +325,7 @@ class ThingsLedger:
 
     # Checks of claims
 
-    def of_this_episode(self, location_id: SubjectKey, claims: Iterable[Claim]) -> Claim | None:
+    def temporary_claim(self, location_id: SubjectKey, claims: Iterable[Claim]) -> Claim | None:
         """Return a claim, kept at this location, that is true of this episode only. None if there is none.
 
         It is true by the player's doing; or all of them are whereabouts of things that somebody else has moved.
@@ -336,7 +336,7 @@ class ThingsLedger:
             return claims[0]
         return owed
 
-    def denied(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str | None:
+    def contradicted_thing(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str | None:
         """Return the name of the first thing last seen otherwise than claims about this episode say; None if none."""
         for claim in claims:
             record = self._records.get(claim.number or 0)
@@ -348,7 +348,7 @@ class ThingsLedger:
                 return record.name
         return None
 
-    def bears_out(self, location_id: SubjectKey, memory: Memory, things: Iterable[ThingState]) -> bool:
+    def confirms(self, location_id: SubjectKey, memory: Memory, things: Iterable[ThingState]) -> bool:
         """Return whether all that a memory claims is so, untouched by the player, or lastingly was so before.
 
         Args:
@@ -364,7 +364,7 @@ class ThingsLedger:
     def _refuted(self, location_id: SubjectKey, claim: Claim) -> str:
         """Return in words how a thing is that a claim gets wrong; "" if the claim may be right.
 
-        Stricter than `denied` about what is at hand: the player sees where that is.
+        Stricter than `contradicted_thing` about what is at hand: the player sees where that is.
         """
         if claim.relation is Relation.DARK:
             return Relation.LIGHT.value if location_id == self._in_sight else ""
@@ -388,14 +388,14 @@ class ThingsLedger:
             return ""
         return self._refuted(location_id, claim)
 
-    def right_claims(self, location_id: SubjectKey, memory: Memory) -> tuple[Claim, ...]:
+    def valid_claims(self, location_id: SubjectKey, memory: Memory) -> tuple[Claim, ...]:
         """Return the claims that hold for as long as the memory."""
         lasting = memory.persistence.outlives_episode
         return tuple(
             claim
             for claim in memory.claims
             if not self.correction(location_id, memory, claim)
-            and not (lasting and self.of_this_episode(location_id, [claim]))
+            and not (lasting and self.temporary_claim(location_id, [claim]))
         )
 
     def contradicting_state(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str:
@@ -513,7 +513,7 @@ def is_ledger_entry(memory: Memory) -> bool:
     return memory.kind is not None and memory.kind is _KIND_OF.get(memory.title)
 
 
-def is_of_attempts(memory: Memory) -> bool:
+def is_attempts_entry(memory: Memory) -> bool:
     """Return whether a memory is the entry that counts what was tried without effect at a place."""
     return memory.title == TRIED and is_ledger_entry(memory)
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.credit import ENOUGH_SAFE, is_danger, tells_of_loss, times_safe
+from zorkgpt.memory.credit import ENOUGH_SAFE, is_danger, is_observed_loss, times_safe
 from zorkgpt.memory.models import Category, Memory
 from zorkgpt.text import normalized_action
 
@@ -47,7 +47,7 @@ def is_dark_place(memory: Memory) -> bool:
 
 def is_deadly_company(memory: Memory) -> bool:
     """Return whether a memory tells of a death by being at its place or with its creature, and of few escapes."""
-    kills = tells_of_loss(memory) and not memory.action and memory.outcome == "died" and is_danger(memory)
+    kills = is_observed_loss(memory) and not memory.action and memory.outcome == "died" and is_danger(memory)
     return kills and times_safe(memory) < ENOUGH_SAFE
 
 
