@@ -1,4 +1,4 @@
-"""Ask models in the background: work gives way while its question is open, and goes on at the end of a turn."""
+"""Ask models in the background: work pauses until its question is answered, and continues at the end of a turn."""
 
 import logging
 from collections import Counter
@@ -15,18 +15,18 @@ from zorkgpt.llm.messages import Message
 from zorkgpt.llm.work_queue import WorkQueue
 
 LATE = -1
-"""In the place of a turn: before a later episode."""
+"""The turn number of answers that were applied before a later episode."""
 AppliedAnswers = Mapping[tuple[int, int], Sequence[str]]
-"""Episode and turn → the names of the questions whose answers were applied after its action, in order. What was applied
-after the last turn of an episode has the next number."""
+"""Episode and turn → the names of the questions whose answers were applied after its action, in order. Answers applied
+after the last turn have the next turn number."""
 
 
 class BackgroundQuestions(BaseManager):
-    """Starts work that asks models, and lets it go on at the end of a turn.
+    """Starts work that asks models, and continues it at the end of a turn.
 
     Args:
-        enabled: Whether work gives way at all. If not, `start` does all of it.
-        recorded: When the answers were applied in the run that is replayed; nothing is applied at any other time.
+        enabled: Whether work runs in the background. If not, `start` does all of it.
+        recorded: The applied answers of the run that is replayed. Answers are then applied at the same times.
     """
 
     def __init__(
@@ -49,23 +49,23 @@ class BackgroundQuestions(BaseManager):
         self._counts: Counter[str] = Counter()
 
     def reset(self) -> None:
-        """Begin a new episode."""
+        """Start a new episode."""
         self.open.abandon()
         self._started.clear()
         self._restored = []
         self._counts.clear()
 
     def add(self, kind: str, do: Callable[[Any], None], read: Callable[[Any], Any] = lambda saved: saved) -> None:
-        """Name a kind of work.
+        """Register a kind of work.
 
         Args:
-            do: Does the work on what `start` is given. It may ask a `BackgroundLLM`.
-            read: Makes that value again from its JSON. By default, it is a plain value.
+            do: Does the work on the argument of `start`. It may ask a `BackgroundLLM`.
+            read: Restores that argument from JSON. Not needed for plain values.
         """
         self._kinds[kind] = do, read
 
     def start(self, kind: str, about: Any) -> None:
-        """Do work up to its first question; all of it if it asks none or nothing runs in the background."""
+        """Do work up to its first question, or all of it without a question or a background."""
         if not self.enabled:
             self._kinds[kind][0](about)
             return
@@ -75,20 +75,20 @@ class BackgroundQuestions(BaseManager):
         self._begin(kind, f"{kind} {turn}" + (f" ({count})" if count > 1 else ""), turn, about)
 
     def applied(self, names: Sequence[str] | None = None) -> Iterator[Work]:
-        """Let work go on at the end of a turn, each with one answer, and yield it.
+        """Continue work at the end of a turn, each piece with one answer, and yield it.
 
         Args:
-            names: The work to wait for and to let go on, in this order. None for that whose answers are here.
+            names: The work to wait for and continue, in this order. Defaults to all with an answer.
         """
         if self._recorded is not None:
             names = self._recorded.get((self._state.episode_id, self._state.turn_count), ())
         return self._counted(self.open.answered() if names is None else self.open.named(names))
 
     def finish(self, timeout_s: float, *, is_late: bool = False) -> Iterator[Work]:
-        """Let all work go on to its end, as far as the answers come in time, and yield it.
+        """Finish all work whose answers come in time, and yield it.
 
         Args:
-            is_late: Whether the episode ended before, and its questions are asked again.
+            is_late: Whether the episode ended earlier and its questions are asked again.
         """
         if self._recorded is None:
             return self._counted(self.open.finish(timeout_s))
@@ -97,27 +97,28 @@ class BackgroundQuestions(BaseManager):
 
     def snapshot(self) -> dict[str, Any]:
         """Return the open questions."""
-        return {"open": [asdict(one) for one in self.open.questions()], "counts": dict(self._counts)}
+        return {"open": [asdict(question) for question in self.open.questions()], "counts": dict(self._counts)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take the open questions that `snapshot` returned. `ask_again` asks them."""
+        """Restore the open questions from the result of `snapshot`. `ask_again` asks them."""
         self._restored = [question_from(saved) for saved in state["open"]]
         self._counts = Counter({str(name): int(count) for name, count in state["counts"].items()})
 
     def ask_again(self) -> None:
-        """Begin the restored work again, with the same questions."""
+        """Start the restored work again, with the same questions."""
         restored, self._restored = self._restored, []
-        for each in restored:
-            if each.kind not in self._kinds:
+        for question in restored:
+            if question.kind not in self._kinds:
                 continue
-            about = self._kinds[each.kind][1](each.about)
+            do, read = self._kinds[question.kind]
+            about = read(question.about)
             if self.enabled:
-                self._begin(each.kind, each.name, each.turn, about, each.messages)
+                self._begin(question.kind, question.name, question.turn, about, question.messages)
             else:
-                self._kinds[each.kind][0](about)
+                do(about)
 
     def get_status(self) -> dict[str, Any]:
-        """Return how many answers were applied, and how many turns after their questions at most."""
+        """Return the number of applied answers, and their longest delay in turns."""
         state = "in the background" if self.enabled else "at once"
         return {"type": "background", "state": state, "metrics": dict(self._counts)}
 
@@ -126,8 +127,8 @@ class BackgroundQuestions(BaseManager):
         work = Work(kind, name, self._state.episode_id, turn, about, do, messages, asks_at_once=self._recorded is None)
         self.open.begin(work)
 
-    def _counted(self, went_on: Iterable[Work]) -> Iterator[Work]:
-        for work in went_on:
+    def _counted(self, continued: Iterable[Work]) -> Iterator[Work]:
+        for work in continued:
             self._counts["applied"] += 1
             delay = self._state.turn_count - work.turn
             self._counts["longest_delay_turns"] = max(self._counts["longest_delay_turns"], delay)

@@ -1,4 +1,4 @@
-"""The lifecycle that all managers share."""
+"""The lifecycle of a manager."""
 
 import logging
 from typing import Any
@@ -11,8 +11,8 @@ from session.history import TurnRecord
 class BaseManager:
     """Connects an engine in `zorkgpt` with the episodes and turns of a run.
 
-    A manager that is also a `session.checkpoint.Snapshot`, and listed as one in `orchestration.assembly`, is restored
-    from the checkpoint when an episode is resumed. All others process the turns of the episode again.
+    When an episode is resumed, managers that `orchestration.assembly` lists as a `session.checkpoint.Snapshot` are
+    restored from the checkpoint. All others process the turns of the episode again.
     """
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
@@ -21,10 +21,10 @@ class BaseManager:
         self._state = game_state
 
     def reset(self) -> None:
-        """Forget what belongs to the last episode and begin a new one."""
+        """Clear the state of the last episode and start a new one."""
 
     def resume(self) -> None:
-        """Prepare to continue an interrupted episode, before its turns. By default, the same as `reset`."""
+        """Prepare to continue an interrupted episode, before its turns. Defaults to `reset`."""
         self.reset()
 
     def process_turn(self, record: TurnRecord) -> None:
@@ -34,5 +34,5 @@ class BaseManager:
         """Do periodic work if it is due. Called after every turn."""
 
     def get_status(self) -> dict[str, Any]:
-        """Return `{"type": ..., "state": ..., "metrics": {...}}`, for people and reports."""
+        """Return `{"type": ..., "state": ..., "metrics": {...}}`."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Keep the running episode resumable: every decision in its journal, and a checkpoint every few turns."""
+"""Keep the running episode resumable, with a journal of decisions and a checkpoint every few turns."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -20,16 +20,16 @@ from zorkgpt.runlog.saved_episodes import SavedEpisode, lock_for_playing, read_s
 class CheckpointManager(BaseManager):
     """Saves the running episode, and restores an interrupted one.
 
-    It is the last of the managers: a turn is over when its checkpoint is written. On resuming, later writes are rolled
+    It must be the last manager, because a checkpoint ends a turn. When an episode is resumed, later writes are rolled
     back, and the turns since the checkpoint are played again with the same decisions.
 
     Args:
         run: The story, the player and the options of the episode.
         interval_turns: The turns between two checkpoints.
         snapshots: The other parts of a checkpoint, by name.
-        restorers: Roll back the files that episodes share, after everything else is restored.
-        background: The work that waits for answers. While some of it is midway, no checkpoint is written: what it has
-            changed already would be in it, and what follows would not.
+        restorers: Roll back the shared files, after everything else is restored.
+        background: The work that waits for answers. No checkpoint is written while some of it is half done, because a
+            checkpoint would contain only a part of its changes.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class CheckpointManager(BaseManager):
         self._background = background
         self._interval = interval_turns
         self._claimed: ResumeFiles | None = None
-        """The files of the last episode that was begun."""
+        """The files of the last started episode."""
 
     @property
     def files(self) -> ResumeFiles:
-        """The files of the episode that is played."""
-        assert self._claimed is not None, "no episode was begun"
+        """The files of the running episode."""
+        assert self._claimed is not None, "no episode was started"
         return self._claimed
 
     def reset(self) -> None:
@@ -70,7 +70,7 @@ class CheckpointManager(BaseManager):
         self._claim(self._state.episode_id)
 
     def resume(self) -> None:
-        """Do nothing: `load` has already claimed the episode."""
+        """Do nothing, because `load` has already claimed the episode."""
 
     def process_periodic_update(self) -> None:
         """Write a checkpoint if one is due."""
@@ -82,13 +82,13 @@ class CheckpointManager(BaseManager):
         """Write a checkpoint after the last turn, so that it is not played again.
 
         Args:
-            learned_more: Whether the one of this turn, if there is one, is out of date.
+            learned_more: Whether an existing checkpoint of this turn is outdated.
         """
         if learned_more or self.files.last_turn != self._state.turn_count:
             self.save()
 
     def save(self) -> None:
-        """Write a checkpoint if the journal is complete and no work is midway."""
+        """Write a checkpoint if the journal is complete and no background work is half done."""
         if self.files.is_open and not self._background.open.is_midway:
             self.files.write_checkpoint(
                 self._state.turn_count,
@@ -101,7 +101,7 @@ class CheckpointManager(BaseManager):
         """Claim an interrupted episode for this process and return its saved state.
 
         Raises:
-            CheckpointError: If it can't go on, or another process plays it. Nothing is changed.
+            CheckpointError: If it can't be continued, or another process plays it. Nothing is changed.
         """
         self._claim(episode)
         try:
@@ -114,9 +114,9 @@ class CheckpointManager(BaseManager):
         return saved
 
     def is_restored(self, manager: object, saved: SavedEpisode) -> bool:
-        """Return whether the checkpoint contains the manager's state, so that it need not process the turns again."""
-        held = saved.checkpoint.snapshots
-        return any(part is manager for name, part in self._snapshots.items() if name in held)
+        """Return whether the checkpoint contains the manager's state."""
+        saved_parts = saved.checkpoint.snapshots
+        return any(part is manager for name, part in self._snapshots.items() if name in saved_parts)
 
     def restore(self, saved: SavedEpisode) -> None:
         """Restore everything that the checkpoint contains, the files last, and reopen the journal.
@@ -137,7 +137,7 @@ class CheckpointManager(BaseManager):
             self._claimed.close()
 
     def get_status(self) -> dict[str, Any]:
-        """Return how many checkpoints of the episode were written and how many failed."""
+        """Return the numbers of written and failed checkpoints of the episode."""
         files = self._claimed
         state = "keeping" if files and files.is_open else "idle"
         return {"type": "checkpoint", "state": state, "metrics": files.counts if files else {}}

@@ -1,4 +1,4 @@
-"""Compose what the player is shown before a turn."""
+"""Compose the player's context before a turn."""
 
 import logging
 from collections.abc import Callable
@@ -20,16 +20,16 @@ from zorkgpt.player import PlayerContext
 _SUMMARY = "summary"
 """The kind of work in the background."""
 _SHORTEST_TURN_TOKENS = 10
-"""The tokens of the shortest turn, which limits the turns that can fit into the history."""
+"""Minimum tokens of a turn, which limits the number of turns in the history."""
 
 
 class ContextManager(BaseManager):
-    """Composes the player's view of the game from the state, the map and the memories.
+    """Composes the player's context from the state, the map and the memories.
 
     Args:
-        view: Everything that the player can be shown; None for nothing.
-        summarizer: Summarizes the turns that no longer fit; None if they are only counted.
-        background: Runs the summaries; None to do them at once.
+        view: The sources of the context. Defaults to empty ones.
+        summarizer: Summarizes the turns that no longer fit. By default, they are only counted.
+        background: Runs the summaries. By default, they are made immediately.
         now: Returns the time for the entries of the reasoning.
     """
 
@@ -54,7 +54,7 @@ class ContextManager(BaseManager):
         self.reset()
 
     def reset(self) -> None:
-        """Begin a new episode: forget its turns."""
+        """Start a new episode."""
         self._turns.clear()
         self._opening = self._last_response = ""
         self._last_changed: tuple[Item, ...] = ()
@@ -63,7 +63,7 @@ class ContextManager(BaseManager):
         self._summary_failures = 0
 
     def open_with(self, text: str) -> None:
-        """Begin with the opening text."""
+        """Start with the opening text."""
         self._opening = self._last_response = text
 
     def return_to(self, response: str) -> None:
@@ -75,14 +75,14 @@ class ContextManager(BaseManager):
         self._summarize_to = to
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Keep the response, the changes and the reason for the action."""
+        """Record the response, the changes and the reasons for the action."""
         step = record.transition
         self._last_response = step.response
         self._last_changed = affected_objects(step)
         self.add_reasoning(record.turn, record.reasoning, step.action)
 
     def add_reasoning(self, turn: int, reasoning: str | None, action: str) -> None:
-        """Keep the reason for an action as {turn, reasoning, action, timestamp}. The turn adds the response."""
+        """Record the reasons for an action as {turn, reasoning, action, timestamp}. The turn adds the response."""
         entry = self._state.add_reasoning(turn, reasoning or "", action)
         entry.setdefault("timestamp", self._clock().isoformat(timespec="seconds"))
 
@@ -101,7 +101,7 @@ class ContextManager(BaseManager):
         )
 
     def process_periodic_update(self) -> None:
-        """Summarize the turns that will soon no longer fit into the player's prompt."""
+        """Summarize the turns that will soon not fit into the player's prompt."""
         state = self._state
         if self._summarizer is None or state.turn_count - state.history_summary_asked < self._config.summary_interval:
             return
@@ -121,13 +121,13 @@ class ContextManager(BaseManager):
         except LLMError as error:
             self._summary_failures += 1
             if self._summary_failures == 1:
-                self._log.warning("no summary of the older turns", extra={"problem": str(error)})
+                self._log.warning("older turns could not be summarized", extra={"problem": str(error)})
             return
         state.history_summarized_to = turns[-1].turn
         self._summaries += 1
 
     def get_status(self) -> dict[str, Any]:
-        """Return how many turns there are, and how far they are summarized."""
+        """Return the number of turns, and how far they are summarized."""
         metrics = {
             "turns": len(self._state.action_reasoning_history),
             "summaries": self._summaries,

@@ -1,4 +1,4 @@
-"""Begin and end episodes: reset the state of one episode, and save the state that outlives it."""
+"""Start and end episodes: reset the state of the last episode, and save the state that outlives it."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from zorkgpt.runlog.retention import pack_old_episodes
 
 
 class EpisodeSynthesizer(BaseManager):
-    """Numbers the episodes of a working directory, and begins and ends them for all other managers."""
+    """Numbers the episodes of a working directory, and starts and ends them for all other managers."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class EpisodeSynthesizer(BaseManager):
         self._workdir = Path(config.zork_game_workdir)
 
     def reset(self) -> None:
-        """Forget what belongs to the last episode, begin a new one under the next free number, and pack old ones.
+        """Start a new episode with the next free number, and compress old logs.
 
         Raises:
             WorkdirError: If the working directory can't be written.
@@ -58,7 +58,7 @@ class EpisodeSynthesizer(BaseManager):
             self._memory.reset_episode()
 
     def resume_episode(self, episode: int) -> None:
-        """Forget what belongs to the last episode and continue this one."""
+        """Clear the state of the last episode and continue this one."""
         self._state.reset_episode(episode)
         for manager in self._managers:
             manager.resume()
@@ -74,23 +74,23 @@ class EpisodeSynthesizer(BaseManager):
         self._episode_log.write(record)
 
     def get_status(self) -> dict[str, Any]:
-        """Return the metrics that the log of the episode ends with."""
+        """Return the metrics for the end of the episode's log."""
         return {"type": "episodes", "state": f"episode {self._state.episode_id}", "metrics": self._metrics()}
 
     def close(
         self, reason: str, message: str, left_to_try: Mapping[int, Sequence[str]], last_answers: LastAnswers
     ) -> EpisodeEnded:
-        """Save the episode, log how it ended and return that event.
+        """Save the episode, log its end and return that event.
 
         Args:
             left_to_try: The result of `Player.left_to_try`.
         """
-        with self._going_on("memories not consolidated"):
+        with self._errors_logged("memories not consolidated"):
             self._consolidate()
         if self._knowledge:
-            with self._going_on("no lessons drawn from the episode"):
+            with self._errors_logged("no lessons learned from the episode"):
                 self._knowledge.conclude(reason)
-        with self._going_on("objectives not laid aside"):
+        with self._errors_logged("objectives of the episode not abandoned"):
             self._objectives.end_episode()
         if self._memory:
             self._memory.flush()
@@ -104,8 +104,8 @@ class EpisodeSynthesizer(BaseManager):
         )
 
     @contextmanager
-    def _going_on(self, warning: str) -> Iterator[None]:
-        """Log an error: the episode is closed even if a model fails or its directory is gone."""
+    def _errors_logged(self, warning: str) -> Iterator[None]:
+        """Log errors, so that the episode is closed even if a model fails or its directory is gone."""
         try:
             yield
         except Exception as error:
@@ -113,8 +113,8 @@ class EpisodeSynthesizer(BaseManager):
 
     def _consolidate(self) -> None:
         """Deduplicate the whole memory every few episodes."""
-        every = self._config.consolidate_every_episodes
-        if self._memory and every and self._state.episode_id % every == 0:
+        interval = self._config.consolidate_every_episodes
+        if self._memory and interval and self._state.episode_id % interval == 0:
             self._memory.consolidate()
 
     def _claim(self) -> int:
@@ -128,8 +128,8 @@ class EpisodeSynthesizer(BaseManager):
             episode += 1
 
     def _metrics(self) -> dict[str, Any]:
-        counted = self._memory.get_status()["metrics"] if self._memory else {}
-        metrics: dict[str, Any] = dict(counted) if isinstance(counted, dict) else {}
+        memory_metrics = self._memory.get_status()["metrics"] if self._memory else {}
+        metrics: dict[str, Any] = dict(memory_metrics) if isinstance(memory_metrics, dict) else {}
         statuses = [manager.get_status() for manager in self._managers]
         return metrics | {status["type"]: status["metrics"] for status in statuses}
 

@@ -1,4 +1,4 @@
-"""Extract facts from the text of every turn, and reuse them if the same text comes again."""
+"""Extract facts from the text of every turn, and cache them by text."""
 
 import logging
 from collections import Counter
@@ -27,19 +27,19 @@ _PrintedText = tuple[int | None, str]
 
 
 class Extractor(Protocol):
-    """Extracts facts from what the game printed."""
+    """Extracts facts from the game's text."""
 
     def extract(self, said: GameText) -> Extraction:
-        """Return what the text says; no text makes it raise."""
+        """Return the facts in a text. Must not raise."""
         ...
 
 
 class ExtractionManager(BaseManager):
-    """Reads the text of a turn if it may contain something new, and collects the exits that a model read in it.
+    """Extracts facts from the text of a turn, and collects the exits that the memory's model found in it.
 
     Args:
-        take_named_exits: Returns the exits that the memory's model found since the last call: the key and the name of
-            the place, and the model's words for the exits.
+        take_named_exits: Returns the exits that the memory's model found since the last call: the key and name of the
+            place, and the words for the exits.
     """
 
     def __init__(
@@ -57,23 +57,23 @@ class ExtractionManager(BaseManager):
         self.reset()
 
     def reset(self) -> None:
-        """Begin a new episode: forget the texts."""
+        """Start a new episode with an empty cache."""
         self._read: dict[_PrintedText, Extraction] = {}
         self._counts: Counter[str] = Counter()
         self._counted: set[_PrintedText] = set()
         """The texts of earlier turns."""
 
     def of_opening(self, text: str, now: Observation) -> Extraction:
-        """Return what is extracted from the opening text."""
+        """Return the facts in the opening text."""
         return self._extract(text_of_opening(text, now)) if text.strip() else NOTHING
 
     def resume_opening(self, text: str, now: Observation, extraction: Extraction) -> None:
-        """Restore what was extracted from the opening before the episode was interrupted."""
+        """Restore the facts in the opening text of an interrupted episode."""
         if text.strip():
             self._keep(now.location_id, text, extraction)
 
     def of_turn(self, step: Transition) -> Extraction:
-        """Return what is extracted from the text of the last turn."""
+        """Return the facts in the text of the last turn."""
         if has_nothing_to_extract(step):
             return NOTHING
         place = step.after.location
@@ -82,15 +82,15 @@ class ExtractionManager(BaseManager):
 
     def _extract(self, said: GameText) -> Extraction:
         place = said.location.num if said.location else None
-        known = self._read.get(_key(place, said.response))
-        if known is not None:
-            return known
+        cached = self._read.get(_key(place, said.response))
+        if cached is not None:
+            return cached
         extraction = self._extractor.extract(said)
         self._keep(place, said.response, extraction)
         return extraction
 
     def take_named_exits(self) -> tuple[NamedExits, ...]:
-        """Return the exits that the memory's model found since the last call, as far as they are directions."""
+        """Return the exits in compass directions that the memory's model found since the last call."""
         named = []
         for place, name, words in self._take_named_exits():
             directions = (canonical_direction(word.replace("-", "")) for word in words)
@@ -103,7 +103,7 @@ class ExtractionManager(BaseManager):
         self._read[_key(location_id, text)] = extraction
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Keep what was extracted in this turn, even if it was played before an interruption."""
+        """Cache and count the facts of this turn. A resumed turn already has them."""
         extraction, after = record.extraction, record.transition.after
         if extraction is None or extraction.by == "nobody":
             self._counts["nothing to read"] += 1
@@ -116,7 +116,7 @@ class ExtractionManager(BaseManager):
             self._counts["turns in combat"] += extraction.combat
 
     def get_status(self) -> dict[str, Any]:
-        """Return how many texts were extracted, and how."""
+        """Return the number of texts by how they were read."""
         return {"type": "extraction", "state": "ready", "metrics": dict(self._counts)}
 
 

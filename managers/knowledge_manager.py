@@ -1,4 +1,4 @@
-"""The lifecycle of the knowledge base: updates, conclusions of episodes, and the lines that the player is shown."""
+"""The lifecycle of the knowledge base: updates, reviews of finished episodes, and the lines to show to the player."""
 
 import logging
 from pathlib import Path
@@ -22,7 +22,6 @@ from zorkgpt.runlog.episodes import PlayedTurns
 _UPDATE = "knowledge"
 """The kind of work in the background."""
 _HEADING_TOKENS = 30
-"""The tokens of the heading above the lines."""
 _WITHOUT_A_MODEL = ("interrupted", "error", "budget")
 """Endings after which no model is asked, because it has just failed or the user is leaving. The next run asks it."""
 
@@ -31,13 +30,13 @@ class KnowledgeManager(BaseManager):
     """Updates `knowledgebase.md` every `knowledge_update_interval` turns and at the end of each episode.
 
     Args:
-        store: The knowledge base; None for the one in the working directory.
-        synthesizer: Says what the turns teach; None for rules.
-        episode_log: Gets an event when something is new; None for a log that is never begun.
-        background: Runs the updates during an episode; None to do them at once.
+        store: The knowledge base. Defaults to the one in the working directory.
+        synthesizer: Finds lessons in turns. Defaults to rules.
+        episode_log: Records the updates. Defaults to a log that writes nothing.
+        background: Runs the updates during an episode. By default, they are made immediately.
 
     Raises:
-        FileError: If there is a knowledge base, and it can't be read.
+        FileError: If the knowledge base exists and can't be read.
     """
 
     def __init__(
@@ -63,32 +62,32 @@ class KnowledgeManager(BaseManager):
         self._background.add(_UPDATE, self._learn)
         self._shown = RelevantLines(max(0, config.knowledge_tokens - _HEADING_TOKENS))
         self._not_before = 0
-        """No update is tried again before this turn."""
+        """The next update may start on this turn."""
 
     def reset(self) -> None:
-        """Begin a new episode. After its first turn, earlier episodes that are still open are concluded."""
+        """Start a new episode. After its first turn, earlier episodes that are due are concluded."""
         self._not_before = 0
         self._turns.clear()
         self._updates.reset()
 
     def process_periodic_update(self) -> None:
-        """Learn from the turns since the last update if there are enough of them and the episode goes on."""
+        """Learn from the turns since the last update, if there are enough and this is not the last turn."""
         turn = self._state.turn_count
         if turn == 1:
             self._updates.log_document()
             self._background.start(_UPDATE, 0)
         if self._state.is_last_turn(self._config.max_turns_per_episode):
-            # What is asked about the whole episode covers these turns too.
+            # The review of the whole episode includes these turns.
             return
         since = turn - self._updater.processed(self._state.episode_id).until
         is_due = since >= self._config.knowledge_update_interval and turn >= self._not_before
         if is_due and not self._background.open.is_open(_UPDATE):
-            # A server that fails is not asked again on every turn.
+            # Don't ask a failing server again on every turn.
             self._not_before = turn + self._config.knowledge_update_interval
             self._background.start(_UPDATE, turn)
 
     def _learn(self, turn: int) -> None:
-        """Learn from the turns up to this one; 0: conclude earlier episodes."""
+        """Learn from the turns up to this one, or conclude earlier episodes if `turn` is 0."""
         if turn == 0:
             self._updates.conclude_earlier(self._turns)
         elif turns := [record for record in self._turns.current() if record.turn <= turn]:
@@ -98,40 +97,40 @@ class KnowledgeManager(BaseManager):
         """Learn from a finished episode as a whole, and from its last turns, in one step.
 
         Args:
-            reason: How it ended, as `EpisodeEnded` names it. After Ctrl-C no model is asked.
+            reason: The reason in `EpisodeEnded`. After some of them, the review is postponed to the next run.
         """
         if not self._state.turn_count or not len(self._state.history):
             return
-        put_off = self._asks_a_model and reason in _WITHOUT_A_MODEL
-        if put_off or not self.synthesize_inter_episode_wisdom(reason):
+        is_postponed = self._asks_a_model and reason in _WITHOUT_A_MODEL
+        if is_postponed or not self.synthesize_inter_episode_wisdom(reason):
             self._updates.set_due(self._state.episode_id, due=True)
 
     def synthesize_inter_episode_wisdom(self, reason: str = "") -> bool:
-        """Learn from the running episode as a whole and return whether that was possible.
+        """Learn from the running episode as a whole, and return whether that succeeded.
 
         Without `enable_inter_episode_synthesis`, only its last turns are learned from.
         """
         return self._updates.conclude(self._state.episode_id, reason, self._turns.current())
 
     def lines(self, now: Observation) -> tuple[str, ...]:
-        """Return the lines that apply here, the most relevant first, within `knowledge_tokens`."""
+        """Return the relevant lines, the most relevant first, within `knowledge_tokens`."""
         return self._shown.at(self._updates.refreshed(), now, opening=not self._state.turn_count)
 
     def rollback(self) -> FileRestorer:
-        """Return an object that can roll the file back to a checkpoint, from now on."""
+        """Return an object that can roll the file back to a later checkpoint."""
         return FileRestorer(self._updater.store.file, on_restored=self._updater.store.forget)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return when the next update is due, and the counts of the episode."""
+        """Return the turn of the next update and the counts of the episode."""
         return {"not_before": self._not_before} | self._updates.snapshot()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore what `snapshot` returned."""
+        """Restore the result of `snapshot`."""
         self._turns.clear()
         self._not_before = int(state["not_before"])
         self._updates.restore(state)
 
     def get_status(self) -> dict[str, Any]:
-        """Return the size of the knowledge base, and how it was updated."""
+        """Return the size of the knowledge base and the counts of its updates."""
         state = "asking" if self._asks_a_model else "by rules"
         return {"type": "knowledge", "state": state, "metrics": self._updates.metrics()}

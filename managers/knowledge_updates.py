@@ -1,4 +1,4 @@
-"""Updates of the knowledge base. They are logged, and errors of a model or the disk do not interrupt the game."""
+"""Updates of the knowledge base, which are logged. Errors of a model or the disk don't interrupt the game."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -20,10 +20,7 @@ _LONGEST_LOGGED = 100_000
 
 
 class KnowledgeUpdates:
-    """Calls the updater, logs new lines, and counts updates and failures.
-
-    A failure costs only what would have been learned. The first one is logged.
-    """
+    """Calls the updater, logs new lines, and counts updates and failures. The first failure is logged."""
 
     def __init__(
         self,
@@ -42,20 +39,20 @@ class KnowledgeUpdates:
         self._failures = 0
 
     def reset(self) -> None:
-        """Begin a new episode: count from zero."""
+        """Reset the counts for a new episode."""
         self._updates = self._failures = 0
         self._updater.counts.clear()
 
     def log_document(self) -> None:
-        """Log the knowledge base with which the episode begins."""
+        """Log the knowledge base at the start of the episode."""
         document = self.refreshed()
         if document.lines or document.by_hand:
             self._write_event(Revision(document), turn=0)
 
     def conclude_earlier(self, played: PlayedTurns) -> None:
-        """Conclude the interrupted episodes that are due, from their logs, up to the first one where that fails."""
+        """Conclude the interrupted episodes that are due, from their logs. Stop at the first failure."""
         for name in self._updater.due():
-            # The name comes from a file that a person may have edited, and names a folder.
+            # The name becomes part of a path, and a person may have edited the file that it comes from.
             if not name.isdecimal() or name == str(self._state.episode_id):
                 continue
             try:
@@ -63,16 +60,20 @@ class KnowledgeUpdates:
             except FileError as error:
                 self._count_failure(error)
                 return
-            self._log.info("an earlier episode is concluded", extra={"episode": int(name), "turns": len(turns)})
+            self._log.info("concluding an earlier episode", extra={"episode": int(name), "turns": len(turns)})
             if not (self.conclude(int(name), reason, turns) and self.set_due(int(name), due=False)):
                 return
 
     def learn(self, turns: Sequence[TurnRecord]) -> bool:
-        """Learn from turns of an episode and return whether that was possible."""
+        """Learn from turns of an episode, and return whether that succeeded."""
         return self._update(lambda: self._updater.learn(turns))
 
     def conclude(self, episode: int, reason: str, turns: Sequence[TurnRecord]) -> bool:
-        """Learn from an episode that ended for this reason, "" if unknown, and return whether that was possible."""
+        """Learn from a finished episode, and return whether that succeeded.
+
+        Args:
+            reason: Why it ended; "" if unknown.
+        """
         if not turns:
             return True
         if not self._whole_episodes:
@@ -81,7 +82,7 @@ class KnowledgeUpdates:
         return self._update(lambda: self._updater.conclude(review))
 
     def set_due(self, episode: int, *, due: bool) -> bool:
-        """Record whether an episode is still to be concluded, and return whether that was possible."""
+        """Record whether an episode must still be concluded, and return whether that succeeded."""
         try:
             self._updater.note(episode, due=due)
         except FileError as error:
@@ -90,7 +91,7 @@ class KnowledgeUpdates:
         return True
 
     def refreshed(self) -> KnowledgeDocument:
-        """Return the knowledge base, read again if the file has changed."""
+        """Return the knowledge base, reloaded if the file has changed."""
         try:
             return self._updater.store.refresh()
         except FileError as error:
@@ -102,7 +103,7 @@ class KnowledgeUpdates:
         return {"updates": self._updates, "counts": dict(self._updater.counts)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore the counts that `snapshot` returned."""
+        """Restore the result of `snapshot`."""
         self._updates = int(state["updates"])
         self._updater.counts.clear()
         self._updater.counts.update({str(name): int(count) for name, count in state["counts"].items()})
@@ -145,4 +146,4 @@ class KnowledgeUpdates:
         """Count a failure, and log the first one."""
         self._failures += 1
         if self._failures == 1:
-            self._log.warning("going on without new knowledge", extra={"error": str(error)})
+            self._log.warning("the knowledge base could not be updated", extra={"error": str(error)})

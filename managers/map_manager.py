@@ -24,12 +24,11 @@ class MapManager(BaseManager):
     """Keeps the map of all episodes in this working directory.
 
     Args:
-        remember: Whether the map of earlier episodes is read and the new one saved. Without it every episode starts
-            with an empty map.
-        is_open: Returns whether a door is open now, by its object number; None if the story does not tell.
+        remember: Whether to load and save the map. Otherwise every episode starts with an empty one.
+        is_open: Returns whether a door is open, by object number; None if unknown.
 
     Raises:
-        ZorkGPTError: If there is a map file, and it can't be read or a later version wrote it.
+        ZorkGPTError: If the map file exists, and can't be read or was written by a later version.
     """
 
     def __init__(
@@ -50,20 +49,20 @@ class MapManager(BaseManager):
         if remember:
             self._file.load()
         self._learned_to = -1
-        """The last turn of the running episode that the map contains; -1 if none."""
+        """The last turn of the running episode in the map; -1 if there is none."""
         self._learner = MapLearner(self.graph)
 
     def reset(self) -> None:
-        """Begin a new episode. The map is kept, unless the run remembers nothing."""
+        """Start a new episode. The map is kept, unless the run remembers nothing."""
         self.graph.contains.pop(self._state.episode_id, None)
         self.resume()
 
     def rollback(self) -> FileRestorer:
-        """Return an object that can roll the map file back to a checkpoint, from now on."""
+        """Return an object that can roll the map file back to a later checkpoint."""
         return FileRestorer(self._file.file, on_restored=self._reread)
 
     def resume(self) -> None:
-        """Prepare to learn the turns of an episode that the map file does not contain yet."""
+        """Prepare to learn those turns of an episode that are not in the map yet."""
         if not self._remember:
             self.graph.clear()
         self._learner.reset()
@@ -74,12 +73,12 @@ class MapManager(BaseManager):
         self.graph.contains[episode] = max(self._learned_to, 0)
 
     def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
-        """Add the player's first location and the exits that its description names."""
+        """Add the player's first location and the exits in its description."""
         self._learner.arrive(location_id, name, exits)
         self._look_at_doors()
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Learn from the turn, unless the map contains it already."""
+        """Learn from the turn, unless it is already in the map."""
         if record.turn > self._learned_to:
             self._learner.learn(record.transition, record.extraction.exits if record.extraction else ())
             self.learn_named_exits(record.named_exits)
@@ -88,7 +87,7 @@ class MapManager(BaseManager):
         self._look_at_doors()
 
     def learn_named_exits(self, named: Iterable[NamedExits]) -> None:
-        """Add the exits that a model found named in texts."""
+        """Add the exits that a model found in texts."""
         for each in named:
             self._learner.arrive(each.location.num, each.location.name, each.exits)
 
@@ -96,12 +95,12 @@ class MapManager(BaseManager):
         self.graph.set_closed_doors({door for door in self.graph.doors.names if self._is_open(door) is False})
 
     def process_periodic_update(self) -> None:
-        """Save the map every few turns, so that a killed run loses little."""
+        """Save the map every few turns."""
         if self._state.turn_count % _SAVE_EVERY_TURNS == 0:
             self.save_map_state()
 
     def save_map_state(self) -> bool:
-        """Save the map. Log a warning and return False if that is not possible."""
+        """Save the map. Log a warning and return False on failure."""
         if not self._remember:
             return True
         try:

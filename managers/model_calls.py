@@ -1,4 +1,4 @@
-"""The client for all roles of a run: the log of its calls, their usage, and the limit on their cost."""
+"""The model client of a run: the log of its calls, their usage, and the limit on their cost."""
 
 import logging
 from dataclasses import asdict
@@ -27,10 +27,10 @@ class ModelCalls(BaseManager):
     """Creates the client for all roles and logs each call in `model_calls.jsonl` in the episode's directory.
 
     Args:
-        observer: Is told of each call that the turn waits for.
+        observer: Is notified of each call that the turn waits for.
 
     Raises:
-        ConfigurationError: There is a ceiling on cost, and a model without a price.
+        ConfigurationError: If there is a cost limit, and a model without a price.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class ModelCalls(BaseManager):
         self._failures = 0
 
     def reset(self) -> None:
-        """Count the following calls for the new episode."""
+        """Assign the following calls to the new episode."""
         self.client.usage.episode = str(self._state.episode_id)
 
     def check_ceiling(self) -> None:
-        """Check that the budget is not used up.
+        """Check the budget.
 
         Raises:
-            BudgetExceeded: The ceiling on tokens or cost is reached.
+            BudgetExceeded: If the limit on tokens or cost is reached.
         """
         self.client.usage.check_ceiling()
 
@@ -70,13 +70,13 @@ class ModelCalls(BaseManager):
         return {role: asdict(tally) for role, tally in used.items()}
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the usage so far, and the length of the log that contains it."""
+        """Return the usage so far, and the length of the log up to now."""
         log, usage = self._calls_log(), self.client.usage
         with usage.guard:
             return {"usage": usage.to_dict(), "log_bytes": log.stat().st_size if log.is_file() else 0}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore the usage of a checkpoint, and add the later calls, which were paid for too."""
+        """Restore the usage of a checkpoint, and add the later calls in the log."""
         usage, log = self.client.usage, self._calls_log()
         usage.restore(state["usage"])
         for event in read_events(log, after=state["log_bytes"]) if log.is_file() else ():
@@ -100,12 +100,12 @@ class ModelCalls(BaseManager):
                 writer.write(event)
         except OSError as error:
             if not self._failures:
-                self._log.warning("a model's call could not be written down", extra={"reason": str(error)})
+                self._log.warning("a model call could not be logged", extra={"reason": str(error)})
             self._failures += 1
 
 
 class _ForegroundCalls:
-    """Passes on what concerns calls that the turn waits for."""
+    """Forwards notifications of the calls that the turn waits for."""
 
     def __init__(self, observer: CallObserver) -> None:
         self._observer = observer

@@ -1,4 +1,4 @@
-"""Check the objectives on every turn, review them when due, and save those that outlive the episode."""
+"""Check the objectives on every turn, review them when due, and save lasting ones."""
 
 import logging
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ class ObjectiveManager(BaseManager):
     """Keeps the objectives that the player pursues.
 
     Args:
-        search: Finds objectives and thins them out; None for rules that know neither map nor memories.
-        episode_log: Gets an event when the set of objectives changes; None for a log that is never begun.
-        background: Runs the updates; None to do them at once.
-        remember: Whether the objectives of earlier episodes are read and those of this one saved.
+        search: Finds and refines objectives. Defaults to rules without map and memories.
+        episode_log: Records changes of the objectives. Defaults to a log that writes nothing.
+        background: Runs the reviews. By default, they are made immediately.
+        remember: Whether to load and save the objectives.
 
     Raises:
-        ZorkGPTError: If there is an objectives file, and it can't be read or a later version wrote it.
+        ZorkGPTError: If the objectives file exists, and can't be read or was written by a later version.
     """
 
     def __init__(
@@ -61,26 +61,26 @@ class ObjectiveManager(BaseManager):
         self._background.add(_UPDATE, self._find)
 
     def reset(self) -> None:
-        """Begin a new episode with the saved objectives, including those of other processes."""
+        """Start a new episode with the saved objectives, including those of other processes."""
         self._records.start_episode()
         self._review.reset()
 
     def open(self) -> None:
-        """Look for the goal of the game in the opening text, unless objectives of earlier episodes are known."""
+        """Find the goal of the game in the opening text, unless earlier episodes left objectives."""
         if self._search.asks_model and not self.tracker.objectives:
             self._background.start(_UPDATE, [0, 1])
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Take the player's own objectives, and check each objective against the Z-machine."""
+        """Apply the player's own changes, and check each objective against the Z-machine."""
         lines, turn = own_lines(record.reasoning), EpisodeTurn(record.episode, record.turn)
-        # Before the update: numbers mean the order that the player was shown.
+        # Before the update, because the numbers refer to the order in the prompt.
         self.tracker.accept_claims(lines.done, turn, lines.dropped)
         self.tracker.update(record)
         self._search.add_own(self.tracker, lines.new, record)
         self._review.process(record)
 
     def process_periodic_update(self) -> None:
-        """Find new objectives and thin them out when due, then save and log the changes. Called once per turn."""
+        """Start a review if one is due, then save and log the changes. Called once per turn."""
         turn = self._state.turn_count
         if not (self._state.finished or self._background.open.is_open(_UPDATE)):
             reviewed = self._review.take_due(turn)
@@ -89,33 +89,33 @@ class ObjectiveManager(BaseManager):
         self._records.write_changes()
 
     def end_episode(self) -> None:
-        """Drop the objectives of this episode only, and save and log the others."""
+        """Abandon the objectives that are only valid in this episode, and save and log the others."""
         self.tracker.end_episode()
         self._records.write_changes()
 
     def lines(self) -> tuple[str, ...]:
-        """Return all pursued objectives as the player is shown them, the most promising first."""
+        """Return the lines of the prompt for all pursued objectives, the most promising first."""
         names = self._search.room_names()
         return tuple(prompt_line(objective, names) for objective in self.tracker.pursued())
 
     def destination(self) -> int | None:
-        """Return the location of the most promising objective that has one; None if none has."""
+        """Return the location of the most promising objective with a location; None if there is none."""
         return next((objective.places[0] for objective in self.tracker.pursued() if objective.places), None)
 
     def _find(self, about: Sequence[int]) -> None:
-        """Find new objectives in the last turns up to one, and thin them out if that is due.
+        """Find new objectives in the turns up to a turn, and refine the list if that is due.
 
         Args:
-            about: The turn, and how many turns are looked at; 0: nothing new is looked for.
+            about: The turn, and the number of turns to review. 0 only refines.
         """
         (turn, reviewed), max_score = about, self._state.max_score
         if reviewed and (turns := self._state.turns_until(turn, reviewed)):
-            with self._records.going_on("model", "the objectives' model failed, going on without"):
+            with self._records.errors_logged("model", "the model could not review the objectives"):
                 is_last = self._state.is_last_turn(self._config.max_turns_per_episode)
                 self._search.discover(self.tracker, turns, max_score=max_score, is_last_turn=is_last)
         if turn and self._is_refinement_due(turn):
             most = self._config.refined_objectives_target_count
-            with self._records.going_on("model", "the objectives' model failed, going on without"):
+            with self._records.errors_logged("model", "the model could not review the objectives"):
                 self._search.refine(self.tracker, self._state.turns_until(turn, 1)[-1], most, max_score=max_score)
         self._records.write_changes()
 
@@ -124,14 +124,14 @@ class ObjectiveManager(BaseManager):
         return not is_last and self._review.is_refinement_due(turn, len(self.tracker.pursued()))
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the objectives of the running episode and when they were last reviewed."""
+        """Return the objectives of the running episode, and the state of the reviews."""
         return {"book": tracker_to_dict(self.tracker), "review": self._review.snapshot()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore what `snapshot` returned; the turns up to then are not processed again.
+        """Restore the result of `snapshot`. Earlier turns are not processed again.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: If it is no such state; the objectives are what they were.
+            KeyError, TypeError, ValueError, AttributeError: If `state` is malformed. The objectives are unchanged.
         """
         review = ReviewClock(self._config)
         review.restore(state["review"])
@@ -140,6 +140,6 @@ class ObjectiveManager(BaseManager):
         self._records.restart_after_restore()
 
     def get_status(self) -> dict[str, Any]:
-        """Return how many objectives there are, and the results of those of this episode."""
+        """Return the number of objectives, and the counts of this episode."""
         state = "model" if self._search.asks_model else "rules"
         return {"type": "objective", "state": state, "metrics": self.tracker.metrics()}

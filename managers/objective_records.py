@@ -1,4 +1,4 @@
-"""Saves the objectives that outlive the episode, and logs those of the running episode, whenever they change."""
+"""Save lasting objectives, and log those of the running episode, whenever they change."""
 
 import logging
 from collections.abc import Iterator
@@ -41,15 +41,15 @@ class ObjectiveRecords:
         tracker.start_episode(file.load() if file else ())
 
     def start_episode(self) -> None:
-        """Begin an episode with the saved objectives, including those of other processes."""
+        """Start an episode with the saved objectives, including those of other processes."""
         self._tracker.start_episode((), remember=self._file is not None)
         if self._file:
-            with self.going_on("file", "the objectives could not be read"):
+            with self.errors_logged("file", "the objectives could not be read"):
                 self._tracker.start_episode(self._file.load(), remember=True)
         self._logged, self._saved = [], self._lasting()
 
     def restart_after_restore(self) -> None:
-        """Compare later changes with the tracker's state, which was restored from a checkpoint."""
+        """Use the tracker's restored state as the base for later changes."""
         self._logged, self._saved = self._as_logged(), []
 
     def write_changes(self) -> None:
@@ -59,9 +59,9 @@ class ObjectiveRecords:
         self._revision = self._tracker.revision
         lasting = self._lasting()
         if self._file and lasting != self._saved:
-            with self.going_on("file", "the objectives could not be saved"):
+            with self.errors_logged("file", "the objectives could not be saved"):
                 self._file.save(self._tracker.lasting())
-            # With a full disk, saving is not tried again on every turn, but with the next change.
+            # After a failure, such as a full disk, try again at the next change, not on every turn.
             self._saved = lasting
         last, objectives = self._tracker.last, self._as_logged()
         if last is not None and objectives != self._logged:
@@ -69,8 +69,8 @@ class ObjectiveRecords:
             self._episode_log.write(ObjectivesUpdated(last.episode, last.turn, objectives))
 
     @contextmanager
-    def going_on(self, part: str, message: str) -> Iterator[None]:
-        """Count a failure, and log the first one of each part."""
+    def errors_logged(self, part: str, message: str) -> Iterator[None]:
+        """Count errors, and log the first one of each part."""
         try:
             yield
         except ZorkGPTError as error:

@@ -1,4 +1,4 @@
-"""Decide which rejections count. They are limited and can be overruled, and a judge that is often wrong loses trust."""
+"""Decide which rejections count. They are limited, can be overruled, and depend on the trust in their judge."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,28 +13,29 @@ from session.outcome import failed
 from zorkgpt.critic import CriticVerdict
 
 LEAST_TRUST = 0.4
-"""The rejections of a judge below it are recorded, but not obeyed."""
+"""The rejections of a judge with less trust are recorded, but not obeyed."""
 
 
 @dataclass
 class _TrackRecord:
-    """Counts how often a judge was right about an action that was played although it was rejected."""
+    """The number of right and wrong rejections of a judge, among those that were overruled."""
 
     right: int = 0
     wrong: int = 0
 
     @property
     def trust(self) -> float:
-        """Return the trust in the judge, in [0, 1]."""
-        # A judge begins with some credit, as if it had been right three times and wrong once.
+        """The trust in the judge, in [0, 1]."""
+        # The prior is three right rejections and a wrong one.
         return (self.right + 3) / (self.right + self.wrong + 4)
 
 
 class RejectionManager(BaseManager):
     """Mediates between the critic and the player.
 
-    The player overrules by proposing the same action again in the same turn. After `max_rejections_per_turn` whatever
-    it proposes is played. What is played in spite of a rejection shows whether the judge was right.
+    The player overrules a rejection by proposing the same action again in the same turn. After
+    `max_rejections_per_turn` rejections, the next proposal is played. The result of a rejected action that is played
+    shows whether the judge was right.
     """
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
@@ -46,18 +47,19 @@ class RejectionManager(BaseManager):
         self._counts = {"rejected": 0, "overruled": 0}
 
     def reset(self) -> None:
-        """Begin a new episode. The trust in each judge is kept."""
+        """Start a new episode. The trust in each judge is kept."""
         self._rejections, self._scores = [], {}
         self._counts = dict.fromkeys(self._counts, 0)
 
     def consider(self, action: str, judge: Callable[[], CriticVerdict]) -> Rejection | None:
-        """Return the rejection that the player has to respond to; None if the action is played.
+        """Return the rejection to show to the player; None if the action is played.
 
         Args:
             judge: Called only if its verdict can matter.
         """
-        earlier = next((one for one in self._rejections if one.action == action), None)
-        if earlier is not None or self._obeyed >= self._max_per_turn:
+        is_repeated = any(rejection.action == action for rejection in self._rejections)
+        obeyed_so_far = sum(rejection.obeyed for rejection in self._rejections)
+        if is_repeated or obeyed_so_far >= self._max_per_turn:
             return None
         verdict = judge()
         self._scores[action] = verdict.score
@@ -69,32 +71,28 @@ class RejectionManager(BaseManager):
         self._counts["rejected"] += 1
         return rejection if obeyed else None
 
-    @property
-    def _obeyed(self) -> int:
-        return sum(rejection.obeyed for rejection in self._rejections)
-
     def of_turn(self) -> tuple[Rejection, ...]:
         """Return the rejections of the running turn, oldest first."""
         return tuple(self._rejections)
 
     def score_of(self, action: str) -> float | None:
-        """Return the score that the critic's model gave this proposal in this turn; None if it was not asked."""
+        """Return the score of this proposal by the critic's model in this turn; None if it was not asked."""
         return self._scores.get(action)
 
     def trust(self, judge: str) -> float:
-        """Return the trust in a judge, from the results of its rejections, in [0, 1]."""
+        """Return the trust in a judge, in [0, 1]."""
         return self._track_records.get(judge, _TrackRecord()).trust
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Learn from an action that was played although it was rejected."""
+        """Update the trust in a judge if its rejected action was played."""
         for rejection in self._rejections:
             if rejection.action == record.transition.action:
-                known = self._track_records.setdefault(rejection.judge, _TrackRecord())
-                in_vain = failed(record.transition) or record.transition.died
-                known.right += in_vain
-                known.wrong += not in_vain
+                track_record = self._track_records.setdefault(rejection.judge, _TrackRecord())
+                was_right = failed(record.transition) or record.transition.died
+                track_record.right += was_right
+                track_record.wrong += not was_right
                 self._counts["overruled"] += 1
-                self._log.debug("rejection overruled", extra={"action": rejection.action, "in_vain": in_vain})
+                self._log.debug("rejection overruled", extra={"action": rejection.action, "was_right": was_right})
         self._rejections, self._scores = [], {}
 
     def resume_turn(self, rejections: Sequence[Rejection]) -> None:
@@ -104,15 +102,15 @@ class RejectionManager(BaseManager):
 
     def snapshot(self) -> dict[str, Any]:
         """Return the track records of the judges and the counts of the episode."""
-        trust = {judge: asdict(known) for judge, known in self._track_records.items()}
+        trust = {judge: asdict(track_record) for judge, track_record in self._track_records.items()}
         return {"trust": trust, "counts": dict(self._counts)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore what `snapshot` returned."""
-        self._track_records = {judge: _TrackRecord(**known) for judge, known in state["trust"].items()}
+        """Restore the result of `snapshot`."""
+        self._track_records = {judge: _TrackRecord(**counts) for judge, counts in state["trust"].items()}
         self._counts |= state["counts"]
 
     def get_status(self) -> dict[str, Any]:
-        """Return how many proposals were rejected and overruled, and the trust in each judge."""
-        trust = {judge: round(known.trust, 3) for judge, known in self._track_records.items()}
+        """Return the numbers of rejected and overruled proposals, and the trust in each judge."""
+        trust = {judge: round(track_record.trust, 3) for judge, track_record in self._track_records.items()}
         return {"type": "rejection", "state": "ready", "metrics": self._counts | {"trust": trust}}

@@ -1,4 +1,4 @@
-"""Replays commands: what a search has found, and the best line on the player's request."""
+"""Replay the commands that a search has found, and the best line on the player's request."""
 
 import logging
 from collections.abc import Callable
@@ -22,19 +22,19 @@ from zorkgpt.run_folder import BEST_LINE_FILE
 from zorkgpt.world.graph import MapGraph
 
 RouteSearch = Callable[[ReplayRoute | None], ReplayRoute | None]
-"""Searches on from the best commands that are known, and returns the best so far; None if nothing was found."""
+"""Continues a search from the best known commands, and returns the best so far; None if nothing was found."""
 
 
 class ReplayManager(BaseManager):
-    """Provides the commands of earlier episodes, as long as they lead where they did before.
+    """Provides the commands of earlier episodes, as long as they have the same results.
 
     Args:
-        game: The game; only episodes of its story, with the same seed, can be replayed. Between episodes the best line
-            is verified in it.
+        game: The game. Only episodes with its story and seed can be replayed. Between episodes, it verifies the best
+            line.
         trails: Reads the earlier episodes.
-        graph: Leads back to a way that is lost, and says what is deadly.
-        keeps_line: Whether the best line is kept and offered.
-        search: Searches for commands to begin an episode with; None if it begins without.
+        graph: The map, for detours and deadly actions.
+        keeps_line: Whether to maintain and offer the best line.
+        search: Searches for commands to start an episode with; None without a search.
     """
 
     def __init__(
@@ -59,29 +59,29 @@ class ReplayManager(BaseManager):
         line = load_line(self._line_file, game.story.sha256, seed) if self._line_file else None
         self._follower = LineFollower(line, graph)
         self.journey: Journey | None = None
-        """What a search has found for the beginning of this episode; None if it began without it."""
+        """The commands that a search found for the start of this episode; None without a search."""
         self._counts = {"searches": 0, "arrived": 0, "diverged": 0, "turns_replayed": 0, "followed": 0}
 
     @property
     def followed(self) -> Journey | None:
-        """The part of the best line that the player asked for last; None if it asked for none in this episode."""
+        """The part of the best line that the player last asked for; None if it asked for none in this episode."""
         return self._follower.followed
 
     def reset(self) -> None:
-        """Verify the best line, and search for what this episode begins with."""
+        """Verify the best line, and search for the first commands of this episode."""
         self.resume()
         if self._line_file is not None:
             self._improve_line(self._line_file)
         if self._search is not None:
-            self._play_found(self._search)
+            self._start_search(self._search)
 
     def resume(self) -> None:
-        """Leave the journeys to `restore`: they were chosen before the interruption."""
+        """Prepare to continue an episode. `restore` restores its journeys."""
         self._counts = dict.fromkeys(self._counts, 0)
         self.journey, self._follower = None, LineFollower(self._follower.line, self._graph)
         self._reader.refresh(before=self._state.episode_id)
 
-    def _play_found(self, search: RouteSearch) -> None:
+    def _start_search(self, search: RouteSearch) -> None:
         try:
             route = search(self._follower.line.route if self._follower.line else None)
         except ZorkGPTError as error:
@@ -103,30 +103,30 @@ class ReplayManager(BaseManager):
             self._follower = LineFollower(line, self._graph)
 
     def ahead(self, now: Observation) -> LineAhead | None:
-        """Return the rest of the best line; None if there is none, or this state is not on it."""
+        """Return the rest of the best line; None if this state is not on it or nothing is left."""
         return self._follower.ahead(now, self._state.turn_count)
 
     def follow(self, now: Observation, most: int | None = None) -> Journey | None:
-        """Begin to follow the best line, for at most so many steps; None if this state is not on it."""
+        """Start to follow the best line, for at most `most` steps; None if this state is not on it."""
         part = self._follower.follow(now, self._state.turn_count, most)
         self._counts["followed"] += part is not None
         return part
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the journeys and how far they have got."""
+        """Return the journeys with their progress."""
         journey = self.journey.snapshot() if self.journey else None
         return {"journey": journey, "counts": dict(self._counts), **self._follower.snapshot()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue the journeys that `snapshot` returned."""
+        """Restore the result of `snapshot`."""
         self.journey = Journey.restored(state["journey"], self._graph.planner.route) if state["journey"] else None
         self._follower.restore(state)
         self._counts |= state["counts"]
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Compare the turn with the step that was planned, and log if it led elsewhere."""
+        """Compare the turn with the planned step, and log a difference."""
         if record.player == FOLLOWED and not self._follower.is_following:
-            # The turn is played again after an interruption, so the player was not asked.
+            # A turn that is played again after an interruption does not ask the player.
             self.follow(record.transition.before)
         self._follower.process(record.transition)
         journey = self.journey
@@ -138,10 +138,10 @@ class ReplayManager(BaseManager):
             self._counts["arrived" if journey.arrived else "diverged"] += 1
         if journey.difference:
             extra = {"turn": record.turn, "reason": journey.difference}
-            self._log.warning("the commands that were found led elsewhere", extra=extra)
+            self._log.warning("replayed commands had another result", extra=extra)
 
     def get_status(self) -> dict[str, Any]:
-        """Return how many journeys there were and how they ended, and the best line."""
+        """Return the counts of journeys by their results, and the size of the best line."""
         archive, line = self._reader.archive, self._follower.line
         metrics = self._counts | {"cells": len(archive.cells), "episodes": archive.episodes}
         metrics |= {"best_line_score": line.score if line else 0, "best_line": len(line.route.steps) if line else 0}

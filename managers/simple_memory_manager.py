@@ -1,4 +1,4 @@
-"""The memory under the path that existing code imports it from."""
+"""The memory's public names, for code that imports them from here."""
 
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.manager import SimpleMemoryManager

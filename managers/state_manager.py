@@ -1,4 +1,4 @@
-"""Write the state of the running episode to a file for other programs."""
+"""Export the state of the running episode for other programs."""
 
 import logging
 from pathlib import Path
@@ -15,7 +15,7 @@ _EXPORT_EVERY_TURNS = 10
 
 
 class StateManager(BaseManager):
-    """Writes `current_state.json`. The file is replaced as a whole, so that a reader never sees a partial one."""
+    """Writes `current_state.json`. The file is replaced atomically."""
 
     def __init__(self, logger: logging.Logger, config: GameConfiguration, game_state: GameState) -> None:
         super().__init__(logger, config, game_state)
@@ -29,7 +29,7 @@ class StateManager(BaseManager):
             self.export()
 
     def export(self) -> bool:
-        """Write the file. Return False if that is not possible; the first failure is logged as a warning."""
+        """Write the file. Return False on failure. The first failure is logged."""
         if not self._enabled:
             return True
         try:
@@ -62,6 +62,6 @@ class StateManager(BaseManager):
         }
 
     def get_status(self) -> dict[str, Any]:
-        """Return whether the state is exported, and how often that failed."""
+        """Return whether the state is exported, and the number of failures."""
         state = "exporting" if self._enabled else "off"
         return {"type": "state", "state": state, "metrics": {"failed_exports": self._failures}}

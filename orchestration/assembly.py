@@ -1,4 +1,4 @@
-"""Create the parts of a run and connect them; no other module does."""
+"""Create and connect the parts of a run. No other module does."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -55,10 +55,10 @@ def assemble(
 
     Args:
         llm: Overrides the configured models for every role.
-        game: The game to play, closed with the orchestrator; None for the story of `options` on the Z-machine.
+        game: The game to play, which is closed with the orchestrator. Defaults to the story of `options`.
 
     Raises:
-        ZorkGPTError: If a part can't be created; the message says which and what to do.
+        ZorkGPTError: If a part can't be created.
     """
     if config.telemetry.enabled:
         telemetry.switch_on(content=config.telemetry.content)
@@ -66,11 +66,11 @@ def assemble(
         game = JerichoInterface(story=options.story or find_story(), seed=options.seed)
     services = build_services(config, options, llm, game)
     player = PLAYERS[options.choice.kind](services)
-    returns = _returns(services) if services.player_decides else None
-    if returns is not None:
-        player = ReplayingPlayer(player, returns, RULES if options.choice.uses_saves else None)
+    replays = _replays(services) if services.player_decides else None
+    if replays is not None:
+        player = ReplayingPlayer(player, replays, RULES if options.choice.uses_saves else None)
     knowledge = _knowledge(services)
-    managers = _managers(services, knowledge, returns)
+    managers = _managers(services, knowledge, replays)
     episodes = EpisodeSynthesizer(
         *services.for_manager("episodes"),
         managers=managers.in_order,
@@ -82,7 +82,7 @@ def assemble(
     return ZorkOrchestratorV2(services, managers, episodes, player, _critic(services), watchers)
 
 
-def _managers(services: Services, knowledge: KnowledgeManager | None, returns: ReplayManager | None) -> Managers:
+def _managers(services: Services, knowledge: KnowledgeManager | None, replays: ReplayManager | None) -> Managers:
     objectives = _objectives(services, knowledge)
     extraction = ExtractionManager(
         *services.for_manager("extraction"),
@@ -90,7 +90,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
         take_named_exits=services.take_named_exits,
     )
     progress = ProgressManager(*services.for_manager("progress"))
-    context = _context(services, knowledge, objectives, progress, returns)
+    context = _context(services, knowledge, objectives, progress, replays)
     export = StateManager(*services.for_manager("state"))
     rejections = RejectionManager(*services.for_manager("rejections"))
     possible: dict[str, Snapshot | None] = {
@@ -100,10 +100,10 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
         "rejections": rejections,
         "model_calls": services.models,
         "knowledge": knowledge,
-        "returns": returns,
+        "returns": replays,
         "background": services.background,
     }
-    snapshots = {name: each for name, each in possible.items() if each is not None}
+    snapshots = {name: part for name, part in possible.items() if part is not None}
     checkpoints = _checkpoints(services, knowledge, snapshots)
     always: tuple[BaseManager, ...] = (
         services.background,
@@ -115,7 +115,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
         context,
         export,
     )
-    optional = (manager for manager in (services.models, knowledge, returns) if manager is not None)
+    optional = (manager for manager in (services.models, knowledge, replays) if manager is not None)
     return Managers(
         extraction=extraction,
         progress=progress,
@@ -129,7 +129,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, returns: R
 
 
 def _knowledge(services: Services) -> KnowledgeManager | None:
-    """Return the manager of the knowledge base; None if nothing is remembered."""
+    """Return the manager of the knowledge base; None without memory."""
     if services.knowledge is None:
         return None
     return KnowledgeManager(
@@ -166,7 +166,7 @@ def _context(
     knowledge: KnowledgeManager | None,
     objectives: ObjectiveManager,
     progress: ProgressManager,
-    returns: ReplayManager | None,
+    replays: ReplayManager | None,
 ) -> ContextManager:
     return ContextManager(
         *services.for_manager("context"),
@@ -179,7 +179,7 @@ def _context(
             goals=objectives,
             knowledge=knowledge.lines if knowledge else lambda now: (),
             notices=progress.notices,
-            best_line=returns.ahead if returns else lambda now: None,
+            best_line=replays.ahead if replays else lambda now: None,
         ),
         summarizer=ModelSummarizer(services.background_llm)
         if services.background_llm and services.options.choice.kind == "model"
@@ -188,24 +188,24 @@ def _context(
     )
 
 
-def _returns(services: Services) -> ReplayManager:
+def _replays(services: Services) -> ReplayManager:
     return ReplayManager(
         *services.for_manager("explore"),
         game=services.game,
         seed=services.options.seed,
         graph=services.map.graph,
         trails=services.trails,
-        # The rules repeat what scored by a plan of their own.
+        # The rules player has its own plan for repeating scoring actions.
         keeps_line=services.memory is not None and services.options.choice.kind != "rules",
         search=_search(services) if services.options.choice.uses_saves else None,
     )
 
 
 def _search(services: Services) -> RouteSearch:
-    """Return the search over saved states, in a game of its own.
+    """Return the search over saved states, which plays in a separate game.
 
     Raises:
-        ConfigurationError: If the game is not one of the Z-machine.
+        ConfigurationError: If the game is not a Z-machine story.
     """
     game, config, options = services.game, services.config, services.options
     if not isinstance(game, JerichoInterface):
@@ -232,15 +232,15 @@ def _critic(services: Services) -> Critic | None:
 def _checkpoints(
     services: Services, knowledge: KnowledgeManager | None, snapshots: Mapping[str, Snapshot]
 ) -> CheckpointManager:
-    written = (services.memory, knowledge, services.map)
+    with_files = (services.memory, knowledge, services.map)
     return CheckpointManager(
         *services.for_manager("checkpoints"),
         run=_run(services),
-        # Asking a model again on resuming would cost money.
+        # Model calls cost money, so resuming should not repeat any.
         interval_turns=services.config.checkpoint_interval_turns or (10 if services.llm is None else 1),
         game=services.game,
         snapshots=snapshots,
-        restorers=[each.rollback() for each in written if each is not None],
+        restorers=[part.rollback() for part in with_files if part is not None],
         background=services.background,
     )
 

@@ -1,4 +1,4 @@
-"""Questions about turns that an episode left open: kept in its folder, and asked again before the next episode."""
+"""Open questions at the end of an episode: save them in its folder, and ask them before the next episode."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -23,13 +23,13 @@ _FILE_NAME = "open_questions.json"
 
 
 class LateAnswers:
-    """Keeps what an episode has not learned in time.
+    """Saves the open questions of an episode and asks them later.
 
-    Only memories can be learned later, with the state that the memory had at the end of the episode. Objectives and
-    summaries are of no use then, and the knowledge base is updated from the whole episode anyway.
+    Only questions about memories are saved, with the state of the memory. Objectives and summaries are useless later,
+    and the knowledge base is updated from the whole episode anyway.
 
     Args:
-        apply: Lets background work go on.
+        apply: Continues background work.
     """
 
     def __init__(self, services: Services, apply: Callable[[Iterable[Work]], LastAnswers]) -> None:
@@ -38,29 +38,31 @@ class LateAnswers:
         self._workdir = Path(services.config.zork_game_workdir)
 
     def keep(self) -> None:
-        """End the work that waits for answers, and write its questions down or say that they are dropped."""
+        """End the work that waits for answers. Save its questions about memories, and log the others as dropped."""
         background, state, memory = self._services.background, self._services.state, self._services.memory
-        left = background.snapshot()
-        kept = [one for one in left["open"] if one["kind"] == MEMORY]
-        dropped = [one["name"] for one in left["open"] if one["kind"] != MEMORY]
+        snapshot = background.snapshot()
+        saved_questions = [question for question in snapshot["open"] if question["kind"] == MEMORY]
+        dropped = [question["name"] for question in snapshot["open"] if question["kind"] != MEMORY]
         if dropped:
             log.warning("open questions are dropped unless the episode is resumed", extra={"questions": dropped})
-        if kept and memory is not None:
+        if saved_questions and memory is not None:
             memory.flush()
-            saved = {"turn": state.turn_count, "memory": memory.snapshot(), "background": left | {"open": kept}}
+            open_background = snapshot | {"open": saved_questions}
+            saved = {"turn": state.turn_count, "memory": memory.snapshot(), "background": open_background}
             try:
                 write_file(self._path(state.episode_id), as_json(saved))
             except (OSError, FileError) as error:
-                log.warning("open questions can't be kept", extra={"reason": str(error)})
+                log.warning("open questions could not be saved", extra={"reason": str(error)})
             else:
-                log.info("asked again before the next episode", extra={"questions": [one["name"] for one in kept]})
+                names = [question["name"] for question in saved_questions]
+                log.info("open questions saved for the next episode", extra={"questions": names})
         background.open.abandon()
 
     def forget(self, episode: int) -> None:
-        """Forget the questions of an episode that is resumed: its checkpoint has them too.
+        """Delete the saved questions of a resumed episode, because its checkpoint has them too.
 
         Raises:
-            WorkdirError: If the file can't be deleted: they would be asked twice.
+            WorkdirError: If the file can't be deleted.
         """
         _delete(self._path(episode))
 
@@ -71,7 +73,7 @@ class LateAnswers:
             The names of the questions whose answers were applied, by episode.
 
         Raises:
-            WorkdirError: As for `forget`.
+            WorkdirError: If a file can't be deleted.
         """
         memory, applied = self._services.memory, {}
         if memory is None or self._services.llm is None:
@@ -87,7 +89,7 @@ class LateAnswers:
             try:
                 applied[str(episode)] = self._ask(episode, saved_json(path), memory)
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-                log.warning("open questions can't be read and are dropped", extra={"error": repr(error)})
+                log.warning("open questions could not be read and are dropped", extra={"error": repr(error)})
             finally:
                 lock.release()
             _delete(path)
@@ -104,7 +106,7 @@ class LateAnswers:
         background.ask_again()
         answers = self._apply(background.finish(self._services.config.background_wait_seconds, is_late=True))
         if unanswered := background.open.abandon():
-            names = [one.name for one in unanswered]
+            names = [work.name for work in unanswered]
             log.warning("questions of an earlier episode are dropped", extra={"episode": episode, "questions": names})
         memory.flush()
         return answers.names

@@ -1,4 +1,4 @@
-"""The players, and how a run chooses one."""
+"""The players, and the choice of one for a run."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from orchestration.services import Services
 
 PLAIN = "plain"
-"""The player that shows a model the transcript of the episode and nothing else: a baseline."""
+"""A baseline: a model that sees only the transcript of the episode."""
 SEARCH = "search"
-"""The rules, after commands that were found by search over saved states."""
+"""The rules player, after commands that a search over saved states found."""
 
 _HOW_TO_NAME_ONE = "Name one with --model, or in pyproject.toml as agent_model under [tool.zorkgpt.llm]."
 
@@ -45,23 +45,26 @@ class PlayerChoice:
     """A key of `PLAYERS`."""
     why: str
     models: LLMSettings | None
-    """The models of all roles; None for the rules."""
+    """The models of all roles; None for rules."""
     servers: tuple[ModelStatus, ...] = ()
     """The servers of the models, as checked at the start."""
 
     @property
     def uses_saves(self) -> bool:
-        """Whether it looks into the future by playing from saved states."""
+        """Whether it tries commands from saved states."""
         return self.kind == SEARCH
 
     @property
     def agent_model(self) -> str | None:
-        """The name of the model that plays; None if none does."""
+        """The name of the model that plays; None for other players."""
         return self.models.of(Role.AGENT).model if self.kind in ("model", PLAIN) and self.models else None
 
 
 def choose_player(asked: str, config: GameConfiguration) -> PlayerChoice:
-    """Choose the player: `asked` is a key of `PLAYERS`, or `auto` for the configured model, otherwise the rules.
+    """Choose the player.
+
+    Args:
+        asked: A key of `PLAYERS`, or `auto` for the configured model or else the rules.
 
     Raises:
         ConfigurationError: If `asked` needs a model and none is named, or a server is named without a model.
@@ -92,7 +95,7 @@ def _model_player(services: "Services", *, plain: bool = False) -> Player:
 def rules_player(
     services: "Services", behaviors: Sequence[Behavior] = BEHAVIORS, offers: Sequence[Offer] = OFFERS
 ) -> Player:
-    """Return the rules player, with all behaviors and all kinds of actions unless others are given."""
+    """Return the rules player, by default with all behaviors and kinds of actions."""
     return OfflineExplorer(
         services.map.graph,
         services.recall,
@@ -109,28 +112,29 @@ def _experience(services: "Services") -> Experiences:
     memory = services.memory
     if memory is None:
         return Experience
-    gathered, known = GatheredTrails(services.game.language), set[int]()
+    gathered, episodes = GatheredTrails(services.game.language), set[int]()
 
     def is_vetoed(step: ScoringStep) -> bool:
-        vetoed = (remembered_outcome(one) for one in memory.memory_cache.get(step.place, ()) if one.vetoed)
-        return any(known is not None and known[0] == step.action for known in vetoed)
+        memories = memory.memory_cache.get(step.place, ())
+        outcomes = (remembered_outcome(each) for each in memories if each.vetoed)
+        return any(outcome is not None and outcome[0] == step.action for outcome in outcomes)
 
     def experience() -> Experience:
         for kept in services.trails.before(services.state.episode_id):
-            if kept.trail.episode not in known:
-                known.add(kept.trail.episode)
+            if kept.trail.episode not in episodes:
+                episodes.add(kept.trail.episode)
                 gathered.add(kept.trail)
-        searched = _searched(services)
-        both = deepcopy(gathered) if searched else gathered
+        searched = _searched_trails(services)
+        trails = deepcopy(gathered) if searched else gathered
         for trail in searched:
-            both.add(trail, is_whole=False)
-        return both.experience(is_vetoed)
+            trails.add(trail, is_whole=False)
+        return trails.experience(is_vetoed)
 
     return experience
 
 
-def _searched(services: "Services") -> list[Trail]:
-    """Return what the searches of this run have tried."""
+def _searched_trails(services: "Services") -> list[Trail]:
+    """Return the trails of the searches of this run."""
     if not services.options.choice.uses_saves:
         return []
     path = Path(services.config.zork_game_workdir) / SEARCH_FILE

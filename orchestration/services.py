@@ -1,4 +1,4 @@
-"""The options of a run, and the services that its managers and its player are built on."""
+"""The options of a run, and the parts that its managers and its player share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,82 +42,82 @@ class RunOptions:
 
     choice: PlayerChoice
     story: Story | None = None
-    """None for the story that `find_story` finds by itself."""
+    """Defaults to the one that `find_story` finds."""
     seed: int = 1
     remember: bool = True
     walkthrough: Path | None = None
     person: Callable[[], Player] | None = None
-    """Makes the player who sits at the keyboard."""
+    """Creates the human player."""
     keep_map: bool | None = None
-    """Whether the map outlives the episode; None if it does when memories do."""
+    """Whether the map outlives the episode. Defaults to whether memories do."""
     observer: CallObserver | None = None
-    """Is told of each call to a model while it lasts."""
+    """Is notified of the progress of each model call."""
     recorded_answers: AppliedAnswers | None = None
-    """When the background answers of the run that is replayed were applied; None if it had none, or nothing is."""
+    """The applied background answers of the run that is replayed; None if there are none."""
     stand_in: bool = True
-    """Whether the rules choose a turn for which the model gives no usable command; otherwise that ends the episode."""
+    """Whether the rules choose a command if the model gives no usable one. Otherwise the episode ends."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether the player is a model with the transcript alone: no memory, no map, no other role."""
+        """Whether the player is a model that sees only the transcript, without memory, map and other roles."""
         return self.choice.kind == PLAIN
 
 
 @dataclass(frozen=True)
 class Services:
-    """The services that the managers and the player are built on."""
+    """The parts that the managers and the player share."""
 
     config: GameConfiguration
     options: RunOptions
     state: GameState
     episode_log: EpisodeLog
     models: ModelCalls | None
-    """The configured models; None if there are none, or something else serves in their stead."""
+    """The configured models; None if there are none, or `llm` overrides them."""
     llm: LLM | None
-    """None if rules do what a model would."""
+    """None if rules replace the model."""
     background_llm: LLM | None
-    """The same for work that may run in the background."""
+    """The same, for work that may run in the background."""
     knowledge: KnowledgeStore | None
-    """None if nothing is remembered."""
+    """None without memory."""
     memory: SimpleMemoryManager | None
-    """None if nothing is remembered."""
+    """None without memory."""
     synthesizer: ModelSynthesizer | None
-    """The memory's model; None if there is none."""
+    """The memory's model; None if rules replace it."""
     map: MapManager
     game: Game
     background: BackgroundQuestions
     tools: AgentTools | None = None
-    """What the model that plays may call; None if nothing."""
+    """The tools of the model that plays; None without tools."""
 
     def for_manager(self, name: str) -> tuple[Logger, GameConfiguration, GameState]:
-        """Return the arguments that every manager begins with."""
+        """Return the first arguments of every manager."""
         return get_logger(name), self.config, self.state
 
     def recall(self, location_id: int) -> list[Memory]:
-        """Return the current memories of a location, and of the things that are there or start there.
+        """Return the current memories of a location, and of the things that are or start there.
 
-        Without the count of what was tried there, which nothing can be done about.
+        Memories that only count attempts are left out.
         """
-        found = () if self.memory is None else self.memory.memories_at(location_id)
-        return [memory for memory in found if not is_attempts_entry(memory)]
+        memories = () if self.memory is None else self.memory.memories_at(location_id)
+        return [memory for memory in memories if not is_attempts_entry(memory)]
 
     def take_named_exits(self) -> tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]:
-        """Return the exits that the memory's model found named since the last call."""
+        """Return the exits that the memory's model found since the last call."""
         return self.synthesizer.take_named_exits() if self.synthesizer else ()
 
     @cached_property
     def trails(self) -> TrailReader:
-        """What earlier episodes of this story did."""
+        """The trails of earlier episodes of this story."""
         return TrailReader(Path(self.config.zork_game_workdir), self.config.episode_log_file, self.game.story.sha256)
 
     @property
     def helper_llm(self) -> LLM | None:
-        """The model of all roles but the agent; None if rules do what it would."""
+        """The model of all roles except the agent; None if rules replace it."""
         return None if self.options.is_plain else self.llm
 
     @property
     def player_decides(self) -> bool:
-        """Whether a program chooses each action, not a person or a list of commands."""
+        """Whether a program chooses each action, rather than a person or a list of commands."""
         return self.options.choice.kind not in ("walkthrough", "human")
 
 
@@ -125,10 +125,10 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
     """Build the services of a run.
 
     Args:
-        llm: Serves every role in the stead of the configured models.
+        llm: Overrides the configured models for every role.
 
     Raises:
-        ZorkGPTError: A service can't be had; the message says which and what to do.
+        ZorkGPTError: If a service can't be created.
     """
     claim_workdir(config, game.story)
     state = GameState()
@@ -176,9 +176,9 @@ def build_services(config: GameConfiguration, options: RunOptions, llm: LLM | No
 def _background(
     config: GameConfiguration, options: RunOptions, state: GameState, *, asks_models: bool
 ) -> BackgroundQuestions:
-    """Return where questions are asked: in the background of the configured models, unless a person plays.
+    """Return the background questions, enabled for configured models unless a person plays.
 
-    A person can take turns back, which would come too late for answers about them.
+    A person can undo turns, but not answers about them.
     """
     enabled = asks_models and config.ask_in_background and options.choice.kind != "human"
     return BackgroundQuestions(
@@ -191,10 +191,10 @@ def _background(
 
 
 def claim_workdir(config: GameConfiguration, story: StoryIdentity) -> None:
-    """Make the working directory and mark it as this story's.
+    """Create the working directory and mark it as this story's.
 
     Raises:
-        WorkdirError: It is another story's, and nothing was changed; or it can't be made or written.
+        WorkdirError: If it belongs to another story, or can't be created or written.
     """
     workdir, mark = Path(config.zork_game_workdir), StoryMark.of(story.summary())
     check_story(workdir, mark, config.episode_log_file)
@@ -203,10 +203,10 @@ def claim_workdir(config: GameConfiguration, story: StoryIdentity) -> None:
 
 
 def prepare_workdir(workdir: Path) -> None:
-    """Make the working directory and check that it can be written.
+    """Create the working directory and check that it can be written.
 
     Raises:
-        WorkdirError: It can't be made or written.
+        WorkdirError: If it can't be created or written.
     """
     probe = workdir / ".writable"
     try:
@@ -241,38 +241,38 @@ def _memory(
 
 
 def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider | None:
-    """Return the configured provider; None if duplicates are found by words alone, or not at all."""
-    wanted = config.memory_deduplication
-    if not wanted.enable or wanted.provider == "none":
+    """Return the configured provider; None without embeddings."""
+    settings = config.memory_deduplication
+    if not settings.enable or settings.provider == "none":
         return None
-    # Imported only here, so that a run without embeddings does not load the libraries that make them.
+    # Imported here, so that a run without embeddings does not load their libraries.
     from zorkgpt.embeddings.choose import choose_provider
     from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
 
-    # A run without a model asks no server for vectors either, unless the server is named as the provider.
-    has_server = llm is not None or wanted.provider == "llm"
+    # Without a model, use the server for embeddings only if it is the configured provider.
+    uses_server = llm is not None or settings.provider == "llm"
     provider = choose_provider(
-        wanted.provider,
-        sentence_transformer_model=wanted.sentence_transformer_model,
-        llm_embedding_model=wanted.llm_embedding_model,
-        llm_client=_EmbeddingServer(config) if has_server else None,
-        batch_size=wanted.batch_size,
+        settings.provider,
+        sentence_transformer_model=settings.sentence_transformer_model,
+        llm_embedding_model=settings.llm_embedding_model,
+        llm_client=_EmbeddingServer(config) if uses_server else None,
+        batch_size=settings.batch_size,
     )
     if provider is not None and isinstance(provider.in_use, LLMEmbeddingProvider):
-        # Many servers have no model for embeddings. Find out now, so that the run can say so at its start.
+        # Many servers have no embedding model. Find out now, so that the run can report it at its start.
         provider.warm_up().join()
     return provider
 
 
 class _EmbeddingServer:
-    """The configured server as an OpenAI client that only makes embeddings, connected to on first use."""
+    """An OpenAI client of the configured server, for embeddings only, created on first use."""
 
     def __init__(self, config: GameConfiguration) -> None:
         self._config = config
 
     @cached_property
     def embeddings(self) -> Any:
-        """Return the part of the client that makes embeddings."""
+        """The embeddings resource of the client."""
         from openai import OpenAI
 
         key = self._config.client_api_key

@@ -35,18 +35,18 @@ from zorkgpt.runlog.saved_episodes import SavedEpisode
 from zorkgpt.world.directions import DIRECTIONS, exit_name
 
 MEMORY = "memory"
-"""The kind of work in the background that asks what a turn teaches."""
+"""The kind of background work that asks what a turn teaches."""
 
 _LONGEST_STAY = 50
-"""Turns of a stay at a place that are looked at."""
+"""Maximum turns to look back for changes at a place."""
 
 _MOST_UNDONE = 100
-"""Turns that can be taken back, at most."""
+"""Maximum turns that can be undone."""
 
 
 @dataclass(frozen=True)
-class _Earlier:
-    """What a turn that is taken back goes back to."""
+class _UndoPoint:
+    """The state before a turn."""
 
     game: bytes
     observation: Observation
@@ -57,7 +57,7 @@ class _Earlier:
 
 @dataclass(frozen=True)
 class Managers:
-    """The managers that a turn asks for something, and the order in which all of them process it."""
+    """The managers that a turn uses, and all managers in order."""
 
     extraction: ExtractionManager
     progress: ProgressManager
@@ -67,15 +67,15 @@ class Managers:
     export: StateManager
     checkpoints: CheckpointManager
     in_order: tuple[BaseManager, ...]
-    """All managers, the checkpoints' last."""
+    """All managers, in the order in which they process a turn. Checkpoints come last."""
 
 
 class TurnCycle:
-    """Plays turns, and lets every manager learn from them.
+    """Plays turns and passes their records to all managers.
 
     Args:
-        critic: Reviews the player's proposals; None if they are played without review.
-        watch: Tells where the time goes.
+        critic: Reviews the player's proposals; None without review.
+        watch: Measures the time of each part.
     """
 
     def __init__(
@@ -92,17 +92,17 @@ class TurnCycle:
             self._background.add(MEMORY, services.memory.learn_from, request_from)
         self._now: Observation | None = None
         self._response = ""
-        self._earlier: deque[_Earlier] = deque(maxlen=_MOST_UNDONE)
-        """Before each turn that can be taken back; kept only for a person."""
+        self._undo_points: deque[_UndoPoint] = deque(maxlen=_MOST_UNDONE)
+        """The states before the last turns. Only a person can undo."""
         self._decided: dict[int, TurnDecision] = {}
-        """The decisions of the turns that are played again after an interruption, by turn."""
+        """Turn → its decision, for turns that are played again after an interruption."""
         self._logged_answers: dict[int, tuple[str, ...]] = {}
-        """The background questions whose answers were applied in those of these turns that were logged, by turn."""
+        """Turn → the background questions whose answers were applied in it, for those of these turns in the log."""
         self._played_before = 0
-        """The last turn that was over before the interruption."""
+        """The last turn that was finished before the interruption."""
 
     def open(self, text: str) -> Opening:
-        """Begin an episode: the player arrives at the first location by the opening text."""
+        """Start an episode with the opening text and the arrival at the first location."""
         now = self._game.observe()
         opening = Opening(text, now, self._managers.extraction.of_opening(text, now))
         self._decided = {}
@@ -116,10 +116,10 @@ class TurnCycle:
         return opening
 
     def resume(self, saved: SavedEpisode, learning: Sequence[BaseManager]) -> None:
-        """Go on from the checkpoint, at which the game stands already; its turns are processed again.
+        """Continue from a checkpoint, to which the game was restored, and process its turns again.
 
         Args:
-            learning: The managers that process the turns; the others are restored from the checkpoint.
+            learning: The managers that process the turns. The others are restored from the checkpoint.
         """
         opening = saved.journal.opening
         self._managers.extraction.resume_opening(opening.text, opening.observation, opening.extraction)
@@ -127,7 +127,7 @@ class TurnCycle:
         for record in saved.played:
             self._state.turn_count = record.turn
             self._process(record, learning)
-        # A turn that was taken back is in the log, but not in the game.
+        # The log includes undone turns, but the game state does not.
         self._now = self._game.observe()
         self._state.observe(self._now)
         self._decided = saved.decided
@@ -136,24 +136,24 @@ class TurnCycle:
         self._player.resume([decision.notes for _, decision in sorted(saved.journal.decided.items())])
 
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
-        """Return what the player has left untried at each location."""
+        """Return the actions that the player left untried, by location."""
         return self._player.left_to_try()
 
     def learn_map_again(self, saved: SavedEpisode) -> None:
-        """Let the map process the turns again that are missing in its file, which was put back to the checkpoint."""
+        """Process those turns again that are missing in the map file, which was rolled back to the checkpoint."""
         self._arrive(saved.journal.opening)
         for record in saved.played:
             self._services.map.process_turn(record)
 
     @property
     def is_behind(self) -> bool:
-        """Whether a turn that was over before the interruption is still to be played again."""
+        """Whether turns from before the interruption must still be played again."""
         return self._state.turn_count < self._played_before and bool(self._decided)
 
     def _begin(self, opening: Opening) -> None:
         now = self._now = opening.observation
         self._response = opening.text
-        self._earlier.clear()
+        self._undo_points.clear()
         step = Transition(before=now, action="", response=opening.text, after=now)
         self._state.arrival = TurnRecord(self._state.episode_id, 0, step, "", "", "")
         self._state.observe(now)
@@ -167,7 +167,7 @@ class TurnCycle:
             self._services.map.arrive(place.num, place.name, opening.extraction.exits)
 
     def play(self, action: str | None = None) -> TurnRecord:
-        """Play one turn, with the given action or with the one that the player chooses."""
+        """Play one turn, with the given action or the player's choice."""
         while True:
             try:
                 return self._play(action)
@@ -175,23 +175,26 @@ class TurnCycle:
                 self._undo()
 
     def _undo(self) -> None:
-        """Put the game back to before the last turn, with what the episode alone remembers; its record stays."""
-        if not self._earlier:
+        """Restore the game, the episode's memory and the objectives to the state before the last turn.
+
+        The record of the turn remains.
+        """
+        if not self._undo_points:
             return
-        earlier = self._earlier.pop()
-        self._game.restore_state(earlier.game)
-        if self._memory and earlier.memory is not None:
-            self._memory.restore(earlier.memory)
-        self._managers.objectives.restore(earlier.objectives)
-        self._now, self._response = earlier.observation, earlier.response
-        self._state.observe(earlier.observation)
-        self._managers.context.return_to(earlier.response)
+        before = self._undo_points.pop()
+        self._game.restore_state(before.game)
+        if self._memory and before.memory is not None:
+            self._memory.restore(before.memory)
+        self._managers.objectives.restore(before.objectives)
+        self._now, self._response = before.observation, before.response
+        self._state.observe(before.observation)
+        self._managers.context.return_to(before.response)
         self._managers.checkpoints.save()
 
-    def _keep_for_undo(self, now: Observation) -> None:
+    def _add_undo_point(self, now: Observation) -> None:
         memory = deepcopy(self._memory.snapshot()) if self._memory else None
         objectives = deepcopy(self._managers.objectives.snapshot())
-        self._earlier.append(_Earlier(self._game.save_state(), now, self._response, memory, objectives))
+        self._undo_points.append(_UndoPoint(self._game.save_state(), now, self._response, memory, objectives))
 
     def _play(self, action: str | None) -> TurnRecord:
         now = self._now or self._game.observe()
@@ -203,7 +206,7 @@ class TurnCycle:
         notices = self._managers.progress.notices()
         decision = self._decide(action, now)
         if self._services.options.choice.kind == "human":
-            self._keep_for_undo(now)
+            self._add_undo_point(now)
         before = self._game.things() if self._memory else ()
         step = self._game.act(decision.action)
         self._state.turn_count += 1
@@ -211,7 +214,7 @@ class TurnCycle:
         extraction = self._managers.extraction.of_turn(step)
         self._watch.lap(Part.EXTRACTION)
         noted = self._memory.drain_events() if self._memory else ()
-        # Before the turn is learned from, so that its question shows the memories of the turns before it.
+        # Apply earlier answers first, so that the question about this turn shows their memories.
         names = self._logged_answers.get(self._state.turn_count) if is_repeated else None
         answers = self.apply(self._background.applied(names))
         self._remember(step, before)
@@ -239,17 +242,16 @@ class TurnCycle:
         return record
 
     def apply(self, applied: Iterable[Work]) -> LastAnswers:
-        """Let background work go on, and return what it did."""
+        """Continue background work, and return the applied answers and their changes of the memory."""
         names: list[str] = []
         events: list[MemoryEvent] = []
-        for each in applied:
-            names.append(each.name)
+        for work in applied:
+            names.append(work.name)
             if self._memory is not None:
-                events += [replace(event, turn=each.turn) for event in self._memory.drain_events()]
+                events += [replace(event, turn=work.turn) for event in self._memory.drain_events()]
         return LastAnswers(tuple(names), tuple(events))
 
     def _learn(self, question: SynthesisRequest | None) -> None:
-        """Ask what a turn teaches."""
         if question is not None:
             self._background.start(MEMORY, question)
 
@@ -259,10 +261,13 @@ class TurnCycle:
         return self._memory.get_location_memory(now.location.num, unseen_only=unseen_only)
 
     def _decide(self, action: str | None, now: Observation) -> TurnDecision:
-        """Return what is played, written down already; what was decided before an interruption stands."""
+        """Return the decision of this turn, after adding it to the journal.
+
+        A turn that is played again after an interruption has the same decision as before.
+        """
         turn = self._state.turn_count + 1
         if action is None and (decided := self._decided.pop(turn, None)) is not None:
-            # The memories that the player was shown then must count as shown.
+            # The context is composed to count its memories as shown.
             context = self._managers.context.player_context(now, self._memories_at(now, unseen_only=True))
             if decided.noted and self._services.tools:
                 self._services.tools.repeat_notes(decided.noted, context)
@@ -287,7 +292,7 @@ class TurnCycle:
         return decision
 
     def _choose(self, now: Observation) -> AgentDecision:
-        """Return the player's proposal, once the critic accepts it or the player has overruled the critic."""
+        """Return the player's proposal that the critic accepts or the player insists on."""
         context = self._managers.context.player_context(now, self._memories_at(now, unseen_only=True))
         if self._services.tools:
             self._services.tools.begin_turn()
@@ -303,10 +308,10 @@ class TurnCycle:
         return proposal
 
     def _remember(self, step: Transition, before: Sequence[ThingState]) -> None:
-        """Record the outcome of the action, with the first look at the place that it led to.
+        """Record the outcome of the action, and the first arrival at its destination.
 
         Args:
-            before: The things at hand before the action.
+            before: The visible and carried things before the action.
         """
         memory, turn = self._memory, self._state.turn_count
         source, destination = step.before.location, step.after.location
@@ -329,7 +334,7 @@ class TurnCycle:
         self._learn(memory.take_outcome(source.num, source.name, step.action, step.response, truth))
 
     def _remember_without_outcome(self, step: Transition) -> None:
-        """Record the first arrival at a place, as after a question that is answered; else only what has moved."""
+        """Record the first arrival at a place, for example after answering a question, or else the moved objects."""
         memory, place, turn = self._memory, step.after.location, self._state.turn_count
         if memory is None:
             return
@@ -341,10 +346,10 @@ class TurnCycle:
             memory.note_moves(ground_truth(step, turn=turn, first_visit=False))
 
     def _is_known_way(self, step: Transition) -> bool:
-        """Return whether the walk led to where the map knew or expected it.
+        """Return whether the map knew or expected the destination of this walk.
 
-        A way that was not walked before counts as unknown if the player has changed something here, such as a door:
-        that may be what the way needs.
+        If the player has changed something here, a way that was not walked before counts as unknown, because the change
+        may be a condition of the way.
         """
         source, destination = step.before.location, step.after.location
         if source is None or destination is None or source == destination:
@@ -357,7 +362,7 @@ class TurnCycle:
         return way in graph.rooms[source.num].exits or graph.ways_back(source.num).get(way) == destination.num
 
     def _has_changed_something(self, place: int) -> bool:
-        """Return whether the player has opened, unlocked or otherwise changed something since it came to a place."""
+        """Return whether the player has changed something since arriving at the current place."""
         for record in reversed(self._state.history.recent(_LONGEST_STAY)):
             step = record.transition
             if step.before.location is None or step.before.location.num != place or step.after.location is None:

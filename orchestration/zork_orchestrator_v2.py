@@ -1,4 +1,4 @@
-"""The order of an episode: open, play turn after turn, close, with everything saved on every way out."""
+"""The sequence of an episode: open it, play turns, close it. However it ends, everything is saved."""
 
 import logging
 import time
@@ -25,26 +25,26 @@ log = logging.getLogger("zorkgpt.orchestrator")
 
 
 class Watcher(Protocol):
-    """Follows a run while it is played: a display, a progress bar, a test."""
+    """Is notified of the events of a run, for example to display them."""
 
     def episode_started(self, event: EpisodeStarted) -> None:
-        """Follow a new episode."""
+        """Process the start of an episode."""
 
     def episode_resumed(self, event: EpisodeResumed) -> None:
-        """Follow an interrupted episode that is resumed; `episode_started` is not called again."""
+        """Process the resumption of an interrupted episode. `episode_started` is not called again."""
 
     def turn_played(self, record: TurnRecord) -> None:
-        """Follow a turn, which is told again if it is played again after an interruption."""
+        """Process a turn. Called again if the turn is played again after an interruption."""
 
     def episode_ended(self, event: EpisodeEnded) -> None:
-        """Follow the end of the episode."""
+        """Process the end of the episode."""
 
 
 class ZorkOrchestratorV2:
-    """Plays episodes. `orchestration.assembly.assemble` makes one with everything that it needs.
+    """Plays episodes. Created by `orchestration.assembly.assemble`.
 
     Args:
-        critic: Reviews the player's proposals; None if they are played without review.
+        critic: Reviews the player's proposals; None without review.
     """
 
     def __init__(
@@ -68,16 +68,16 @@ class ZorkOrchestratorV2:
 
     @property
     def simple_memory(self) -> SimpleMemoryManager | None:
-        """Return the memory; None if nothing is remembered."""
+        """The memory; None without memory."""
         return self.services.memory
 
     @property
     def game_state(self) -> GameState:
-        """Return the state of the running episode."""
+        """The state of the running episode."""
         return self.services.state
 
     def reset_episode(self) -> None:
-        """Begin a new episode in a fresh world: the next number, the ephemeral memories gone."""
+        """Start a new episode: restart the game and drop ephemeral memories."""
         if self._open:
             self._close("abandoned")
         late_answers = self._late_answers.ask()
@@ -108,7 +108,7 @@ class ZorkOrchestratorV2:
         """Resume an interrupted episode after its last complete turn.
 
         Raises:
-            CheckpointError: If it can't be resumed, or another process plays it; its files are unchanged.
+            CheckpointError: If it can't be resumed, or another process plays it. Its files are unchanged.
         """
         self._reopen(episode)
         while self._cycle.is_behind:
@@ -139,21 +139,22 @@ class ZorkOrchestratorV2:
             self.services.game.restore_state(saved.checkpoint.game_state)
             self._episodes.resume_episode(episode)
             in_order = self.managers.in_order
-            self._cycle.resume(saved, [each for each in in_order if not checkpoints.is_restored(each, saved)])
+            learning = [manager for manager in in_order if not checkpoints.is_restored(manager, saved)]
+            self._cycle.resume(saved, learning)
             checkpoints.restore(saved)
         except (StateError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise CheckpointError(f"Episode {episode} can't go on: {error!r}. Start a new episode.") from error
+            raise CheckpointError(f"Episode {episode} can't be resumed: {error!r}. Start a new episode.") from error
         self._cycle.learn_map_again(saved)
         self.services.background.ask_again()
 
     def process_turn(self, action: str | None = None) -> TurnRecord:
-        """Play one turn, with the given action or with the player's own; opens an episode if none is running."""
+        """Play one turn, with the given action or the player's choice. Start an episode if none is running."""
         if not self._open:
             self.reset_episode()
         record = self._cycle.play(action)
         self._episodes.process_turn(record)
         self._watch.lap(Part.LOGGING)
-        # Before the checkpoint, after which the turn isn't played again: a watcher misses none.
+        # Notify watchers before the checkpoint, because a turn after it is not played again on resuming.
         for watcher in self._watchers:
             watcher.turn_played(record)
         self._watch.lap(Part.REST)
@@ -165,15 +166,15 @@ class ZorkOrchestratorV2:
     def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:
         """Play a whole episode, to death, victory or the turn limit.
 
-        An error of the player or the interpreter ends it, as Ctrl-C does, with everything saved; the result holds the
+        An error of the player or the interpreter ends it too. However it ends, everything is saved. The result has the
         reason.
 
         Args:
-            resume: The episode to go on with; None for a new one.
+            resume: The episode to resume. By default, a new one is started.
 
         Raises:
             CheckpointError: If the episode can't be resumed.
-            KeyboardInterrupt: If it was pressed; everything is saved.
+            KeyboardInterrupt: If Ctrl-C was pressed. Everything is saved.
         """
         if resume is None:
             self.reset_episode()
@@ -224,7 +225,7 @@ class ZorkOrchestratorV2:
         event = self._episodes.close(reason, message, self._cycle.left_to_try(), self._last_answers)
         self.managers.checkpoints.files.end(remove=reason in FINAL_ENDINGS)
         self.managers.checkpoints.release()
-        # Set only now, so that an episode whose closing is interrupted by Ctrl-C is closed again.
+        # Set last, so that an interrupted close is repeated.
         self._open = False
         self._last_answers = LastAnswers()
         for watcher in self._watchers:

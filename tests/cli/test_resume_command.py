@@ -54,7 +54,7 @@ def test_by_its_number_with_more_episodes_after_it(interrupted):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--resume", "5"], "Episode 5 can't go on: there is no"),
+        (["--resume", "5"], "Episode 5 can't be resumed: there is no"),
         (["--resume", "9" * 5000], "--resume takes an episode number, not '999"),
         (["--resume=nonsense"], "--resume takes an episode number, not 'nonsense'"),
         (["--resume", "--seed", "4"], "begun with seed 3, not 4"),

@@ -64,7 +64,7 @@ def test_a_model_that_fails_is_gone_on_without_said_once_and_counted(tmp_path, c
     run, _ = played(tmp_path, LLMError("no answer"), "nonsense", "nonsense", LAMP_WANTED)
     run.idle(1, 15)
     assert metrics(run)["model_failures"] == 2
-    assert caplog.text.count("the objectives' model failed") == 1
+    assert caplog.text.count("the model could not review the objectives") == 1
     assert len(run.manager.lines()) == 1
 
 

@@ -18,7 +18,7 @@ BACK_AND_FORTH = ["north", "south"] * 4
 
 
 def test_the_player_is_told_that_it_goes_in_a_circle(tmp_path):
-    circle = "The world is exactly as it was 4 turns ago (turn 3); what you did since changed nothing."
+    circle = "The world is in exactly the same state as 4 turns ago (turn 3). Your actions since then changed nothing."
     with a_walkthrough(tmp_path, *BACK_AND_FORTH, turns=8, remember=False) as run:
         run.reset_episode()
         for _ in range(7):
@@ -37,8 +37,8 @@ def test_the_same_answer_again_and_again_is_said_in_words(tmp_path):
         for _ in range(3):
             run.process_turn()
         (notice,) = run.managers.progress.notices()
-        assert notice == "\"push 'east'\" was answered the same 3 times in 3 turns, and nothing changed."
-        assert run.managers.progress.get_status()["state"] == "in a circle"
+        assert notice == "\"push 'east'\" got the same response 3 times in 3 turns, and nothing changed."
+        assert run.managers.progress.get_status()["state"] == "in a loop"
         run.process_turn("north")
         assert run.managers.progress.notices() == ()
 

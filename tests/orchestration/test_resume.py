@@ -111,7 +111,7 @@ def test_open_questions_that_cannot_be_deleted_are_named_and_nothing_is_lost(tmp
 def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
     with pytest.raises(CheckpointError, match="no episode was played"):
         find_resumable(tmp_path, LOG)
-    with pytest.raises(CheckpointError, match="Episode 7 can't go on: there is no"):
+    with pytest.raises(CheckpointError, match="Episode 7 can't be resumed: there is no"):
         find_resumable(tmp_path, LOG, episode=7)
 
 
@@ -229,7 +229,7 @@ def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(tmp_p
     an_interrupted_one(tmp_path)
     rewritten(tmp_path / "runs" / "1" / "checkpoint.json", **changes)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    with a_run(tmp_path, turns=12) as run, pytest.raises(CheckpointError, match="Episode 1 can't go on"):
+    with a_run(tmp_path, turns=12) as run, pytest.raises(CheckpointError, match="Episode 1 can't be resumed"):
         run.resume_episode(1)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 

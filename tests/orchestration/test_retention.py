@@ -64,7 +64,7 @@ def test_the_newest_stay_resumable_and_others_say_why_they_are_not(tmp_path):
     played(tmp_path, 3, keep=2)
     assert [(run_directory(tmp_path, number) / PACKED).exists() for number in (1, 2, 3)] == [True, False, False]
     assert find_resumable(tmp_path, EPISODE_LOG, episode=2, max_turns=20).checkpoint.turn == TURNS
-    with pytest.raises(CheckpointError, match="Episode 1 can't go on: it is old, and its log was compressed"):
+    with pytest.raises(CheckpointError, match="Episode 1 can't be resumed: it is old, and its log was compressed"):
         find_resumable(tmp_path, EPISODE_LOG, episode=1, max_turns=20)
 
 

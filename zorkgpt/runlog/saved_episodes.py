@@ -48,7 +48,7 @@ class SavedEpisode:
             if was != now:
                 raise CheckpointError(f"Episode {episode} was begun with {option} {was}, not {now}.")
         if run.remember and "memory" not in self.checkpoint.snapshots:
-            raise CheckpointError(f"Episode {episode} can't go on: its memory is missing. Start a new episode.")
+            raise CheckpointError(f"Episode {episode} can't be resumed: its memory is missing. Start a new episode.")
 
     @property
     def played(self) -> list[TurnRecord]:
@@ -124,7 +124,7 @@ def find_resumable(
         max_turns: The limit of turns from now on; None for the limit that it was begun with.
 
     Raises:
-        CheckpointError: There is none, it can't go on, or what was saved is damaged; the message says why.
+        CheckpointError: There is none, it can't be resumed, or what was saved is damaged; the message says why.
     """
     reasons = {}
     for number in [episode] if episode is not None else reversed(episodes_in(workdir)):
@@ -143,7 +143,7 @@ def find_resumable(
         raise CheckpointError(f"There is nothing to resume: no episode was played in {workdir}.")
     number, reason = next(iter(reasons.items()))
     which = f"Episode {number}" if episode is not None else f"There is nothing to resume: the last episode, {number},"
-    raise CheckpointError(f"{which} can't go on: {reason}. Without --resume a new one begins.")
+    raise CheckpointError(f"{which} can't be resumed: {reason}. Without --resume a new one begins.")
 
 
 def _obstacle(directory: Path, log: Path, end: EpisodeEnded | None) -> str | None:
