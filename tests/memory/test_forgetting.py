@@ -99,6 +99,26 @@ def test_a_place_whose_key_holds_the_text_goes_as_a_whole(tmp_path):
     assert list(manager.memory_cache) == [5]
 
 
+def test_what_files_of_a_run_say_of_a_forgotten_place_goes_with_it(manager, tmp_path):
+    kept = [
+        {"event": "turn", "turn": 1},
+        {"location_id": 8, "title": "Password", "text": "Elsewhere."},
+        {"location_id": {}, "title": "Password"},
+    ]
+    rows = [*kept, {"location_id": CART, "title": "Password"}, f"The password is {SECRET}."]
+    folder = tmp_path / "runs" / "3"
+    (folder / "state.json").write_text(json.dumps({"rows": rows}, indent=1))
+    (folder / "other.json").write_text(json.dumps(kept, indent=4))
+    lines = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    (folder / "rows.jsonl").write_bytes(lines + b'{"half": ')
+    manager.forget(place=CART)
+    assert (folder / "state.json").read_text() == json.dumps({"rows": [*kept, "[forgotten]"]}, indent=1)
+    assert (folder / "other.json").read_text() == json.dumps(kept, indent=4)
+    *cleaned, half = (folder / "rows.jsonl").read_text().splitlines()
+    of_cart = {"location_id": CART, "title": "[forgotten]"}
+    assert ([json.loads(line) for line in cleaned], half) == ([*kept, of_cart, "[forgotten]"], '{"half": ')
+
+
 def test_notes_of_a_person_are_kept_but_for_the_text(tmp_path):
     content = (
         "# Location Memories\n\nAsk Ann for hunter2.\n\n## Own\nhunter2!\n\n## Location 5: A hunter2 hall\nMine.\n"

@@ -210,7 +210,7 @@ def _cleaned(said: str, traces: Traces) -> str:
     """Return a stored JSON text without the traces, "" if it is about what is removed."""
 
     def is_kept(row: Any) -> bool:
-        if _is_at_gone_place(row, traces):
+        if _subject_of(row) in traces.gone:
             return False
         try:
             place = place_from_json(row["location_id"])
@@ -260,7 +260,7 @@ def _value(value: Any, traces: Traces) -> Any:
         return [_value(one, traces) for one in value if not _is_forgotten(one, traces)]
     if isinstance(value, dict):
         # A memory of another place may have the same title.
-        is_elsewhere = not _is_there(value, traces) if "location_id" in value else not traces.places
+        is_elsewhere = _subject_of(value) not in traces.places if "location_id" in value else not traces.places
         return {
             _cleaned_lines(name, traces): one
             if name == "location_id"
@@ -272,27 +272,20 @@ def _value(value: Any, traces: Traces) -> Any:
     return value
 
 
-def _is_there(row: dict[str, Any], traces: Traces) -> bool:
-    """Return whether a stored value is of a subject of which something is removed."""
+def _subject_of(row: Any) -> SubjectKey | None:
+    """Return the subject of a stored value. None if it has none."""
     try:
-        return place_from_json(row.get("location_id")) in traces.places
-    except (TypeError, ValueError):
-        return False
-
-
-def _is_at_gone_place(row: Any, traces: Traces) -> bool:
-    try:
-        return isinstance(row, dict) and bool(traces.gone) and place_from_json(row["location_id"]) in traces.gone
+        return place_from_json(row["location_id"])
     except (KeyError, TypeError, ValueError):
-        return False
+        return None
 
 
 def _is_forgotten(row: Any, traces: Traces) -> bool:
     """Return whether it is a stored memory or a trial of what is forgotten."""
-    if _is_at_gone_place(row, traces):
+    if _subject_of(row) in traces.gone:
         return True
     if not isinstance(row, dict) or not isinstance(title := row.get("title"), str):
         return False
     text = row.get("text")
-    is_trial = "after" in row and _is_there(row, traces)
+    is_trial = "after" in row and _subject_of(row) in traces.places
     return (isinstance(text, str) and traces.are_in(text)) or (is_trial and title in traces.titles)
