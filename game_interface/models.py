@@ -241,6 +241,8 @@ class Language:
 
         A letter takes one Z-character, other characters of the alphabet table two, everything else four.
         """
+        if word.isascii() and word.isalpha():
+            return word[: self.word_length].lower()
         left, kept = self.word_length, []
         for letter in word.lower():
             left -= 1 if "a" <= letter <= "z" else 2 if letter in "0123456789.,!?_#'\"/\\-:()" else 4

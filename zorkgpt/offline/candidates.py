@@ -33,6 +33,8 @@ class Nouns:
         self.language = language
         self._named: dict[tuple[int, str], str | None] = {}
         self._analyzed: dict[str, GrammarTry] = {}
+        self._words: dict[str, tuple[frozenset[str], frozenset[int]]] = {}
+        """Text → its words, and the numbers of the things that one of them names alone."""
         self._no_names = _no_names(language) if language else frozenset[str]()
 
     def known(self, word: str) -> bool:
@@ -95,8 +97,11 @@ class Nouns:
 
     def named_in(self, text: str, items: Iterable[Item]) -> Iterator[str]:
         """Yield the names of the things that a text names, by their last word or by a word that is theirs alone."""
-        words = set(words_of(text)) - _PRONOUNS
-        own = {min(numbers) for word in words if len(numbers := self.numbers(word)) == 1}
+        if text not in self._words:
+            words = frozenset(words_of(text)) - _PRONOUNS
+            own = frozenset(min(numbers) for word in words if len(numbers := self.numbers(word)) == 1)
+            self._words[text] = words, own
+        words, own = self._words[text]
         for item in items:
             name = self.name(item)
             if name and (item.num in own or name.split()[-1] in words):

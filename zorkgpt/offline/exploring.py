@@ -86,7 +86,10 @@ class _ActionSearch:
 
     def _cheaper(self, room: int, route: list[str], best: Choice | None, danger: float = 0) -> Choice | None:
         walk = self._step_cost * len(route) + danger
-        for cost, action in self._options(room, elsewhere=bool(route)):
+        options = self._options(room, elsewhere=bool(route))
+        if route and (best is None or COST[Tier.TOOL] + walk < best.cost):
+            options = chain(options, self._bring(room))
+        for cost, action in options:
             cost += self._risk(room, action) + walk
             if best is None or cost < best.cost:
                 best = Choice(cost, action, room, route)
@@ -117,8 +120,6 @@ class _ActionSearch:
             yield COST[Tier.HANDLE], "look around"
         yield from self._fetch(room, elsewhere=elsewhere)
         yield from self._put_away(room)
-        if elsewhere:
-            yield from self._bring(room)
 
     def _fetch(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
         """Fetch a tool that was laid down so that an exit could be passed."""
