@@ -279,3 +279,10 @@ def test_what_has_opened_something_is_known_by_what_the_game_calls_closed(said):
     notes.learn([opening])
     assert list(notes.openers(said)) == ["open trap door"]
     assert list(notes.openers("The gate is closed.")) == []
+
+
+def test_reopened_actions_are_noted_in_a_fixed_order():
+    tried = [f"{verb} oak door" for verb in ("push", "pull", "turn", "open", "kick", "climb", "read", "burn", "wave")]
+    place = PlaceNotes(in_vain=set(tried), done=set(tried))
+    place.reopen(["door"])
+    assert list(place.reopened) == sorted(tried)

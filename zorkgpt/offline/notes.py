@@ -230,7 +230,8 @@ class PlaceNotes:
         """
         words = set(nouns)
         remembered = {action for action, outcome in self.remembered.items() if outcome is ActionOutcome.FAILS}
-        for action in (self.in_vain | remembered).union(self.failed_before):
+        # In a fixed order, so that the same seed leaves the same notes.
+        for action in sorted((self.in_vain | remembered).union(self.failed_before)):
             barred = canonical_direction(action) and words & set(words_of(self._said_to(action)))
             concerned = barred or words & set(action.split()) or action in ways
             if concerned and self.reopened[action] < _MAX_REOPENED:
