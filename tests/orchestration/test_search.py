@@ -65,6 +65,13 @@ def test_the_same_seed_finds_the_same(tmp_path):
     assert archive_in(folders[0], seed=2).cells == []
 
 
+def test_states_are_stored_by_what_differs_from_the_opening(tmp_path):
+    a_search(tmp_path, steps=100)
+    opening, *others = archive_in(tmp_path).cells
+    assert others
+    assert max(len(cell.state) for cell in others) < len(opening.state)
+
+
 def test_it_plays_no_more_commands_than_it_may(tmp_path):
     route = a_search(tmp_path, steps=50, max_turns=3)
     assert len(route.steps) <= 3

@@ -99,7 +99,7 @@ class StateSearch:
 
     def _leads_to(self, steps: tuple[TrailStep, ...], number: int) -> bool:
         """Return whether these commands lead from the opening to the score of a cell; if so, add that state."""
-        self._game.restore_state(_unpacked(self._archive.cells[0].state, 0))
+        self._game.restore_state(self._state_of(0))
         for step in steps:
             played = self._game.act(step.action)
             self._archive.steps += 1
@@ -114,7 +114,7 @@ class StateSearch:
         """Let the rules go on from a cell while that leads to new states, or play these commands."""
         archive, start = self._archive, self._archive.cells[number]
         start.chosen += 1
-        self._game.restore_state(_unpacked(start.state, number))
+        self._game.restore_state(self._state_of(number))
         response, changed = start.response, tuple[Item, ...]()
         self._rules = self._rules_at(number)
         self._arrive(response)
@@ -154,13 +154,19 @@ class StateSearch:
         Args:
             notes: What has changed in the notes of the rules on the way.
         """
-        now, state = self._game.observe(), zlib.compress(self._game.save_state())
+        now, opening = self._game.observe(), self._state_of(0) if self._archive.cells else b""
+        state = _packed(self._game.save_state(), opening)
         # This grows with every command, and is known from the trails.
         episode = {name: note for name, note in notes.get("episode", {}).items() if name != "record"}
-        packed = zlib.compress(json.dumps(notes | {"episode": episode}).encode())
+        packed = _packed(json.dumps(notes | {"episode": episode}).encode())
         return self._archive.add(
             SearchCell(way, short, observed_state(now), state_digest(now), state, packed, response)
         )
+
+    def _state_of(self, number: int) -> bytes:
+        """Return the saved state of a cell."""
+        state = self._archive.cells[number].state
+        return _unpacked(state, number, self._state_of(0) if number else b"")
 
     def _notes_at(self, number: int) -> dict[str, Any]:
         """Return the notes of the rules of when a cell was reached; empty for the opening."""
@@ -216,9 +222,15 @@ class StateSearch:
         return record
 
 
-def _unpacked(data: bytes, number: int) -> bytes:
+def _packed(data: bytes, like: bytes = b"") -> bytes:
+    """Return the data compressed; `like` is data that is mostly the same."""
+    compressor = zlib.compressobj(zdict=like)
+    return compressor.compress(data) + compressor.flush()
+
+
+def _unpacked(data: bytes, number: int, like: bytes = b"") -> bytes:
     try:
-        return zlib.decompress(data)
+        return zlib.decompressobj(zdict=like).decompress(data)
     except zlib.error as error:
         raise StateError(f"State {number} of the search is damaged: {error}. Delete the search's file.") from error
 

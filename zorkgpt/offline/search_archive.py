@@ -14,7 +14,7 @@ from zorkgpt.files import write_file
 
 log = logging.getLogger("zorkgpt.search")
 
-VERSION = 4
+VERSION = 5
 
 Way = tuple[int | None, tuple[TrailStep, ...]]
 """A cell, None before the opening, and the commands that lead on from it."""
@@ -32,7 +32,7 @@ class SearchCell:
     digest: str
     """See `state_digest`."""
     state: Base64Bytes = b""
-    """The saved state of the interpreter, compressed."""
+    """The saved state of the interpreter, compressed; beside the opening's, except its own."""
     notes: Base64Bytes = b""
     """What has changed in the notes of the rules since the cell before; compressed JSON."""
     response: str = ""
