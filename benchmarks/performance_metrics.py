@@ -137,7 +137,7 @@ def of_dedup(quick: bool) -> list[Figure]:
     shares = {
         name: [100 * sum(map(way, some)) / len(some) for some in (wrong, right)] for name, way in dedup.WAYS.items()
     }
-    cosine, checked = shares["cosine >= 0.85"], shares["contrast check"]
+    cosine, checked = shares["cosine ≥ 0.85"], shares[dedup.OURS]
     ms = dedup_costs.costs_ms()
     model, peer = ms[dedup_costs.MODEL], "cosine from 0.85 on"
     return [

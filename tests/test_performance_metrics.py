@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.comparison_report import beside_before, report
-from benchmarks.performance_metrics import PARTS, Figure, table
+from benchmarks.performance_metrics import PARTS, Figure, of_dedup, table
 
 ROOT = Path(__file__).parents[1]
 FAST = Figure("memory", "load", 4.0, "ms", 10.0, peer="SQLite", peer_value=2.0)
@@ -40,6 +40,13 @@ def test_the_report_says_how_many_figures_keep_to_their_limits():
 
 def test_every_part_has_a_benchmark():
     assert list(PARTS) == ["interpreter", "interface", "loop", "memory", "dedup", "prompts", "start"]
+
+
+@pytest.mark.slow
+def test_deduplication_is_compared_with_cosine_similarity_alone():
+    wrong, found = of_dedup(quick=True)[:2]
+    assert wrong.value < wrong.peer_value
+    assert found.peer == "cosine from 0.85 on"
 
 
 @pytest.mark.slow
