@@ -396,6 +396,12 @@ def test_nothing_is_said_twice():
     assert f'Turn 2, "Hall": "look"\n```\n{room}\n```\n\n## Certain' in prompt
 
 
+def test_what_the_memories_list_as_tried_is_not_listed_again():
+    tried = '[NOTE] Tried without effect: "eat bell" changed nothing here.\n[NOTE] Bell: You "ring bell" in vain.'
+    text = told(PlayerContext(HALL, "No.", memories=tried, failed_here=("ring bell", "Eat  bell")))
+    assert '## Tried here without effect\n\n- "ring bell"\n' in text
+
+
 def test_of_too_much_whole_lines_and_sentences_are_left_out_and_that_is_said():
     lines = [f"Line {number} of what the slate says." for number in range(400)]
     long = "It is said. " * 300 + "So I read it."

@@ -20,6 +20,7 @@ from zorkgpt.context.turns import opening_text, shown_from, turn_text
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn, visits_in_words
+from zorkgpt.memory.things import TRIED
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
 from zorkgpt.prompts.render import fence, one_line
 from zorkgpt.text import normalized_action
@@ -109,10 +110,16 @@ def untried_elsewhere(context: PlayerContext, budgets: ContextSection) -> Prompt
 def failed_here(context: PlayerContext, budgets: ContextSection) -> PromptSection:
     """Return the actions without effect here in the present state, the latest first.
 
-    Failed exits are omitted, because the exits are marked as failed themselves.
+    Failed exits are omitted, because the exits are marked as failed themselves, and so are actions that the memories
+    of this place list as tried.
     """
     failed_exits = {way.way for way in context.exits if way.failed is not None}
-    actions = [one_line(action) for action in reversed(context.failed_here) if exit_name(action) not in failed_exits]
+    remembered = "".join(line for line in context.memories.splitlines() if f"] {TRIED}: " in line)
+    actions = [
+        one_line(action)
+        for action in reversed(context.failed_here)
+        if exit_name(action) not in failed_exits and one_line(normalized_action(action)) not in remembered
+    ]
     failed = _listed(actions, budgets.failed_here_tokens - _HEADING_TOKENS)
     return PromptSection("## Tried here without effect", f"- {failed}" if failed else "")
 
