@@ -71,6 +71,8 @@ def test_what_is_recalled_is_fenced_labelled_and_visible(tmp_path):
     titles = manager.recall("https://shop/cart", format=lambda one: ", ".join(each.title for each in one.memories))
     assert titles == "Note"
     assert (manager.recall("elsewhere"), manager.recall(5)) == ("", "")
+    manager.add_memory(("shop", "cart"), "", memory("Coupon"))
+    assert manager.recall(("shop", "cart")).startswith('Memories of "shop / cart". ')
 
 
 NEW = Memory("NOTE", "New", 1, "1", 0, "It opens nothing.", "permanent")
