@@ -57,7 +57,7 @@ from session.history import TurnRecord
 from tests.fixtures.chat_server import Answer, Body, ChatServer, Disconnect, Reply, Request, Status
 from tests.fixtures.forks import FORKS
 from zorkgpt.errors import CheckpointError, ZorkGPTError
-from zorkgpt.evals.truth import WorldState
+from zorkgpt.evals.truth import WorldSnapshot
 from zorkgpt.memory.models import Memory, Persistence
 from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.lasting import EVERY, by_place
@@ -346,7 +346,7 @@ def faults_of(folder: Path, counts: Counter[str]) -> list[str]:
                     wrong.append(f"acknowledged in episode {directory.name}, turn {event.turn}, and lost: {change}")
     with JerichoInterface(story=find_story(None), seed=1) as game:
         game.reset()
-        world = WorldState.of(game)
+        world = WorldSnapshot.of(game)
     for place, memories in found.items():
         for memory in memories if is_place(place) else ():
             if memory.persistence is not Persistence.CORE or not is_current(memory):

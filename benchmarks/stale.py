@@ -40,7 +40,7 @@ from tests.fixtures import own_stories
 from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.embeddings.provider import EmbeddingProvider
 from zorkgpt.errors import ZorkGPTError
-from zorkgpt.evals.truth import WorldState
+from zorkgpt.evals.truth import WorldSnapshot
 from zorkgpt.memory.claims import STATES
 from zorkgpt.memory.retrieval import Budget, estimated_tokens
 
@@ -158,7 +158,7 @@ class Moment:
 
     place: int
     place_name: str
-    world: WorldState
+    world: WorldSnapshot
     at_place: dict[int, str]
     """What a player should know to be there, with its names."""
     at_hand: frozenset[int]
@@ -268,7 +268,7 @@ def _moment(game: Any, seen: dict[int, set[int]], text: str) -> Moment | None:
     now = game.observe()
     if now.location is None or now.question is not None:
         return None
-    place, world = now.location.num, WorldState.of(game)
+    place, world = now.location.num, WorldSnapshot.of(game)
     things = game.things()
     alive = {number for number, thing in world.things.items() if game.get_object_attributes(number).get("animate")}
     visible = {

@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zorkgpt.evals.truth import WorldState
+from zorkgpt.evals.truth import WorldSnapshot
 from zorkgpt.memory.claims import STATES, Claim, Relation
 from zorkgpt.memory.models import Memory, Persistence
 
@@ -124,7 +124,7 @@ class Judge:
             return tuple(Claim(relation, number, other=other) for number in numbers for other in holders)
         return tuple(Claim(Relation.HERE, number) for number in numbers)
 
-    def judge(self, line: str, place: int | str, world: WorldState) -> JudgedLine:
+    def judge(self, line: str, place: int | str, world: WorldSnapshot) -> JudgedLine:
         """Judge a line about a place."""
         verdicts = [(one, _is_so(one.claims, place, world)) for one in self.statements(line)]
         wrong = {claim.number for one, so in verdicts if so is False for claim in one.claims}
@@ -161,7 +161,7 @@ def _bare(name: str) -> str:
     return _ARTICLE.sub("", " ".join(name.lower().split()), count=1)
 
 
-def _is_so(claims: Sequence[Claim], place: int | str, world: WorldState) -> bool | None:
+def _is_so(claims: Sequence[Claim], place: int | str, world: WorldSnapshot) -> bool | None:
     """Return whether one of the claims is true. None if none is true and one is undecided."""
     memories = [Memory("", "", 1, "1", 0, "", Persistence.CORE, claims=(claim,)) for claim in claims]
     verdicts = {world.confirms(place, memory) for memory in memories}

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.stale import ARMS, play
 from benchmarks.stale_judge import Judge
-from zorkgpt.evals.truth import WorldState
+from zorkgpt.evals.truth import WorldSnapshot
 from zorkgpt.memory.objects import PlacedObject
 
 PORCH, VAULT = 1, 2
@@ -34,7 +34,7 @@ def world():
         PlacedObject(TROLL, "troll", None, movable=True),
         PlacedObject(AXE, "axe", VAULT, movable=True),
     ]
-    return WorldState({thing.number: thing for thing in things}, frozenset({LAMP}), dark=False)
+    return WorldSnapshot({thing.number: thing for thing in things}, frozenset({LAMP}), dark=False)
 
 
 @pytest.mark.parametrize(

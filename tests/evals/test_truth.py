@@ -11,7 +11,7 @@ from tests.fixtures.chat_server import Answer, ChatServer
 from tests.fixtures.evaluations import PEAR_LEFT, TO_THE_ORCHARD, a_run
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.metrics import TruthCounts, _untrue_spans, figures_of
-from zorkgpt.evals.truth import ShownMemories, WorldState, read_shown
+from zorkgpt.evals.truth import ShownMemories, WorldSnapshot, read_shown
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.models import Memory
 
@@ -46,9 +46,9 @@ def test_a_thing_that_lies_there_bears_it_out_and_one_that_was_taken_denies_it(o
     pear = Claim(Relation.HERE, number(orchard, "pear"))
     lies, carried = saying(pear), saying(Claim(Relation.CARRIED, pear.number))
     absent = saying(Claim(Relation.ABSENT, pear.number))
-    before = WorldState.of(orchard)
+    before = WorldSnapshot.of(orchard)
     orchard.act("take pear")
-    after = WorldState.of(orchard)
+    after = WorldSnapshot.of(orchard)
     assert [before.confirms(ORCHARD, one) for one in (lies, carried, absent)] == [True, False, False]
     assert [after.confirms(ORCHARD, one) for one in (lies, carried, absent)] == [False, True, True]
 
@@ -56,13 +56,13 @@ def test_a_thing_that_lies_there_bears_it_out_and_one_that_was_taken_denies_it(o
 def test_one_claim_that_does_not_hold_makes_it_untrue(orchard):
     pear, clapper = (Claim(Relation.HERE, number(orchard, name)) for name in ("pear", "wooden clapper"))
     orchard.act("take pear")
-    world = WorldState.of(orchard)
+    world = WorldSnapshot.of(orchard)
     assert world.confirms(ORCHARD, saying(clapper)) is True
     assert world.confirms(ORCHARD, saying(pear, clapper)) is False
 
 
 def test_what_the_object_tree_does_not_tell_is_not_decided(orchard):
-    world = WorldState.of(orchard)
+    world = WorldSnapshot.of(orchard)
     pear = Claim(Relation.HERE, number(orchard, "pear"))
     undecided = [
         saying(),

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import sqlite3
-from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -140,18 +138,6 @@ def test_one_of_several_is_named_by_its_id_and_nothing_is_forgotten_by_mistake(m
     manager.forget("Password", 5)
     assert manager.get("Password").location_id == CART
     assert manager.explain("Password")[0].made.change.after.title == "Password"
-
-
-def test_a_text_is_taken_out_of_the_index_of_an_earlier_version(manager, tmp_path):
-    with closing(sqlite3.connect(journal_file(tmp_path / "Memories.md"))) as database:
-        database.execute("CREATE VIRTUAL TABLE zorkgpt_words USING fts5(words)")
-        database.execute("CREATE VIRTUAL TABLE zorkgpt_vocabulary USING fts5vocab(zorkgpt_words, row)")
-        database.execute("CREATE TABLE zorkgpt_word_places (place PRIMARY KEY, content blob) WITHOUT ROWID")
-        database.execute("INSERT INTO zorkgpt_words VALUES (?)", [SECRET])
-        database.execute("INSERT INTO zorkgpt_word_places VALUES (5, ?)", [SECRET])
-        database.commit()
-    manager.forget(text=SECRET)
-    assert traces(tmp_path) == []
 
 
 def test_a_forgotten_text_is_not_searched_any_more(tmp_path):

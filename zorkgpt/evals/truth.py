@@ -87,7 +87,7 @@ class ShownMemories:
 
 
 @dataclass(frozen=True, slots=True)
-class WorldState:
+class WorldSnapshot:
     """The state of the world at one moment, by the object tree."""
 
     things: Mapping[int, PlacedObject]
@@ -95,7 +95,7 @@ class WorldState:
     dark: bool
 
     @classmethod
-    def of(cls, game: Game) -> "WorldState":
+    def of(cls, game: Game) -> "WorldSnapshot":
         """Return the present state of a game."""
         things = {thing.number: thing for thing in game.all_objects()}
         carried = [thing for thing in game.things() if thing.carried]
@@ -170,7 +170,7 @@ class TruthRecorder:
         self._undone: list[StatementKey] = []
         self._here: dict[StatementKey, _PriorMemory] = {}
         """The memories of the player's place."""
-        self._world: WorldState | None = None
+        self._world: WorldSnapshot | None = None
         """The state before the next turn."""
         self._visited: set[PlaceKey] = set()
         """The places visited in this episode."""
@@ -212,8 +212,8 @@ class TruthRecorder:
     def episode_ended(self, event: EpisodeEnded) -> None:
         self._here = {}
 
-    def _look(self) -> "WorldState | None":
-        return None if self._services.memory is None else WorldState.of(self._services.game)
+    def _look(self) -> "WorldSnapshot | None":
+        return None if self._services.memory is None else WorldSnapshot.of(self._services.game)
 
     def _undone_by_restart(self) -> set[StatementKey]:
         """Return ephemeral memories of earlier episodes, and lasting ones that the new game contradicts."""
@@ -229,7 +229,7 @@ class TruthRecorder:
         )
         return {*self._earlier, *contradicted}
 
-    def _judge(self, world: "WorldState | None") -> None:
+    def _judge(self, world: "WorldSnapshot | None") -> None:
         """Check the memories of the place where the player chooses the next action."""
         self._here, self._world = {}, world
         memory, place = self._services.memory, self._services.game.observe().location_id
@@ -277,7 +277,7 @@ class TruthRecorder:
         names = [words_of(world.name_of(claim.number)) for claim in world.contradicted(place, stale)]
         return any(name and name[-1] in words_of(action) for name in names)
 
-    def _with_stored_memories(self, row: ShownMemories, record: TurnRecord, world: "WorldState") -> ShownMemories:
+    def _with_stored_memories(self, row: ShownMemories, record: TurnRecord, world: "WorldSnapshot") -> ShownMemories:
         true, untrue = self._stored(record, world)
         points = list(self._points(record.transition))
         updates = self._updates(record.transition, world)
@@ -294,7 +294,7 @@ class TruthRecorder:
             omitted=sum(not (is_misled or updated) for is_misled, (_, updated) in zip(misled, updates, strict=True)),
         )
 
-    def _stored(self, record: TurnRecord, world: "WorldState") -> tuple[list[Memory], list[Memory]]:
+    def _stored(self, record: TurnRecord, world: "WorldSnapshot") -> tuple[list[Memory], list[Memory]]:
         """Return the new memories that were true before or after the turn, and the untrue ones."""
         true: list[Memory] = []
         untrue: list[Memory] = []
@@ -324,7 +324,7 @@ class TruthRecorder:
                 if not thing.carried and (thing.states or not thing.fixed):
                     yield destination.num, thing.number
 
-    def _is_known(self, place: int, number: int, world: "WorldState") -> bool:
+    def _is_known(self, place: int, number: int, world: "WorldSnapshot") -> bool:
         memory = self._services.memory
         assert memory is not None
         for each in self._services.recall(place):
@@ -334,7 +334,7 @@ class TruthRecorder:
                 return True
         return False
 
-    def _updates(self, step: Transition, world: "WorldState") -> list[tuple[set[int | None], bool]]:
+    def _updates(self, step: Transition, world: "WorldSnapshot") -> list[tuple[set[int | None], bool]]:
         """Return (objects of contradicted claims, was updated) for each memory that the turn made untrue."""
         memory, place = self._services.memory, step.before.location_id
         assert memory is not None

@@ -10,7 +10,7 @@ from zorkgpt.viewer.json_lines import turn_key
 from zorkgpt.world.directions import canonical_direction, exit_name
 from zorkgpt.world.layout import COMPASS, Connections, Square, lay_out, nearest_fit, paired_exit
 
-_Part = TypeVar("_Part")
+_Component = TypeVar("_Component")
 ExitKey = tuple[int, str]
 """A room and the name of one of its exits."""
 
@@ -64,7 +64,7 @@ class MapTimeline:
         if at < self.rooms.get(step.after, at + 1):
             self.reached[step.after] = (step.before, exit_name(step.action))
 
-    def _learn(self, known: dict[_Part, int], part: _Part, at: int) -> None:
+    def _learn(self, known: dict[_Component, int], part: _Component, at: int) -> None:
         earlier = known.get(part)
         if earlier is None or at < earlier:
             known[part] = at

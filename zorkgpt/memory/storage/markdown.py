@@ -70,15 +70,6 @@ CREATE TABLE IF NOT EXISTS zorkgpt_file (
 """
 )
 
-_EARLIER_INDEX = (
-    "zorkgpt_vocabulary",
-    "zorkgpt_words",
-    "zorkgpt_word_memories",
-    "zorkgpt_word_places",
-    "zorkgpt_word_state",
-)
-"""The tables of a word index, which earlier versions kept beside the file. They contain texts of memories."""
-
 
 class _FileState(NamedTuple):
     """What the journal says of the file."""
@@ -189,8 +180,6 @@ class MarkdownStore:
             self.judgments.clear()
             delete_vectors(self.database)
             self.restorer.forget_all()
-            for table in _EARLIER_INDEX:
-                self.database.rows(f"DROP TABLE IF EXISTS {table}")
         self.database.shrink()
 
     def claim_episode(self, least: int) -> int:
