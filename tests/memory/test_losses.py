@@ -26,6 +26,7 @@ ACTION = memory("eat toadstool: kills you", category="DANGER", action="eat toads
 PLACE = memory("being here kills you", category="DANGER", outcome="died")
 CREATURE = memory("troll: kills you", category="DANGER", outcome="died")
 CLOCK = memory("time runs out at turn 41", category="DANGER", outcome="died at move 41")
+TOLL = memory("pay toll: costs points", category="DANGER", action="pay toll", outcome="lost points")
 SUBJECTS = {CREATURE.title: Thing(11), CLOCK.title: GAME}
 
 
@@ -60,6 +61,9 @@ def turn(cause: LossCause | str | None = "alive", **facts) -> ZMachineContext:
         (CLOCK, "wait", turn(moves_before=41, moves_after=42), None),
         (CLOCK, "wait", turn(LossCause.CLOCK, moves_before=40, moves_after=41), True),
         (CLOCK, "wait", turn(), None),
+        (TOLL, "pay toll", turn(), False),
+        (TOLL, "pay toll", ZMachineContext(turn=7, loss=Loss(LossKind.POINTS, LossCause.ACTION, points=5)), True),
+        (TOLL, "pay toll", ZMachineContext(turn=7, loss=Loss(LossKind.THINGS, LossCause.ACTION)), False),
         (memory("Ice", category="DANGER", action="north"), "north", turn(location_changed=True), None),
     ],
 )

@@ -273,8 +273,6 @@ class ThingsLedger:
                 return None
             seen.add(other)
             holder = self._records[other]
-            if holder.is_carried or holder.where is None:
-                return None
         return holder.place
 
     def unseen(self, memory: Memory) -> Memory | None:
