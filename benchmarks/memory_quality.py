@@ -1,23 +1,22 @@
-"""Whether what the rules player remembers is true, needed and said once, and what it is worth to it.
+"""Measure whether the memories of the rules player are true, needed and not repeated, and how much they help it.
 
     uv run python -m benchmarks.memory_quality [--game FILE] [--seeds 1 2 3] [--episodes 8] [--turns 200]
         [--json FILE] [--show KIND ...] [--keep FOLDER]
 
-The rules play (no language model), without embeddings, so that the same seeds give the same figures. Without --game the
-bundled story is played, and Zork I where ZORKGPT_ZORK1 names it. The counts are of the file that a run with memory
-leaves, of its believed memories alone (active and tentative); what each kind means is written in
-`benchmarks.memory_verdicts`. Beside them:
+The rules player uses no language model and no embeddings, so the same seeds give the same figures. Without --game the
+bundled story is played, and also Zork I if ZORKGPT_ZORK1 names it. Counted are the believed memories (active and
+tentative) in the file that a run with memory leaves. `benchmarks.memory_verdicts` defines the verdicts. The other rows:
 
-- Said at several places: the same action, outcome and text stands at another place too; of each group all but one.
-- Core, decided by claims: the share of core memories of which the object tree decides at least one claim.
-- Scoring actions: each (place, action) that raised the score in any episode; remembered, if a believed memory at the
-  place is of this action and tells of a score; shown, if it is among what `get_location_memory` shows there.
-- Repeated failures: as in docs/evaluation.md, the mean over the seeds in the worst episode from the second on. Not
-  growing: the mean of the last three episodes is not above that of the three from the second on.
-- Final and best: the score of the last episode, and the highest of all. "Off" takes away what earlier episodes give,
-  memories and map.
+- Said at several places: memories with the same action, outcome and text as one at another place, without the first.
+- Core, decided by claims: the share of core memories with at least one claim that the object tree decides.
+- Scoring actions: each (place, action) that raised the score in any episode. It is remembered if a believed memory at
+  the place is about this action and mentions a score, and shown if `get_location_memory` includes that memory.
+- Repeated failures: as in docs/evaluation.md, the mean over the seeds in the worst episode, not counting the first.
+  They are not growing if the mean of the last three episodes is not above that of episodes two to four.
+- Final and best: the score of the last episode, and the highest score. "Off" means without the memories and the map of
+  earlier episodes.
 
-A goal that is not met is said and is no error.
+A goal that is not met is reported and is not an error.
 """
 
 import argparse
@@ -70,7 +69,7 @@ class Judged:
     when: str
     by_claims: bool
     elsewhere: bool
-    """Another place's memory says the same, and was counted before this one."""
+    """Whether a memory of another place says the same and was counted before this one."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Played:
     file_kb: float = 0.0
     scoring: list[Scoring] = field(default_factory=list)
     replay_differs: list[str] = field(default_factory=list)
-    """Turns that came out otherwise when they were played again; none, or the verdicts can't be trusted."""
+    """Turns with another result when they were replayed. If there are any, the verdicts can't be trusted."""
 
     def count(self, worth: Worth) -> int:
         return sum(one.worth == worth.value for one in self.memories)
@@ -132,7 +131,7 @@ def play(game: str | None, seed: int, episodes: int, turns: int, remember: bool,
 
 
 def judged_run(folder: Path, game: str | None, seed: int) -> tuple[list[Verdict], list[str]]:
-    """A verdict for each believed memory of a working directory, and the turns that don't play again as they were."""
+    """Return a verdict for each believed memory of a working directory, and the turns whose replay differs."""
     with JerichoInterface(story=find_story(game), seed=seed) as interface:
         replay = Replay(interface, commands_of(folder))
         taught = taught_in(Journal(sidecar(folder / MEMORIES)))
@@ -141,7 +140,7 @@ def judged_run(folder: Path, game: str | None, seed: int) -> tuple[list[Verdict]
 
 
 def scoring_actions(folder: Path) -> list[Scoring]:
-    """Every action that raised the score in any episode, and whether the memory has it."""
+    """Return every action that raised the score in any episode, and whether it is remembered."""
     scored: dict[tuple[int, str], str] = {}
     for number in episodes_in(folder):
         for event in read_episode(folder, number):
@@ -152,16 +151,16 @@ def scoring_actions(folder: Path) -> list[Scoring]:
                 scored.setdefault((place.num, exit_name(event.action)), place.name)
     with SimpleMemoryManager.open(folder / MEMORIES) as manager:
         known: dict[tuple[int, str], list[LocatedMemory]] = {}
-        for one in manager.all_memories():
-            saying = saying_of(one.memory) if is_current(one.memory) else None
+        for located in manager.all_memories():
+            saying = saying_of(located.memory) if is_current(located.memory) else None
             if saying and saying.score > 0:
-                known.setdefault((one.location_id, exit_name(saying.action)), []).append(one)
+                known.setdefault((located.location_id, exit_name(saying.action)), []).append(located)
         found = []
         for (place, action), name in scored.items():
-            told = known.get((place, action), [])
+            memories = [located.memory for located in known.get((place, action), [])]
             text = manager.get_location_memory(place)
-            shown = any(f"{one.memory.title}: {one.memory.text}" in text for one in told)
-            found.append(Scoring(place, name, action, bool(told), shown))
+            shown = any(f"{memory.title}: {memory.text}" in text for memory in memories)
+            found.append(Scoring(place, name, action, bool(memories), shown))
         return found
 
 
@@ -171,17 +170,13 @@ def _memories(folder: Path) -> list[LocatedMemory]:
 
 
 def _plain(verdicts: Iterable[Verdict]) -> list[Judged]:
-    told: dict[tuple[str, str, str], int] = {}
+    first_places: dict[tuple[str, str, str], int] = {}
     found = []
     for verdict in verdicts:
         memory, place = verdict.located.memory, verdict.located.location_id
         saying = saying_of(memory)
-        fact = (
-            (saying.action, saying.outcome, normalized_action(memory.text))
-            if saying
-            else ("", "", normalized_action(memory.text))
-        )
-        elsewhere = told.setdefault(fact, place) != place
+        action, outcome = (saying.action, saying.outcome) if saying else ("", "")
+        elsewhere = first_places.setdefault((action, outcome, normalized_action(memory.text)), place) != place
         found.append(
             Judged(
                 verdict.worth.value,
@@ -207,13 +202,13 @@ class Row:
 
     name: str
     of: Callable[[Sequence[Played]], str]
-    """Of some seeds, or of one."""
+    """Returns the figure of one or several seeds."""
     goal: str = ""
     met: Callable[[], bool] = lambda: True
 
 
 def table(on: list[Played], off: list[Played], episodes: int) -> list[str]:
-    """The figures of one game, a column for each seed and one for all."""
+    """Return the figures of one game, with a column for each seed and one for all."""
     off_of = {one.seed: one for one in off}
     every = [memory for one in on for memory in one.memories]
     core = [memory for memory in every if memory.persistence == "core"]
@@ -319,7 +314,7 @@ def _kept(scoring: Sequence[Scoring]) -> str:
 
 
 def listing(on: list[Played], kinds: Sequence[str]) -> list[str]:
-    """The memories of some kinds, one a line; the same memory of several seeds once."""
+    """Return the memories of some kinds, one per line. A memory of several seeds appears once."""
     lines: dict[str, list[int]] = {}
     for played in on:
         for one in played.memories:
@@ -355,7 +350,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     games = [given.game] if given.game else [None, *filter(None, [os.environ.get("ZORKGPT_ZORK1")])]
-    told = {}
+    results = {}
     with ProcessPoolExecutor(given.processes, initializer=logging.disable, initargs=(logging.WARNING,)) as pool:
         running = {
             game: {
@@ -374,12 +369,12 @@ def main() -> None:
             print(f"{title}: {given.episodes} episodes of {given.turns} turns, rules player\n")
             print("\n".join(table(on, off, given.episodes)), end="\n\n", flush=True)
             if different := sum(len(one.replay_differs) for one in on):
-                print(f"{different} turns came out otherwise when they were played again: these figures are no good.\n")
+                print(f"{different} turns had another result when they were replayed: the figures are unreliable.\n")
             if given.show:
                 print("\n".join(listing(on, given.show)), end="\n\n", flush=True)
-            told[title] = {"on": [asdict(one) for one in on], "off": [asdict(one) for one in off]}
+            results[title] = {"on": [asdict(one) for one in on], "off": [asdict(one) for one in off]}
     if given.json:
-        given.json.write_text(json.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
+        given.json.write_text(json.dumps(results, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 if __name__ == "__main__":

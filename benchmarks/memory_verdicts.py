@@ -1,44 +1,43 @@
-"""What each believed memory of a run is worth, by trying what it says in the states of the recorded play.
+"""Judge each believed memory of a run by trying what it says in the states of the recorded play.
 
 A memory is about the action in its field `action`. The action is tried on the first arrival at the memory's place, in
-the state that taught it (by the history, else by the header), and in every other state of the recorded play in which it
-was taken there. What comes about by itself, with three actions that do nothing, does not count. A score is given once:
-states are left out in which the action has scored there before in the same episode.
+the state that taught it (from the history, else from the header), and in every other recorded state in which it was
+taken there. What also happens after three actions that do nothing does not count. A score is given only once, so states
+in which the action has already scored there in the same episode are left out.
 
-A memory is counted once, as the first of these that it is:
+Each memory gets the first of these verdicts that applies:
 
 `false`
-    What it says happens neither on the first arrival nor in the state that taught it (or, where nothing tells which
-    that was, in no state that was tried). Or it would mislead on the first arrival: it says that nothing comes of the
-    action (then the first arrivals of all episodes count), and something does; it does not say that the player dies,
-    and they do; it blames the action for a death in a state
-    where doing nothing, or a step in most other directions, kills too, and does not name the dark. Or it names with
-    `when` a state in which it holds, and in one of that kind it does not. Or it is core, and the object tree of a
-    fresh world is against one of its claims; or it is permanent, names no state, and claims of a thing to be where it
-    is neither in a fresh world nor, of what stays where it is, on the first arrival.
+    What it says happens neither on the first arrival nor in the state that taught it (or, if that state is unknown, in
+    no state that was tried). Or it would mislead on the first arrival: it says that the action has no effect, and it
+    has one (here the first arrivals of all episodes count); it does not mention that the player dies, and they do; it
+    blames the action for a death in a state where doing nothing, or a step in most other directions, also kills, and
+    does not mention the dark. Or its `when` names a kind of state in which it should hold, and in one such state it
+    does not. Or it is core, and the object tree of a fresh world contradicts one of its claims. Or it is permanent,
+    names no state, and claims that a thing is where it is neither in a fresh world nor, if it never moves, on the
+    first arrival.
 `contradicting`
-    Another believed memory has another outcome of the same action at the same place, and the same `when`.
+    Another believed memory gives another outcome for the same action, place and `when`.
 `trivial`
-    Nothing comes of the action, and the game did not understand it, or answers so in general: with the same first
-    sentence, names aside, it answers the same verb about at least three things, or the same direction at three places,
-    and that is 5 % of what the verb or direction was tried on; or with that of the verb about a thing that is not
-    there. Or it is a walk in a plain direction that the map knows, without score, that is open on the first arrival. Or
-    it is of no action, and names nothing at its place that can be taken, has a state, holds something or is alive. A
-    command about two things ("unlock the door with the key") is trivial only where the game did not understand it:
-    which key does not fit is worth knowing. So is a refusal with `when`, where another memory says that the action
-    comes out otherwise.
+    The action has no effect, and the game did not understand it or gives a general answer: the same first sentence,
+    apart from names, that it gives to the verb for at least three things, or to the direction at three places, and for
+    at least 5 % of those tried; or that it gives to the verb for a thing that is not there. Or it is a step without
+    score in a plain direction that the map knows and that is open on the first arrival. Or it is about no action, and
+    names nothing at its place that can be taken, has a state, contains something or is alive. A command about two
+    things ("unlock the door with the key") is trivial only if the game did not understand it, because it is worth
+    knowing which key does not fit. A refusal with `when` is not trivial if another memory gives another outcome.
 `repeated`
-    Another believed memory at its place says the same: same action, outcome and `when` (and, where nothing comes of
-    it, the same in words), or `same` by `zorkgpt.memory.contrast`. The one that tells of a score, else the earlier
-    one, is not counted.
+    Another believed memory at its place says the same: the same action, outcome and `when` (and, if the action has no
+    effect, the same words), or `same` by `zorkgpt.memory.entailment`. The one that mentions a score, else the earlier
+    one, does not count as repeated.
 `not checkable`
     There is nothing to try: no action and no claim that the object tree can decide, no promised outcome, or no
     recorded state in which its `when` holds.
 `useful`
-    The rest, with what it tells.
+    All others, with the kind of knowledge they contain.
 
-A memory that is true in the state that taught it, and not on the first arrival, and names no state, is `conditional`:
-whoever follows it without preparation gets nothing for it. That is counted beside.
+A memory that names no state, and is true in the state that taught it but not on the first arrival, is also counted as
+`conditional`: following it without preparation gains nothing.
 """
 
 import re
@@ -84,24 +83,24 @@ class Verdict:
     located: LocatedMemory
     worth: Worth
     why: str
-    """Of a useful one what it tells: "scores", "kills", "changes", "way", "things" or "hint" (nothing comes of it, and
-    the answer is of this thing or place alone)."""
+    """For a useful memory its kind: "scores", "kills", "changes", "way", "things" or "hint" (the action has no effect,
+    and the answer is specific to this thing or place)."""
     conditional: str = ""
-    """What happens on the first arrival instead, where it is true in another state only."""
+    """What happens on the first arrival instead, if the memory is true only in another state."""
     by_claims: bool = False
-    """The object tree, or a walk, decides at least one of its claims."""
+    """Whether the object tree, or a walk, decides at least one of its claims."""
 
 
 @dataclass(frozen=True)
 class Saying:
-    """What a memory says that comes of an action."""
+    """The effect of an action according to a memory."""
 
     action: str
     outcome: str
     """ "died", "to 12", "changed", "nothing", "" (not said)."""
     score: int = 0
     in_the_dark: bool = False
-    """Where it is dark: that is the state that it names."""
+    """Whether the memory says that this happens in the dark."""
 
 
 _WHEREABOUTS = (Relation.HERE, Relation.IN, Relation.ON)
@@ -118,7 +117,7 @@ def saying_of(memory: Memory) -> Saying | None:
 
 
 def difference(saying: Saying, memory: Memory, tried: Tried) -> str:
-    """What came out otherwise than the memory says; "" where it is as it says."""
+    """Return the actual result if it differs from what the memory says, else ""."""
     came = _in_words(tried)
     if saying.outcome == "died":
         return "" if tried.outcome == "died" else came

@@ -1,9 +1,9 @@
-"""Measure how many faults the memory's own tests notice: mutants of `zorkgpt/memory`, made by Cosmic Ray's operators.
+"""Measure how many faults the tests of the memory detect, using mutants of `zorkgpt/memory` made by Cosmic Ray.
 
-Each mutant changes one operator, number, condition, loop or handler. It is tested by the tests that run its lines, in a
-copy of the checkout: fast ones of each file first, as many as take half a minute, and none that is marked slow. It is
-killed if one of them fails.
-As in mutmut, only what functions do is changed: no constants, decorators or type annotations.
+Each mutant changes one operator, number, condition, loop or handler. The tests that run the changed lines are run in a
+copy of the checkout: the fast ones of each file first, up to half a minute in total, and none marked slow. The mutant
+is killed if one of them fails. As in mutmut, only function bodies are changed: no constants, decorators or type
+annotations.
 
     uv run --group mutation python -m benchmarks.mutation --sample 300 --seed 1
 """
@@ -36,23 +36,23 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "zorkgpt/memory"
 TESTS = ("tests/memory", "tests/memory_dedup", "tests/memory_synthesis", "tests/test_entailment.py")
 TESTS_S = 30
-"""The tests of a mutant take no longer than this together, as measured with coverage. The others are left out."""
-MOST_S = 200
-"""The longest time for a mutant. Then it is unfinished, and counts as not killed."""
+"""The total time of the tests of a mutant, as measured with coverage. Tests beyond it are left out."""
+MAX_S = 200
+"""The time limit for a mutant. A mutant that exceeds it is unfinished and counts as not killed."""
 TEST_S = 40
 FIXTURES_S = 0.02
-"""What a test takes besides its call."""
+"""The time that a test takes in addition to its call."""
 FIRST = 12
-"""Tests that are tried before the others are loaded: they kill most mutants."""
+"""The number of tests that run before the others are loaded. They kill most mutants."""
 LEFT_OUT = ("RemoveDecorator", "VariableInserter", "VariableReplacer")
-"""Operators that need arguments, or make mutants that can't be imported."""
+"""Operators that need arguments or make mutants that can't be imported."""
 COMMAND = "uv run --group mutation python -m benchmarks.mutation --sample {} --seed {}"
 _FORK = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one file, and what became of it."""
+    """One change of one file, and its outcome."""
 
     path: str
     operator: str
@@ -67,7 +67,7 @@ class Mutant:
 
 
 def mutants(path: str) -> list[list[Mutant]]:
-    """Return the mutants of a file, those of the same operator at the same position together."""
+    """Return the mutants of a file, grouped by operator and position."""
     from cosmic_ray.ast import get_ast
     from cosmic_ray.plugins import get_operator, operator_names
 
@@ -77,7 +77,7 @@ def mutants(path: str) -> list[list[Mutant]]:
     positions: dict[tuple[int, int, str], list[Mutant]] = defaultdict(list)
     for name in sorted(operator_names()):
         kind, _, variant = name.removeprefix("core/").partition("_")
-        # Identity of numbers and texts is the interpreter's affair.
+        # Whether equal numbers or texts are identical depends on the interpreter.
         if kind in LEFT_OUT or variant.endswith(("_Is", "_IsNot")) != variant.startswith("Is"):
             continue
         operator = get_operator(name)()
@@ -99,7 +99,7 @@ def mutated(mutant: Mutant, source: str) -> str:
 
 
 def is_python(mutant: Mutant) -> bool:
-    """Return whether the mutant can be compiled, and is another program."""
+    """Return whether the mutant can be compiled and differs from the original program."""
     source = (ROOT / mutant.path).read_text(encoding="utf-8")
     try:
         return ast.dump(ast.parse(mutated(mutant, source))) != ast.dump(ast.parse(source))
@@ -115,12 +115,12 @@ def walk(node):
 
 
 Position = tuple[int, int]
-"""The number of a line, and of a column in it."""
+"""A line number and a column number."""
 Span = tuple[Position, Position]
 
 
 def spans(source: str) -> tuple[list[Span], list[Span]]:
-    """Return where the statements of functions are, and where the type annotations are."""
+    """Return the spans of the function bodies and of the type annotations."""
     nodes = list(ast.walk(ast.parse(source)))
     functions = [node.body for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     notes = [note for node in nodes for name in ("annotation", "returns") if (note := getattr(node, name, None))]
@@ -145,7 +145,7 @@ class Coverage:
     lines: dict[str, dict[int, set[str]]]
     """By path and number of the line."""
     size: Counter[str]
-    """How many lines a test runs."""
+    """The number of lines that a test runs."""
     seconds: dict[str, float]
 
     @classmethod
@@ -168,8 +168,8 @@ class Coverage:
     def tests(self, mutant: Mutant) -> list[str]:
         """Return the tests that run the statement of a mutant.
 
-        The tests of each file of tests are ranked by how much of what they run is in the mutant's file. A test comes
-        the earlier the faster it is and the higher its rank.
+        The tests of each test file are ranked by the share of their lines that is in the mutant's file. Fast tests and
+        tests of a high rank come first.
         """
         lines = self.lines.get(mutant.path, {})
         inside = Counter(chain.from_iterable(lines.values()))
@@ -187,7 +187,7 @@ class Coverage:
 
 
 def statement(mutant: Mutant) -> range:
-    """Return the lines of the smallest statement around a mutant, or of its head."""
+    """Return the lines of the smallest statement around a mutant, or only its header if it has a body."""
     around = [
         (node.lineno, (node.body[0].lineno - 1 if isinstance(getattr(node, "body", None), list) else node.end_lineno))
         for node in ast.walk(ast.parse((ROOT / mutant.path).read_text(encoding="utf-8")))
@@ -198,7 +198,7 @@ def statement(mutant: Mutant) -> range:
 
 
 def tested(mutant: Mutant, tests: list[str], copy: Path) -> Mutant:
-    """Return the mutant with what became of it, tested in this copy of the checkout."""
+    """Test the mutant in this copy of the checkout, and return it with its outcome."""
     if not tests:
         return replace(mutant, outcome="untested")
     path = copy / mutant.path
@@ -208,7 +208,7 @@ def tested(mutant: Mutant, tests: list[str], copy: Path) -> Mutant:
         if code == 0 and len(tests) > FIRST:
             code, output = run(copy, tests[FIRST:])
     finally:
-        # With its time, so that the compiled file counts as up to date again.
+        # copy2 restores the modification time, so the compiled file counts as up to date again.
         shutil.copy2(ROOT / mutant.path, path)
     if code is None:
         return replace(mutant, outcome="unfinished")
@@ -220,13 +220,13 @@ def tested(mutant: Mutant, tests: list[str], copy: Path) -> Mutant:
 
 
 def run(copy: Path, tests: list[str]) -> tuple[int | None, str]:
-    """Run tests in a fork of this process up to the first that fails. The code is None if they take too long."""
+    """Run tests in a fork of this process until one fails. The exit code is None if they take too long."""
     output = copy.with_name("output")
     process = _FORK.Process(target=run_in_fork, args=(tests, output))
     process.start()
-    process.join(MOST_S)
+    process.join(MAX_S)
     code = process.exitcode
-    # Nothing that the tests have started goes on.
+    # This also ends every process that the tests have started.
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.join()
@@ -246,7 +246,7 @@ def run_in_fork(tests: list[str], output: Path) -> None:
     with output.open("w") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
-    # A compiled file of a mutant could be taken for that of the next.
+    # The compiled file of a mutant could be mistaken for that of the next one.
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     options = ("-n0", "-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider", f"--timeout={TEST_S}")
@@ -255,8 +255,8 @@ def run_in_fork(tests: list[str], output: Path) -> None:
 
 
 def measure_coverage(file: Path) -> None:
-    """Run the tests once, and note which of them runs which line and how long they take."""
-    # Coverage erases every file whose name begins with that of the data and a dot.
+    """Run the tests once, and record which lines each of them runs and how long it takes."""
+    # Coverage deletes every file whose name begins with the name of the data file and a dot.
     config = file.with_name(f"settings-of-{file.name}")
     config.write_text(f"[run]\nsource = {PACKAGE}\ndata_file = {file}\nrelative_files = True\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", *TESTS, "-m", "not slow", "--durations=0"]
@@ -270,7 +270,7 @@ def log_of(coverage_file: Path) -> Path:
 
 
 def prepare(copy: Path) -> None:
-    """Copy the tracked files, and go there with what their tests share loaded: other packages and a PostgreSQL."""
+    """Copy the tracked files, change to the copy, and load what the tests share: packages and a PostgreSQL server."""
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     names = list(filter(None, tracked.decode().split("\0")))
     for name in names:
@@ -288,7 +288,7 @@ def prepare(copy: Path) -> None:
         code = pytest.main(["-q", "-n0", "--collect-only", *TESTS])
     if code != pytest.ExitCode.OK:
         raise SystemExit(printed.getvalue())
-    # Each fork loads the project's own modules anew, of which one is a mutant's.
+    # Each fork loads the project's own modules again, because one of them is mutated.
     own = {name.partition("/")[0].removesuffix(".py") for name in names}
     for module in [name for name in sys.modules if name.partition(".")[0] in own]:
         del sys.modules[module]

