@@ -359,7 +359,7 @@ def test_edits_that_are_not_to_be_are_told(folder):
     wrong = [
         (("edit", "Rope"), "Nothing to change"),
         (("edit", "Rope", "--status", "gone"), "it must be one of ACTIVE, TENTATIVE, SUPERSEDED"),
-        (("edit", "Rope", "--text", "Mine.", "--expect", "Another text."), "changed by somebody else meanwhile"),
+        (("edit", "Rope", "--text", "Mine.", "--expect", "Another text."), "changed in the meantime"),
         (("pin", "Axe"), "No memory has the id or title 'Axe'."),
         (("pin", "Sword"), f"{id_of_title(6, 'Sword')}  Sword, Attic (6)"),
         (("pin", "Rope", "--location", 5), "No memory at location 5 has the id or title 'Rope'."),

@@ -127,6 +127,6 @@ def test_the_outcome_is_told_in_the_words_of_the_object_tree():
     assert [outcome_in_words(one) for one in (DIED, NOTHING, UNSEEN, TAKEN)] == [
         "died",
         "nothing changed",
-        "nothing to see",
+        "no visible change",
         "inventory changed",
     ]

@@ -50,7 +50,7 @@ def test_two_memories_of_one_title_are_told_apart_by_their_ids(manager, home):
     two = manager.remember(5, "Under the bed stands a lamp.", title="Rug")
     assert one != two
     assert f"**[NOTE - PERMANENT] Rug** *(Ep3, T12, id {two})*" in home.text()
-    with pytest.raises(MemoryEditError, match=f"2 memories titled 'Rug'; say which by its id: {one} at 5, {two} at 5"):
+    with pytest.raises(MemoryEditError, match=f"2 memories titled 'Rug'. Give an id: {one} at 5, {two} at 5"):
         manager.get("Rug")
     manager.forget(one)
     again = home.open()

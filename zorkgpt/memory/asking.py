@@ -1,4 +1,4 @@
-"""Decide whether the model is asked what a turn teaches, and recognize a question that was answered before."""
+"""Whether to ask what a turn teaches, and reuse of earlier answers."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ _SHOWN_OF_A_MEMORY = ("title", "text", "category", "persistence", "status", "act
 
 
 class Trigger(StrEnum):
-    """A reason to ask, and the setting that switches it off."""
+    """A reason to ask, and the setting that disables it."""
 
     SCORE = "score changed", "ask_on_score_change"
     LOCATION = "location changed", "ask_on_move"
@@ -34,10 +34,9 @@ class Trigger(StrEnum):
     FIRST_VISIT = "first visit", "ask_on_first_visit"
     LONG_RESPONSE = "long response", "ask_on_long_response"
     OBJECTS = "objects changed", "ask_on_object_change"
-    """The action moved, opened, lit or otherwise changed something, be it something without a name; or something was
-    lost or moved by itself, and the player could notice."""
+    """The action changed an object, with or without a name, or a thing visibly moved by itself."""
     NOTHING_CHANGED = "nothing changed", "ask_on_refusal"
-    """The game understood the action, which was meant to do something: a refusal, a dead end, an answer in words."""
+    """The game understood the action, but nothing changed: a refusal, a dead end, an answer in words."""
 
     setting: str
     """A key of `[tool.zorkgpt.memory_triggers]`."""
@@ -61,10 +60,10 @@ _RULES: dict[Trigger, Callable[[SynthesisRequest, ZMachineContext], bool]] = {
     Trigger.OBJECTS: lambda turn, truth: truth.acted or truth.unnamed_change or _is_thing_moved_by_itself(turn),
     Trigger.NOTHING_CHANGED: lambda turn, truth: truth.nothing_changed and not truth.refused_by_parser,
 }
-"""When each holds, given the turn and its ground truth."""
+"""The condition of each trigger, given the turn and its ground truth."""
 
-_KNOWN = frozenset({Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_RESPONSE, Trigger.NOTHING_CHANGED})
-"""Reasons that don't count if the outcome was known: what a walk prints is about the place that it leads to."""
+_NOT_IF_KNOWN = frozenset({Trigger.LOCATION, Trigger.FIRST_VISIT, Trigger.LONG_RESPONSE, Trigger.NOTHING_CHANGED})
+"""Reasons that don't count if the outcome was already known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +72,18 @@ class AnsweredQuestion:
 
     answer: "MemorySynthesisResponse"
     memories: frozenset[str]
-    """The `fingerprints` of the memories that the model saw and of the lasting ones after the answer."""
+    """The `fingerprints` of the memories that the model saw, and of the lasting memories after the answer."""
 
     @classmethod
     def of(
         cls, answer: "MemorySynthesisResponse", before: Iterable[Memory], after: Iterable[Memory]
     ) -> "AnsweredQuestion":
         """Return the answer with the memories of the place before and after it was applied."""
-        return cls(answer, fingerprints((*before, *(one for one in after if one.persistence.outlives_episode))))
+        lasting = (memory for memory in after if memory.persistence.outlives_episode)
+        return cls(answer, fingerprints((*before, *lasting)))
 
     def holds(self, memories: Iterable[Memory]) -> bool:
-        """Return whether everything that was seen or learned with the answer is still believed.
-
-        What the place has learned since doesn't matter.
-        """
+        """Return whether all memories that the answer depends on are among these. Further memories don't matter."""
         return self.memories <= fingerprints(memories)
 
 
@@ -97,15 +94,15 @@ def should_ask(
     is_routine: bool = False,
     enabled: frozenset[Trigger] = ALL,
 ) -> tuple[Trigger, ...]:
-    """Return the reasons to ask what a turn teaches, or none if it isn't asked about.
+    """Return the reasons to ask what a turn teaches. Empty if there is no need to ask.
 
-    A death, a change of score and a turn that may settle an unconfirmed memory are asked about each time.
+    Deaths, score changes and turns that may settle an unconfirmed memory always need a question.
 
     Args:
-        turn: the turn with everything the model would see.
-        answered: the same turn, if it was answered before, see `turn_key`.
-        is_routine: whether the like of it taught nothing before, see `routine_key` and `look_key`.
-        enabled: the reasons that count.
+        turn: The turn with everything the model would see.
+        answered: The earlier answer for the same turn, if any. See `turn_key`.
+        is_routine: Whether a similar turn taught nothing new. See `routine_key` and `look_key`.
+        enabled: The reasons that count.
     """
     context = turn.context
     reasons = tuple(trigger for trigger, applies in _RULES.items() if trigger in enabled and applies(turn, context))
@@ -113,30 +110,29 @@ def should_ask(
         return reasons
     if is_routine or (answered is not None and answered.holds(turn.believed)):
         return ()
-    return tuple(one for one in reasons if one not in _KNOWN) if is_known(turn) else reasons
+    if is_known(turn):
+        return tuple(reason for reason in reasons if reason not in _NOT_IF_KNOWN)
+    return reasons
 
 
 def may_settle(turn: SynthesisRequest) -> bool:
     """Return whether a memory of the places, or one about a thing that was handled, is unconfirmed."""
     handled = handled_numbers(turn.context)
-    return any(one.memory.status == MemoryStatus.TENTATIVE for one in turn.of_places) or any(
-        one.memory.status == MemoryStatus.TENTATIVE
-        and not handled.isdisjoint(claim.number for claim in one.memory.claims)
-        for one in turn.elsewhere
+    return any(located.memory.status == MemoryStatus.TENTATIVE for located in turn.of_places) or any(
+        located.memory.status == MemoryStatus.TENTATIVE
+        and not handled.isdisjoint(claim.number for claim in located.memory.claims)
+        for located in turn.elsewhere
     )
 
 
 def handled_numbers(context: ZMachineContext) -> set[int]:
-    """Return the object numbers of what the action itself moved or changed."""
+    """Return the numbers of the objects that the action itself moved or changed."""
     moved = {move.number for move in context.moved if not move.by_itself}
     return moved | {change.number for change in context.changed if not change.by_itself}
 
 
 def _is_thing_moved_by_itself(turn: SynthesisRequest) -> bool:
-    """Return whether the player could notice that something moved without its doing, such as a thing that was stolen.
-
-    Creatures come and go by themselves, and don't count.
-    """
+    """Return whether a thing visibly moved by itself, such as a stolen one. Creatures don't count."""
     context = turn.context
     creatures = {thing.number for thing in context.things if thing.alive}
     creatures |= {claim.number for claim in context.state if claim.relation is Relation.HERE and claim.number}
@@ -144,9 +140,9 @@ def _is_thing_moved_by_itself(turn: SynthesisRequest) -> bool:
 
 
 def is_known(turn: SynthesisRequest) -> bool:
-    """Return whether the map or a memory says what came of the action: where a walk leads, or that nothing happens.
+    """Return whether the map or a memory already states the outcome: the destination of a walk, or no effect.
 
-    The first look at a place is not known.
+    The first look at a place is never known.
     """
     if turn.arrival or turn.context.first_look:
         return False
@@ -154,9 +150,9 @@ def is_known(turn: SynthesisRequest) -> bool:
 
 
 def confirmed_memory(turn: SynthesisRequest) -> Memory | None:
-    """Return the memory of this place that says that the action leads where it led, or does nothing, as it did.
+    """Return the memory of this place that states the turn's destination, or that the action has no effect.
 
-    An action that does nothing must have had the same response too, if it is known.
+    For an action without effect, the response must be the same too, if it is known. None if there is no such memory.
     """
     outcome = outcome_of(turn.context)
     if turn.arrival or not (outcome == "nothing" or outcome.startswith("to ")):
@@ -170,34 +166,34 @@ def confirmed_memory(turn: SynthesisRequest) -> Memory | None:
 
 
 def states_outcome(memory: Memory, action: str, outcome: str) -> bool:
-    """Return whether a memory says that the action has this outcome."""
+    """Return whether a memory states that the action has this outcome."""
     return bool(outcome) and memory.outcome == outcome and folded(memory.action) == folded(action)
 
 
 def attempt_key(turn: SynthesisRequest) -> str:
-    """Return a key that two turns share only if the same action had the same response in the same state."""
+    """Return a key that is equal only for turns with the same action, response and state."""
     context = turn.context
     state = sorted(claim.short for claim in context.state)
     return _hash([turn.location_id, folded(turn.action), turn.response, state, sorted(context.inventory_before)])
 
 
 def changes_anything(turn: SynthesisRequest) -> bool:
-    """Return whether the turn changed anything that an action's outcome may depend on, beside the player's place."""
+    """Return whether the turn changed anything except the player's location."""
     context = turn.context
     changed = context.acted or context.unnamed_change or context.inventory_changed or context.score_delta
     return bool(changed or context.died or noticed_moves(turn) or noticed_changes(turn))
 
 
 def turn_key(turn: SynthesisRequest, judge: str) -> str:
-    """Return a key that two turns share only if `judge` would see the same happen.
+    """Return a key that is equal only for turns that look the same to `judge`.
 
-    Memories are compared by `AnsweredQuestion`. Turn numbers, counts of visits, what the map knew and the player's
-    reasons don't matter.
+    Memories are compared by `AnsweredQuestion`. Turn numbers, visit counts, the map and the player's reasoning are
+    ignored.
     """
     context = asdict(turn.context)
-    for unseen in ("turn", "moves_before", "moves_after", "known_way"):
-        context.pop(unseen)
-    seen = {
+    for ignored in ("turn", "moves_before", "moves_after", "known_way"):
+        context.pop(ignored)
+    values = {
         "judge": judge,
         "place": turn.location_id,
         "arrival": turn.arrival,
@@ -209,15 +205,15 @@ def turn_key(turn: SynthesisRequest, judge: str) -> str:
         "now": [dict(each.now) for each in turn.places],
         "facts": dict(turn.facts),
     }
-    return _hash(seen)
+    return _hash(values)
 
 
 def routine_key(turn: SynthesisRequest, judge: str) -> str:
-    """Return a key that two turns share only if the same words answered the same kind of change to a thing.
+    """Return a key that is equal only for turns with the same response to the same kind of change to a thing.
 
-    Taking one thing or another is the same kind of change, and so is putting one or another somewhere. "" if the turn
-    may teach more: a walk, a change of score, a death, a change that is not fully known, a long response, or a memory
-    about the action or the thing.
+    Taking two different things is the same kind of change, and so is putting them somewhere. Returns "" if the turn may
+    teach more: a walk, a score change, a death, an incompletely known change, a long response, or a memory about the
+    action or the thing.
     """
     context = turn.context
     handled = handled_numbers(context)
@@ -245,9 +241,9 @@ def routine_key(turn: SynthesisRequest, judge: str) -> str:
 
 
 def look_key(turn: SynthesisRequest, judge: str) -> str:
-    """Return a key that two first looks share only if the same words described the same place.
+    """Return a key that is equal only for first looks with the same description of the same place.
 
-    "" unless the turn is nothing but a first look: an arrival, or a walk along a known way that changed nothing else.
+    Returns "" unless the turn is only a first look: an arrival, or a walk along a known way that changed nothing else.
     """
     context = turn.context
     is_walk = context.first_look and context.known_way
@@ -257,7 +253,7 @@ def look_key(turn: SynthesisRequest, judge: str) -> str:
 
 
 def fingerprints(memories: Iterable[Memory]) -> frozenset[str]:
-    """Return a hash for each memory of what a model sees of it. The ledger of things is part of the turn instead."""
+    """Return a hash of the fields that the model sees for each memory. Entries of the ledger are omitted."""
     return frozenset(
         _hash([*(getattr(memory, name) for name in _SHOWN_OF_A_MEMORY), *map(str, memory.when)])
         for memory in memories
@@ -265,15 +261,12 @@ def fingerprints(memories: Iterable[Memory]) -> frozenset[str]:
     )
 
 
-def _hash(seen: object) -> str:
-    return hashlib.sha256(json.dumps(seen, sort_keys=True, default=str).encode()).hexdigest()[:_HASH_LENGTH]
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:_HASH_LENGTH]
 
 
 class Judgments:
-    """Answers by the keys of their turns. What one process has asked, no other asks again.
-
-    A failure costs a question.
-    """
+    """Answers by the keys of their turns, shared by all processes. Read and write errors are logged and ignored."""
 
     def __init__(self, table: JudgmentTable, log: logging.Logger) -> None:
         self._table = table
@@ -281,7 +274,7 @@ class Judgments:
         self._failures = 0
 
     def answer(self, key: str) -> AnsweredQuestion | None:
-        """Return the last answer for a turn, or None if there is none or it can't be read."""
+        """Return the last answer for a turn. None if there is none or it can't be read."""
         try:
             return _answered(self._table.get(key))
         except MemoryStoreError as error:
@@ -289,7 +282,7 @@ class Judgments:
             return None
 
     def keep(self, key: str, answered: AnsweredQuestion) -> None:
-        """Remember an answer."""
+        """Store an answer."""
         answer = answered.answer.model_dump(mode="json", exclude={"reasoning"}, exclude_defaults=True)
         try:
             self._table.put(key, {"answer": answer, "memories": sorted(answered.memories)})
@@ -301,12 +294,12 @@ class Judgments:
         self._failures += 1
 
 
-def _answered(kept: Any) -> AnsweredQuestion | None:
+def _answered(stored: Any) -> AnsweredQuestion | None:
     from pydantic import ValidationError
 
     from zorkgpt.memory.answers import MemorySynthesisResponse
 
-    match kept:
+    match stored:
         case {"answer": answer, "memories": [*memories]}:
             try:
                 return AnsweredQuestion(MemorySynthesisResponse.model_validate(answer), frozenset(map(str, memories)))

@@ -1,4 +1,4 @@
-"""Claims: what a memory says of a thing or a way, in fields that the object tree can check."""
+"""Claims: structured statements about things and exits, which the object tree can check."""
 
 import re
 from collections.abc import Container, Iterable, Sequence
@@ -37,7 +37,7 @@ class Relation(StrEnum):
 
 _HELD_BY = (Relation.IN, Relation.ON)
 _OF_THE_PLACE = (Relation.DARK, Relation.LIGHT)
-_OF_A_THING = tuple(one for one in Relation if one not in (*_HELD_BY, *_OF_THE_PLACE, Relation.LEADS))
+_OF_A_THING = tuple(each for each in Relation if each not in (*_HELD_BY, *_OF_THE_PLACE, Relation.LEADS))
 STATES = {
     "open": (Relation.CLOSED, Relation.OPEN),
     "locked": (Relation.UNLOCKED, Relation.LOCKED),
@@ -67,20 +67,20 @@ _SHORT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a memory says of one thing or way. Things and places go by their object numbers; names are for people."""
+    """A statement about one thing or exit. Object numbers identify things and places. Names are for display."""
 
     relation: Relation
     number: int | None = None
-    """The number of the thing; None for a way, and for the place itself."""
+    """The number of the thing. None for an exit, and for the place itself."""
     name: str = ""
-    """The name of the thing; for a way the command that takes it: "west"."""
+    """The name of the thing. For an exit, its command, such as "west"."""
     other: int | None = None
-    """The number of what holds the thing, or of the place that the way leads to."""
+    """The number of the thing's holder, or of the exit's destination."""
     other_name: str = ""
 
     @property
     def short(self) -> str:
-        """Return it without names of things and places: `44 in 80`, `west leads to 12`, `dark`."""
+        """The claim without names of things and places: `44 in 80`, `west leads to 12`, `dark`."""
         match self.relation:
             case Relation.DARK | Relation.LIGHT:
                 return self.relation.value
@@ -92,7 +92,7 @@ class Claim:
                 return f"{self.number} {self.relation.value}"
 
     def __str__(self) -> str:
-        """Return it with names, if it has any: `sword #44 in case #80`, `west leads to Attic #12`, `dark`."""
+        """Return the claim with names, if it has any: `sword #44 in case #80`, `west leads to Attic #12`, `dark`."""
         if not self.name or (self.other is not None and not self.other_name):
             return self.short
         name, other = _plain(self.name), f"{_plain(self.other_name)} #{self.other}"
@@ -102,7 +102,7 @@ class Claim:
         return f"{thing} {other}" if self.relation in _HELD_BY else thing
 
     def in_words(self) -> str:
-        """Return it as a clause: `the sword is in the case`."""
+        """Return the claim as a clause: `the sword is in the case`."""
         name = _plain(self.name)
         match self.relation:
             case Relation.DARK | Relation.LIGHT:
@@ -121,29 +121,29 @@ State = tuple[Claim, ...]
 
 @lru_cache(maxsize=4096)
 def parse_claim(text: str) -> Claim | None:
-    """Read a claim, with names or without; None: it is none."""
+    """Read a claim with or without names. None if the text is not a claim."""
     text = text.strip()
     if text in _OF_THE_PLACE:
         return Claim(Relation(text))
-    if found := _SHORT.fullmatch(text):
-        if found["way"]:
-            return Claim(Relation.LEADS, None, found["way"], int(found["to"]))
-        other = int(found["other"]) if found["other"] else None
-        return Claim(Relation(found["relation"] or found["held"]), int(found["number"]), other=other)
-    if found := _THING.fullmatch(text):
-        return Claim(Relation(found["relation"]), int(found["number"]), found["name"])
-    if found := _HELD.fullmatch(text):
-        held = int(found["number"]), found["name"], int(found["other"]), found["holder"]
-        return Claim(Relation(found["relation"]), *held)
-    if found := _WAY.fullmatch(text):
-        return Claim(Relation.LEADS, None, found["name"], int(found["other"]), found["holder"])
+    if match := _SHORT.fullmatch(text):
+        if match["way"]:
+            return Claim(Relation.LEADS, None, match["way"], int(match["to"]))
+        other = int(match["other"]) if match["other"] else None
+        return Claim(Relation(match["relation"] or match["held"]), int(match["number"]), other=other)
+    if match := _THING.fullmatch(text):
+        return Claim(Relation(match["relation"]), int(match["number"]), match["name"])
+    if match := _HELD.fullmatch(text):
+        holder = int(match["other"]), match["holder"]
+        return Claim(Relation(match["relation"]), int(match["number"]), match["name"], *holder)
+    if match := _WAY.fullmatch(text):
+        return Claim(Relation.LEADS, None, match["name"], int(match["other"]), match["holder"])
     return None
 
 
 def claims_in(given: Iterable[str | Claim]) -> tuple[Claim, ...]:
-    """Read claims; what is none is passed over."""
-    found = (parse_claim(one) if isinstance(one, str) else one for one in given)
-    return tuple(claim for claim in found if isinstance(claim, Claim))
+    """Read claims. Invalid ones are skipped."""
+    claims = (parse_claim(entry) if isinstance(entry, str) else entry for entry in given)
+    return tuple(claim for claim in claims if isinstance(claim, Claim))
 
 
 def separating(own: Sequence[State], others: Sequence[State], action: str) -> tuple[Claim, ...]:
@@ -181,8 +181,8 @@ def _kind(claim: Claim, words: Container[str]) -> int:
 
 
 def holds(claim: Claim, state: Iterable[Claim]) -> bool | None:
-    """Return whether a claim about a state holds in it; None: that is not known."""
-    known = {one.short for one in state}
+    """Return whether a claim is true in a state. None if unknown."""
+    known = {each.short for each in state}
     if claim.short in known:
         return True
     if claim.relation in (Relation.ABSENT, Relation.NOT_CARRIED, Relation.LIGHT):
@@ -193,10 +193,10 @@ def holds(claim: Claim, state: Iterable[Claim]) -> bool | None:
 
 
 def contrary(claim: Claim) -> Claim:
-    """Return the opposite of a claim about a state.
+    """Return the opposite of a claim.
 
     Raises:
-        KeyError: If its relation has no opposite.
+        KeyError: If the relation has no opposite.
     """
     return replace(claim, relation=OPPOSITE[claim.relation])
 

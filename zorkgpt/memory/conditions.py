@@ -1,4 +1,4 @@
-"""In which states an action has one outcome and not another, by what was observed."""
+"""Conditions: the observed states in which an action has one outcome and not another."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from zorkgpt.memory.storage.versions import same_words
 
 
 class ObservedStates(Protocol):
-    """Knows the states in which a memory was observed to be true."""
+    """Provides the states in which a memory was observed to be true."""
 
     def states(self, place: SubjectKey, memory: Memory, /) -> list[State]: ...
 
 
 class Observations:
-    """Knows the turns in which memories were true, from the journal and from the changes of this process."""
+    """The turns in which memories were observed, from the journal and from the changes of this process."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -31,7 +31,7 @@ class Observations:
         """By place, title and text."""
 
     def note(self, change: Change, turn: TurnStamp | None) -> None:
-        """Take in a change by a turn in which the memory was true."""
+        """Record a change by a turn in which the memory was observed."""
         if turn is None or change.kind not in OBSERVATIONS:
             return
         key = _key(change.location_id, change.memory)
@@ -39,14 +39,14 @@ class Observations:
             self._turns.setdefault(key, []).append((change.kind, turn))
 
     def clear(self) -> None:
-        """Drop what was read: it is read again when it is needed."""
+        """Clear the cache."""
         self._turns.clear()
 
     def turn_when_learned(self, place: SubjectKey, memory: Memory) -> TurnStamp | None:
         """Return the turn that taught it. None if unknown."""
         turns = self._turns.get(_key(place, memory))
         if turns is None:
-            # The history of a memory that was seen again a thousand times is long.
+            # Read only this kind: a memory can have thousands of further observations.
             turns = self._read(place, memory, ("added",))
         return next((turn for kind, turn in reversed(turns) if kind == "added"), None)
 
@@ -73,12 +73,12 @@ def _key(place: SubjectKey, memory: Memory) -> tuple[SubjectKey, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """Other memories of an action that contradict one about it."""
+    """Memories of other outcomes of the same action."""
 
     separated: list[Memory]
-    """Both are true, each in states in which the other was not observed."""
+    """Those that hold in other states."""
     contradicted: list[Memory]
-    """No known state separates them: both can't be true."""
+    """Those that no known state separates, so that both can't be true."""
 
 
 def rivals(
@@ -89,28 +89,28 @@ def rivals(
     *,
     now: State | None = None,
 ) -> Rivals:
-    """Return the memories that say another outcome of the same action.
+    """Return the memories that state another outcome of the same action.
 
-    A loss contradicts nothing that worked in the same state: the counts of both describe the risk.
+    A loss doesn't contradict a success in the same state, since the action can be risky. The counts of both say so.
 
     Args:
         believed: The memories of the place.
-        now: The state in which the memory is observed on this turn; None if it isn't.
+        now: The state in which the memory is observed on this turn. None if it isn't.
     """
-    found = Rivals([], [])
-    opposed = [one for one in believed if is_opposed(one, memory)]
+    result = Rivals([], [])
+    opposed = [known for known in believed if is_opposed(known, memory)]
     if not opposed:
-        # Most often. Then the history of the place, which grows with every episode, is not read.
-        return found
+        # The usual case. Skip reading the history, which can be long.
+        return result
     own = [*observations.states(location_id, memory), *([] if now is None else [now])]
     for rival in opposed:
-        # Of one that was not observed here, its conditions are all that is known.
+        # For a memory without observations, only its conditions are known.
         states = observations.states(location_id, rival) or [rival.when]
         if separating(states, own, memory.action):
-            found.separated.append(rival)
+            result.separated.append(rival)
         elif loss_in(memory.outcome) is None:
-            found.contradicted.append(rival)
-    return found
+            result.contradicted.append(rival)
+    return result
 
 
 def conditions(
@@ -121,38 +121,40 @@ def conditions(
     *,
     now: State | None = None,
 ) -> State:
-    """Return the states in which a memory holds, as far as they separate its outcome from those of other memories.
+    """Return the conditions that separate a memory's outcome from those of other memories.
 
-    Its own conditions that were true whenever they were known are kept if nothing else is believed of the action. A
-    memory of no action keeps its conditions.
+    Without other memories of the action, the memory keeps the conditions that no observation contradicts. A memory
+    without an action keeps its conditions.
 
     Args:
         believed: The memories of the place.
-        now: The state in which the memory is observed on this turn; None if it isn't.
+        now: The state in which the memory is observed on this turn. None if it isn't.
     """
     if not memory.action:
         return memory.when
-    differing = [one for one in believed if is_opposed(memory, one) or is_opposed(one, memory)]
-    if not memory.when and not differing:
-        # Most often. Then the history of the place is not read.
+    opposed = [other for other in believed if is_opposed(memory, other) or is_opposed(other, memory)]
+    if not memory.when and not opposed:
+        # The usual case. Skip reading the history.
         return ()
     own = [*observations.states(location_id, memory), *([] if now is None else [now])]
-    opposed = [observations.states(location_id, one) for one in differing]
-    others = [states for states in opposed if states]
+    others = [states for other in opposed if (states := observations.states(location_id, other))]
     if not own or not others:
         return tuple(claim for claim in memory.when if all(holds(claim, state) is not False for state in own))
-    # What separates it from all of them may be missing where each has a condition of its own.
+    # If no condition separates the memory from all others, try each of them alone.
     for states in (list(chain.from_iterable(others)), *others):
-        if found := separating(own, states, memory.action):
-            return found
+        if claims := separating(own, states, memory.action):
+            return claims
     return ()
 
 
 def is_opposed(known: Memory, new: Memory) -> bool:
-    """Return whether both tell what came of the same action, and not the same; surviving once disproves no danger."""
+    """Return whether both memories state outcomes of the same action that exclude each other.
+
+    Surviving an action does not disprove a known loss.
+    """
     if not known.action or folded(known.action) != folded(new.action) or known.outcome == new.outcome:
         return False
     outcomes = {known.outcome, new.outcome}
     if "" in outcomes or loss_in(known.outcome) is not None:
         return False
-    return new.outcome == "died" or "nothing" in outcomes or all(one.startswith("to ") for one in outcomes)
+    return new.outcome == "died" or "nothing" in outcomes or all(outcome.startswith("to ") for outcome in outcomes)

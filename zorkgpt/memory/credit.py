@@ -1,8 +1,8 @@
-"""Credit assignment: which memories the player followed, and whether they worked; decided strictly.
+"""Credit assignment: which memories the player followed, and whether they worked.
 
-A memory is credited or blamed for an outcome only if its field `action` is the action taken, and the Z-machine's facts
-leave no doubt about the outcome. In all other cases nothing is counted. The `CreditLedger` counts on the memories, and
-the functions below it say what the counts mean.
+A memory is credited or blamed for an outcome only if its field `action` is the action taken and the outcome is certain
+from the game state. Otherwise nothing is counted. The `CreditLedger` updates the counts of memories, and the functions
+below it interpret them.
 """
 
 import logging
@@ -47,11 +47,11 @@ def _words(text: str) -> frozenset[str]:
 _DIRECTIONS = frozenset(SHORT_DIRECTIONS.values()) | {"in", "out"}
 _GOING = _words("go goes going went walk walks walking head heads heading travel run climb climbs climbing")
 _SAME_VERB = {"get": "take", "grab": "take", "x": "examine", "l": "look", "shut": "close"}
-# With these the verb means another action: "turn on" and "turn off", "look under".
+# These change the meaning of the verb: "turn on" and "turn off", "look under".
 _PARTICLES = _words("on off up down in out into under behind through over inside around across")
 _DROPPED = lexicon.ARTICLES | _words("this that these those my your it them to with from at of and then")
 PROMISING = ("SUCCESS", "DISCOVERY")
-"""Categories that promise that an action does something."""
+"""Categories of memories that promise an effect."""
 GO = "go"
 """The verb of a plain direction."""
 
@@ -68,7 +68,7 @@ class ParsedAction:
 
 @lru_cache(maxsize=1024)
 def parse_action(action: str) -> ParsedAction | None:
-    """Parse a command; None where it has neither a noun nor a direction, as "wait" or "look"."""
+    """Parse a command. None if it has neither a noun nor a direction, like "wait" or "look"."""
     words = [word for word in words_of(action) if word not in _DROPPED]
     if not words:
         return None
@@ -86,7 +86,7 @@ def parse_action(action: str) -> ParsedAction | None:
 
 
 def outcome_matches(memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
-    """Return whether the outcome of an action matches a memory. None if the outcome says nothing about the memory.
+    """Return whether the outcome of an action matches a memory. None if the turn doesn't test the memory.
 
     A memory is about the command in its field `action`. It promises the outcome in its field `outcome`. Without one,
     its category decides: SUCCESS and DISCOVERY promise an effect, FAILURE no effect or death, DANGER death, and NOTE
@@ -98,7 +98,7 @@ def outcome_matches(memory: Memory, action: str, turn: ZMachineContext) -> bool 
         return None
     if turn.died and turn.loss is not None and turn.loss.cause in (LossCause.PLACE, LossCause.CLOCK):
         return None
-    return _as_kept(memory.outcome, turn) if memory.outcome else _as_category(memory.category, action, turn)
+    return _matches(memory.outcome, turn) if memory.outcome else _matches_category(memory.category, action, turn)
 
 
 def is_same_action(one: str, other: str) -> bool:
@@ -107,13 +107,13 @@ def is_same_action(one: str, other: str) -> bool:
     return folded(one) == folded(other) or (parsed is not None and parsed == parse_action(other))
 
 
-def _as_kept(outcome: str, turn: ZMachineContext) -> bool | None:
-    """Return whether the outcome is the same as before. None if it is unknown."""
+def _matches(outcome: str, turn: ZMachineContext) -> bool | None:
+    """Return whether the turn has the recorded outcome. None if unknown."""
     now = outcome_of(turn)
     if outcome == "died" or outcome.startswith("to "):
         return now == outcome
     if now == "died":
-        # Unless it is known, the player may have died before the action had any effect.
+        # If the cause is unknown, the player may have died before the action had an effect.
         return None if turn.loss is None or turn.loss.cause is None else False
     if not now:
         return None
@@ -121,10 +121,10 @@ def _as_kept(outcome: str, turn: ZMachineContext) -> bool | None:
 
 
 def loss_recurred(subject: SubjectKey, memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
-    """Return whether the loss that a memory tells of came again. None if the turn was no occasion for it.
+    """Return whether the loss of a memory happened again. None if it could not have happened on this turn.
 
-    The occasion is the same action at the place; the turn that a clock ends at; a turn with the creature; for a danger
-    of the place, leaving it.
+    It can happen when the same action is taken at the place, when a clock ends, when the creature is present or, for a
+    danger of the place, when the player leaves it.
     """
     known = loss_in(memory.outcome)
     if known is None:
@@ -158,41 +158,43 @@ def loss_recurred(subject: SubjectKey, memory: Memory, action: str, turn: ZMachi
 
 
 def creatures_met(turn: ZMachineContext) -> tuple[Thing, ...]:
-    """Return the creatures that were there when the action was taken, and the one that caused a loss."""
-    there = [claim.number for claim in turn.state if claim.relation is Relation.HERE]
+    """Return the creatures that were present when the action was taken, and the one that caused a loss."""
+    present = [claim.number for claim in turn.state if claim.relation is Relation.HERE]
     cause = turn.loss.creature if turn.loss is not None else None
-    return tuple(Thing(number) for number in dict.fromkeys((*there, cause)) if number is not None)
+    return tuple(Thing(number) for number in dict.fromkeys((*present, cause)) if number is not None)
 
 
 def outcome_in_words(turn: ZMachineContext) -> str:
-    """Describe what came of an action, by the ground truth."""
-    found = ["died"] if turn.died else []
+    """Return a description of an action's outcome, from the ground truth."""
+    parts = ["died"] if turn.died else []
     if turn.location_changed:
-        found.append(f"came to {turn.destination_name or turn.location_after}")
+        parts.append(f"came to {turn.destination_name or turn.location_after}")
     if turn.score_delta:
-        found.append(f"score {turn.score_delta:+d}")
+        parts.append(f"score {turn.score_delta:+d}")
     moved = [move for move in turn.moved if not move.by_itself][:3]
     changed = [change for change in turn.changed if not change.by_itself][:3]
-    found += [f"{move.name}: {move.origin} → {move.destination}" for move in moved]
-    found += [f"{change.name}: {'' if change.value else 'not '}{change.attribute}" for change in changed]
+    parts += [f"{move.name}: {move.origin} → {move.destination}" for move in moved]
+    parts += [f"{change.name}: {'' if change.value else 'not '}{change.attribute}" for change in changed]
     if turn.inventory_changed and not moved:
-        found.append("inventory changed")
-    return "; ".join(found) or ("nothing changed" if turn.nothing_changed else "nothing to see")
+        parts.append("inventory changed")
+    return "; ".join(parts) or ("nothing changed" if turn.nothing_changed else "no visible change")
 
 
-def _as_category(category: str, action: str, turn: ZMachineContext) -> bool | None:
-    did = _did_something(action, turn)
-    if category in PROMISING:
-        return False if turn.died else did
+def _matches_category(category: str, action: str, turn: ZMachineContext) -> bool | None:
+    if turn.died:
+        if category in (Category.FAILURE, Category.DANGER):
+            return True
+        return False if category in PROMISING else None
+    had_effect = _had_effect(action, turn)
+    if category in PROMISING or had_effect is None:
+        return had_effect
     if category == Category.FAILURE:
-        return True if turn.died else None if did is None else not did
-    if category == Category.DANGER:
-        return True if turn.died else None if did is None else False
-    return None
+        return not had_effect
+    return False if category == Category.DANGER else None
 
 
-def _did_something(action: str, turn: ZMachineContext) -> bool | None:
-    """Return whether the action had an effect, other than what happens by itself; None: nobody can tell."""
+def _had_effect(action: str, turn: ZMachineContext) -> bool | None:
+    """Return whether the action itself had an effect. None if unknown."""
     parsed = parse_action(action)
     if parsed is not None and parsed.verb == GO:
         return turn.location_changed
@@ -201,24 +203,25 @@ def _did_something(action: str, turn: ZMachineContext) -> bool | None:
 
 
 MAX_DELAY_TURNS = 10
-"""Turns after which counts are written that no other change has taken along."""
+"""Maximum number of turns until counts are written, if no other change is written before."""
 _NAMED = 3
+"""Maximum number of trials in a reason."""
 _ENOUGH_FAILURES = 2
-"""The number of failed trials, and none that worked, from which a memory is marked as wrong."""
+"""A memory with this many failed trials and no successful one is marked as wrong."""
 ENOUGH_SAFE = 3
-"""How many times without a loss outweigh a single one."""
+"""The number of safe repetitions that outweigh a single loss."""
 _DANGER = Category.DANGER
 _ENOUGH_TRIALS = 2
-"""How many trials it takes to judge a memory's reliability: once is chance."""
+"""Minimum number of trials for a judgment of reliability."""
 _LOW_SHARE, _HIGH_SHARE = 0.35, 0.65
 
 
 class CreditLedger:
-    """Gathers trials, and counts them in the memory file with whatever else is written there.
+    """Collects trials, and counts them on the memories with the next write.
 
-    A trial counts once by episode, turn, place and title, also where the turn is played again after a crash. What is
-    gathered and not counted yet, of ten turns at most, is lost with a kill, unless these turns are played again.
-    Ephemeral memories are not counted: they last no longer than what they are about.
+    A trial is counted once per episode, turn, place and title, even if the turn is played again after a crash. If the
+    process is killed, the trials of up to ten turns are lost unless these turns are played again. Trials of ephemeral
+    memories are not counted.
     """
 
     def __init__(
@@ -230,7 +233,7 @@ class CreditLedger:
     ) -> None:
         """
         Args:
-            learned_in: Returns the turn in which the memory of a location was learned; None if unknown.
+            learned_in: Returns the turn that taught a memory of a location. None if unknown.
         """
         self._trials = trials
         self._learned_in = learned_in
@@ -240,13 +243,13 @@ class CreditLedger:
         self._noted: set[tuple[int, SubjectKey, str]] = set()
         """Turn, location and title of the trials of this episode."""
         self._worked: set[tuple[SubjectKey, str, ParsedAction | None]] = set()
-        """Location, title and action of what has worked in this episode: a second time it may well do nothing."""
+        """Location, title and action of trials that worked in this episode. Repeating the action may have no effect."""
         self._pending: list[Trial] = []
         self.failures = 0
 
     def show(self, location_id: SubjectKey, memories: Iterable[Memory]) -> None:
-        """Remember which memories the player sees before it acts at this location."""
-        self._shown = location_id, tuple(one for one in memories if one.persistence.outlives_episode)
+        """Record the memories that the player sees before it acts at this location."""
+        self._shown = location_id, tuple(memory for memory in memories if memory.persistence.outlives_episode)
 
     def note(
         self,
@@ -257,14 +260,14 @@ class CreditLedger:
         *,
         dangers: Sequence[tuple[SubjectKey, Memory]] = (),
     ) -> None:
-        """Note as trials what the player did there, and what came of it.
+        """Record the player's action as trials of the memories about it.
 
         Args:
-            dangers: The memories of losses that may come there, with their subjects, whether they were shown or not.
+            dangers: The memories of losses that can happen there, with their subjects, whether shown or not.
         """
         self._note_dangers(action, turn, episode, dangers)
         (shown_at, memories), self._shown = self._shown, (0, ())
-        # Without the turn's number nobody could tell a second trial from the same one.
+        # Without a turn number, a repeated trial can't be recognized.
         parsed = parse_action(action)
         if shown_at != location_id or turn.turn < 1 or not memories or parsed is None:
             return
@@ -272,16 +275,13 @@ class CreditLedger:
         for memory in memories:
             if is_observed_loss(memory):
                 continue
-            verdict = None if _is_younger(memory, turn.turn, episode) else outcome_matches(memory, action, turn)
-            # A death counts in any state.
-            if (
-                verdict is False
-                and not turn.died
-                and (
-                    self._has_happened(location_id, memory, parsed) or self._is_another_state(location_id, memory, turn)
-                )
-            ):
-                continue
+            verdict = None if _is_newer(memory, turn.turn, episode) else outcome_matches(memory, action, turn)
+            # A failure may have another reason. A death counts in any state.
+            if verdict is False and not turn.died:
+                if self._has_happened(location_id, memory, parsed):
+                    continue
+                if self._is_another_state(location_id, memory, turn):
+                    continue
             if verdict is not None:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
 
@@ -292,39 +292,44 @@ class CreditLedger:
         episode: int | str,
         dangers: Sequence[tuple[SubjectKey, Memory]],
     ) -> None:
-        for subject, memory in dangers if turn.turn >= 1 else ():
-            again = None if _is_younger(memory, turn.turn, episode) else loss_recurred(subject, memory, action, turn)
-            if again is not None:
+        if turn.turn < 1:
+            return
+        for subject, memory in dangers:
+            if _is_newer(memory, turn.turn, episode):
+                continue
+            is_lost_again = loss_recurred(subject, memory, action, turn)
+            if is_lost_again is not None:
                 self._begin_episode(episode)
-                self._add(Trial(episode, turn.turn, subject, memory.title, action, outcome_in_words(turn), again))
+                result = outcome_in_words(turn)
+                self._add(Trial(episode, turn.turn, subject, memory.title, action, result, is_lost_again))
 
     def snapshot(self) -> dict[str, Any]:
         """Return the trials that are not counted yet, as plain values."""
         return {"pending": [trial_row(trial) for trial in self._pending]}
 
-    def restore(self, under_way: dict[str, Any]) -> None:
-        """Go on with an episode that was interrupted; what is counted already is read at the next trial."""
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue an interrupted episode. The counted trials are read at the next trial."""
         self._episode = None
-        self._pending = [trial_of(row) for row in under_way["pending"]]
+        self._pending = [trial_of(row) for row in saved["pending"]]
 
     def drop(self) -> None:
         """Forget the trials that are not counted."""
         self._pending.clear()
 
     def forget(self, is_trace: Callable[[str], bool]) -> None:
-        """Forget what was shown, and the trials that have a trace of what is to be forgotten."""
+        """Forget the shown memories, and the trials that contain text to forget."""
         self._shown = (0, ())
-        self._pending = [one for one in self._pending if not (is_trace(one.title) or is_trace(one.action))]
+        self._pending = [trial for trial in self._pending if not (is_trace(trial.title) or is_trace(trial.action))]
 
     def is_due(self, turn: int | None) -> bool:
-        """Return whether trials are to be counted by now; None if no turn follows."""
+        """Return whether pending trials must be counted now. `turn` is None if no turn follows."""
         return bool(self._pending) and (turn is None or abs(turn - self._pending[0].turn) >= MAX_DELAY_TURNS)
 
     def count_in(self, draft: Draft) -> None:
         """Count the pending trials in a draft. Call `written` once it is stored."""
         if self._pending:
-            before = {(one.location_id, one.title): _counts(draft, one) for one in self._pending}
-            draft.trials = tuple(counted(self._pending, before))
+            before = {(trial.location_id, trial.title): _counts(draft, trial) for trial in self._pending}
+            draft.trials = tuple(with_counts(self._pending, before))
             self._credit(draft)
 
     def written(self, draft: Draft) -> None:
@@ -342,15 +347,15 @@ class CreditLedger:
                 self._remember(trial)
         except MemoryStoreError as error:
             self._fail(error)
-        # What a checkpoint says is waiting may have been counted before the process was interrupted.
-        self._pending = [one for one in self._pending if _key(one) not in self._noted]
+        # Pending trials from a checkpoint may have been counted before the process was interrupted.
+        self._pending = [trial for trial in self._pending if _key(trial) not in self._noted]
         for trial in self._pending:
             self._remember(trial)
 
     def _fail(self, error: MemoryStoreError) -> None:
         self.failures += 1
         if self.failures == 1:
-            self._log.warning("what came of memories is not counted", extra={"error": str(error)})
+            self._log.warning("trials of memories could not be read", extra={"error": str(error)})
 
     def _add(self, trial: Trial) -> None:
         if _key(trial) not in self._noted:
@@ -358,14 +363,14 @@ class CreditLedger:
             self._pending.append(trial)
 
     def _has_happened(self, location_id: SubjectKey, memory: Memory, parsed: ParsedAction) -> bool:
-        """Return whether the action, if it is no walk, has done what it promises in this episode already."""
+        """Return whether the promised effect already happened in this episode. False for walks."""
         if parsed.verb == GO or memory.category not in PROMISING:
             return False
         is_of_this_episode = self._episode is not None and same_episode(memory.episode, self._episode)
         return is_of_this_episode or (location_id, memory.title, parsed) in self._worked
 
     def _is_another_state(self, location_id: SubjectKey, memory: Memory, turn: ZMachineContext) -> bool:
-        """Return whether something that held when it was learned does not hold now: then this says nothing."""
+        """Return whether the state differs from that in which the memory was learned."""
         stamp = self._learned_in(location_id, memory)
         return stamp is not None and any(holds(claim, turn.state) is not True for claim in stamp.state)
 
@@ -389,7 +394,7 @@ class CreditLedger:
 
 
 def failure_reason(memory: Memory) -> str:
-    """Return why a memory that always failed is marked as wrong."""
+    """Return the reason for invalidating a memory that always failed."""
     return f"It failed all {memory.tried} times that it was tried"
 
 
@@ -397,19 +402,23 @@ def _key(trial: Trial) -> tuple[int, SubjectKey, str]:
     return trial.turn, trial.location_id, trial.title
 
 
-def counted(trials: Iterable[Trial], before: dict[tuple[SubjectKey, str], tuple[int, int]]) -> list[Trial]:
-    """Return the trials with the counts after each of them, given those before, by location and title."""
+def with_counts(trials: Iterable[Trial], before: dict[tuple[SubjectKey, str], tuple[int, int]]) -> list[Trial]:
+    """Return the trials with the counts after each of them.
+
+    Args:
+        before: The counts before the first trial, by location and title.
+    """
     now = dict(before)
-    found = []
+    counted_trials = []
     for trial in trials:
         worked, tried = now.get((trial.location_id, trial.title), (0, 0))
         now[trial.location_id, trial.title] = after = (worked + trial.worked, tried + 1)
-        found.append(replace(trial, after=after))
-    return found
+        counted_trials.append(replace(trial, after=after))
+    return counted_trials
 
 
-def _is_younger(memory: Memory, turn: int, episode: int | str) -> bool:
-    """Return whether it was made in this turn or later: the turn is played again, and was played without it."""
+def _is_newer(memory: Memory, turn: int, episode: int | str) -> bool:
+    """Return whether the memory was learned in this turn or later, because the turn is played again after a crash."""
     if memory.observation_count != 1 or memory.first_episode is not None or not same_episode(memory.episode, episode):
         return False
     first = TurnSpan.parse(memory.turns).first_number
@@ -422,26 +431,23 @@ def _counts(draft: Draft, trial: Trial) -> tuple[int, int]:
 
 
 def has_always_failed(memory: Memory) -> bool:
-    """Return whether a memory of a certain action came out otherwise whenever it was tried; once is chance.
-
-    A loss has happened, however often it did not happen again.
-    """
+    """Return whether a memory with an action failed at least twice and never worked. False for a loss: it happened."""
     return (
         bool(memory.action) and not is_observed_loss(memory) and memory.worked == 0 and memory.tried >= _ENOUGH_FAILURES
     )
 
 
 def _described(trials: Sequence[Trial]) -> str:
-    said = [
-        f"“{one.action}” {'worked' if one.worked else 'did not work'} in turn {one.turn}: {one.result}"
-        for one in trials[-_NAMED:]
+    results = [
+        f"“{trial.action}” {'worked' if trial.worked else 'did not work'} in turn {trial.turn}: {trial.result}"
+        for trial in trials[-_NAMED:]
     ]
-    more = len(trials) - len(said)
-    return "; ".join([*([f"{more} more"] if more else []), *said])
+    more = len(trials) - len(results)
+    return "; ".join([*([f"{more} more"] if more else []), *results])
 
 
 class Reliability(IntEnum):
-    """How a memory has stood the test, in the order in which memories are shown."""
+    """The reliability of a memory, in display order."""
 
     CONFIRMED = 0
     OPEN = 1
@@ -449,9 +455,9 @@ class Reliability(IntEnum):
 
 
 def reliability(memory: Memory) -> Reliability:
-    """Return how often it worked, of the times that it was tried; open until it was tried twice.
+    """Return the reliability from the share of trials that worked. OPEN with fewer than two trials.
 
-    The share is estimated by Laplace's rule of succession: with one success and one failure added.
+    The share is estimated by Laplace's rule of succession, which adds one success and one failure.
     """
     if memory.tried < _ENOUGH_TRIALS:
         return Reliability.OPEN
@@ -462,24 +468,24 @@ def reliability(memory: Memory) -> Reliability:
 
 
 def is_observed_loss(memory: Memory) -> bool:
-    """Return whether the memory is a danger whose loss the ground truth has shown."""
+    """Return whether the memory is about a loss that was observed in the ground truth."""
     return memory.category == _DANGER and loss_in(memory.outcome) is not None
 
 
 def times_lost(memory: Memory) -> int:
-    """Return how often the loss that a memory tells of has come."""
+    """Return how often the loss of a memory happened."""
     return max(memory.observation_count, memory.worked + 1)
 
 
 def times_safe(memory: Memory) -> int:
-    """Return on how many later occasions the loss did not come."""
+    """Return how often the loss could have happened again but did not."""
     return memory.tried - memory.worked
 
 
 def is_danger(memory: Memory) -> bool:
-    """Return whether the memory is listed as a danger: not if its loss came once and then was escaped several times.
+    """Return whether the memory is shown as a danger.
 
-    A person's word stands.
+    A loss that happened once, followed by several safe repetitions, is not, unless a person pinned or edited it.
     """
     if memory.category != _DANGER:
         return False
@@ -488,13 +494,13 @@ def is_danger(memory: Memory) -> bool:
 
 
 def results_in_words(memory: Memory, others: Sequence[Memory] = ()) -> str:
-    """Return how often a memory's action worked, or how often its danger was escaped; "" if it was tried too rarely.
+    """Return how often a memory's action worked, or how often its danger was survived; "" with too few trials.
 
     This is `worked 5/9`; with deaths `worked 5/9, died 2`, or `worked 6, died 2` if it never failed otherwise. For a
     FAILURE it is `failed 5/9`. For a loss it is `survived 22, died 1`, or `safe 22, lost 1`.
 
     Args:
-        others: Memories that tell of losses at the same place. Their deaths by the same action are counted too.
+        others: Memories of losses at the same place. Their deaths by the same action are included.
     """
     if is_observed_loss(memory):
         safe, lost = ("survived", "died") if _kills(memory) else ("safe", "lost")
@@ -502,7 +508,7 @@ def results_in_words(memory: Memory, others: Sequence[Memory] = ()) -> str:
     verb = "failed" if memory.category == Category.FAILURE else "worked"
     died = max([memory.died, *(times_lost(danger) for danger in others if _kills_by_same_action(danger, memory))])
     if not died:
-        # A warning is not meant to work.
+        # A danger has no success to count.
         if memory.category == Category.DANGER:
             return ""
         return f"{verb} {memory.worked}/{memory.tried}" if memory.tried >= _ENOUGH_TRIALS else ""

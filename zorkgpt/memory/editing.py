@@ -1,4 +1,4 @@
-"""Edits by a person: of a memory's text, kind, category, persistence and status, and pinning and vetoing it."""
+"""Edits of memories by a person, including pinning and hiding."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,12 +19,12 @@ LASTING = tuple(kind for kind in Persistence if kind.outlives_episode)
 BY_A_PERSON = "by a person"
 
 _EDITABLE = ("kind", "category", "title", "text", "persistence", "status", "pinned", "vetoed", "metadata")
-"""The fields that a person sees and changes; counts go on while one looks."""
+"""The fields that a person can change. Others, such as counts, may change while a person edits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What is to be changed; None leaves a thing as it is."""
+    """The changes to make. A field that is None stays unchanged."""
 
     text: str | None = None
     title: str | None = None
@@ -35,20 +35,17 @@ class Edit:
     pinned: bool | None = None
     vetoed: bool | None = None
     kind: str | None = None
-    """One of `MemoryKind`; "" makes it unknown."""
+    """One of `MemoryKind`, or "" for unknown."""
     metadata: Mapping[str, object] | None = None
     expires_at: str | None = None
-    """As `Memory.expires_at`; "" if never."""
+    """Like `Memory.expires_at`, or "" for never."""
     valid_from: str | None = None
-    """As `Memory.valid_from`; "" if unknown."""
+    """Like `Memory.valid_from`, or "" for unknown."""
     reason: str | None = None
-    """The reason, for the history; for a memory that is marked as wrong, in the file too."""
+    """The reason, for the history. If the memory is marked as wrong, also for the file."""
 
     def check(self) -> None:
-        """
-        Raises:
-            MemoryEditError: a value is none that a memory in the file can have.
-        """
+        """Raise MemoryEditError if a value is invalid."""
         for name in ("text", "title", "category", "persistence", "status", "kind", "reason"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
@@ -80,9 +77,9 @@ class Edit:
 
 
 def fingerprint(memory: Memory) -> str:
-    """Return a digest of all that a person can change of a memory."""
-    told = repr([getattr(memory, name) for name in _EDITABLE])
-    return blake2b(told.encode(errors="backslashreplace"), digest_size=8).hexdigest()
+    """Return a digest of the fields that a person can change."""
+    values = repr([getattr(memory, name) for name in _EDITABLE])
+    return blake2b(values.encode(errors="backslashreplace"), digest_size=8).hexdigest()
 
 
 def edit(
@@ -95,22 +92,22 @@ def edit(
     source: str = "person",
     turn_stamp: TurnStamp | None = None,
 ) -> Memory:
-    """Change a memory in the file, as it stands there now; on disk when this returns.
+    """Change a lasting memory in the store. The change is on disk when this returns.
 
     Args:
-        title: of the memory, or its `MemoryId`. Of several with the same one that which is expected is meant, else the
-            one that is believed, else the last.
-        expected: the fingerprint or the text that the memory had when the person looked at it.
-        source: Who changes it. The edit of a person is never changed by a model: see `Memory.is_settled_by_person`.
-        turn_stamp: In which turn it is changed. None if in no turn.
+        title: The title of the memory, or its `MemoryId`. If several memories have the title, the expected one is
+            changed, or else the current one, or else the last one.
+        expected: The fingerprint or text of the memory when the person read it.
+        source: Who makes the change. A person's edit is final: see `Memory.is_settled_by_person`.
+        turn_stamp: The turn of the change. None if there is none.
 
     Returns:
-        The memory as it is now.
+        The changed memory.
 
     Raises:
-        MemoryEditError: there is no such memory in the file, or the edit makes no sense.
-        MemoryConflict: it is not what was expected; nothing was changed.
-        MemoryStoreError: the file can't be read, locked or written.
+        MemoryEditError: If the memory does not exist or the edit is invalid.
+        MemoryConflict: If the memory is not the expected one. Nothing was changed.
+        MemoryStoreError: If the store can't be read, locked or written.
     """
     wanted.check()
     with store.transaction(source=source, turn_stamp=turn_stamp) as draft:
@@ -125,37 +122,39 @@ def _find(draft: Draft, location_id: SubjectKey, title: str, expected: str | Non
     name = one_line(title)
     memories = draft.lasting.memories(location_id)
     if isinstance(title, MemoryId):
-        found = [one for one in memories if memory_id(location_id, one) == title]
+        matches = [memory for memory in memories if memory_id(location_id, memory) == title]
     else:
-        found = [one for one in memories if one.title == name]
-    found = found or [one for one in memories if one.title.casefold() == name.casefold()]
-    if not found:
+        matches = [memory for memory in memories if memory.title == name]
+    matches = matches or [memory for memory in memories if memory.title.casefold() == name.casefold()]
+    if not matches:
         raise MemoryEditError(
             f"There is no memory titled {title!r} at {place_in_words(location_id)} in the file. "
-            "Those of a running episode are not in it, and can't be edited."
+            "Memories of a running episode are not in the file and can't be edited."
         )
-    found.sort(key=is_current)
+    matches.sort(key=is_current)
     if expected is None:
-        return found[-1]
-    same = [one for one in found if expected == fingerprint(one) or one_line(expected) == one_line(one.text)]
-    if not same:
-        now = found[-1]
+        return matches[-1]
+    unchanged = [
+        memory for memory in matches if expected == fingerprint(memory) or one_line(expected) == one_line(memory.text)
+    ]
+    if not unchanged:
+        now = matches[-1]
         raise MemoryConflict(
-            f"{title!r} at {place_in_words(location_id)} was changed by somebody else meanwhile, and nothing was done. "
-            f"It says now, as {now.category} {now.persistence} {now.status}: {now.text!r}. Look again and repeat it.",
+            f"{title!r} at {place_in_words(location_id)} was changed in the meantime, so the edit was not made. "
+            f"It is now {now.category} {now.persistence} {now.status}: {now.text!r}. Check it and repeat the edit.",
             now,
         )
-    return same[-1]
+    return unchanged[-1]
 
 
 def edited(old: Memory, wanted: Edit) -> Memory:
-    """Return the memory as it is wanted.
+    """Return the memory with the changes.
 
     Raises:
-        MemoryEditError: the edit makes no sense.
+        MemoryEditError: If the result would be invalid.
     """
     if wanted.text is not None and as_kept(wanted.text) != old.text:
-        # What was noted of the old sentence need not be what the new one says.
+        # These fields belong to the old text.
         old = replace(old, claims=(), when=(), outcome="")
     pinned = old.pinned if wanted.pinned is None else wanted.pinned
     vetoed = old.vetoed if wanted.vetoed is None else wanted.vetoed

@@ -1,7 +1,7 @@
-"""Merge what several episodes have learned from the same memories, as if they had been played one after another.
+"""Merge the memories of several episodes that began with the same file, as if they had been played in sequence.
 
-The result depends only on the memories before, the memories after each episode, and the order of the episodes. It is
-the same in every byte, whenever and wherever it is made.
+The result is deterministic, byte for byte: it depends only on the memories before, the memories after each episode, and
+the order of the episodes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.claims import State
 from zorkgpt.memory.conditions import conditions, rivals
-from zorkgpt.memory.credit import counted, failure_reason, has_always_failed
+from zorkgpt.memory.credit import failure_reason, has_always_failed, with_counts
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
@@ -41,7 +41,7 @@ _EDITABLE = ("kind", "category", "title", "text", "persistence", "score_change",
 """Fields of an earlier memory that an episode may have changed, other than counts and status."""
 
 _Key = tuple[SubjectKey, str, str]
-"""A memory by its place, title and text."""
+"""The place, title and text of a memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +53,16 @@ class MemoriesAfterEpisode:
 
 
 def time_of(episode: int) -> datetime:
-    """Return the time written for an episode in merged files, where the clock would differ each time.
-
-    Episode 1 is one second after the beginning of 1970.
-    """
+    """Return the timestamp of an episode in merged files: one second after the epoch for episode 1, and so on."""
     return datetime.fromtimestamp(episode, UTC)
 
 
 def merge_memories(base: Path, findings: Iterable[MemoriesAfterEpisode], target: Path) -> None:
     """Merge the memories of episodes in this order, and write them with their history and trials.
 
-    A memory that an episode repeats, in the same or in other words, counts as observed again. Changes of earlier
-    memories are carried over. Where two episodes contradict each other, the observations and scores of both decide, as
-    within one file. Memories are compared by their words; no model is asked.
+    A memory that several episodes learned, in the same or other words, counts as observed again. Changes of earlier
+    memories are applied. If two episodes contradict each other, observations and scores decide, as within one file.
+    Memories are compared by their words. No model is asked.
 
     Args:
         base: The memory file that all episodes began with. It may be missing.
@@ -76,11 +73,11 @@ def merge_memories(base: Path, findings: Iterable[MemoriesAfterEpisode], target:
         FileError: If the result can't be written.
     """
     for suffix in ("", ".sqlite"):
-        if (known := Path(f"{base}{suffix}")).is_file():
-            write_file(Path(f"{target}{suffix}"), known.read_bytes())
+        if (source := Path(f"{base}{suffix}")).is_file():
+            write_file(Path(f"{target}{suffix}"), source.read_bytes())
     merger = _Merger(target)
-    for each in findings:
-        merger.merge(each)
+    for episode in findings:
+        merger.merge(episode)
     merger.write()
 
 
@@ -106,7 +103,7 @@ class _MergedStore(MarkdownStore):
         self.record(draft.changes, turn_stamp)
 
     def record(self, changes: Iterable[Change], turn_stamp: TurnStamp | None) -> None:
-        """Keep changes for the journal."""
+        """Collect changes for the journal."""
         self._changes += [(self.episode, change, turn_stamp) for change in changes]
 
     def write(self, trials: Iterable[Trial]) -> None:
@@ -145,7 +142,7 @@ class _Merger:
         self._states = _states(self._store.journal.records())
         """The states in which each memory was observed, in the base and in the merged episodes."""
         self._titles: dict[tuple[SubjectKey, str], str] = {}
-        """Place and title in this episode → the title in the merged file, for the trials."""
+        """Place and title in this episode → title in the merged file. Trials refer to titles."""
         self._trials: list[list[Trial]] = []
         """The trials of each episode."""
 
@@ -161,7 +158,7 @@ class _Merger:
                 self._store.record((record.change,), record.turn_stamp)
         self._titles = {}
         if not findings.path.is_file():
-            # The base was empty, and the episode learned nothing.
+            # The base was empty and the episode learned nothing.
             return
         after = read_document(findings.path)
         base = {section.location_id: section.data for section in self._base.sections}
@@ -177,9 +174,9 @@ class _Merger:
         counts = {(place, memory.title): (memory.worked, memory.tried) for place, memory in self._base.find(EVERY)}
         written: list[Trial] = []
         for trials in self._trials:
-            done = counted(trials, counts)
-            counts |= {(trial.location_id, trial.title): trial.after for trial in done}
-            written += done
+            counted_trials = with_counts(trials, counts)
+            counts |= {(trial.location_id, trial.title): trial.after for trial in counted_trials}
+            written += counted_trials
         self._store.write(written)
 
     def states(self, location_id: SubjectKey, memory: Memory) -> list[State]:
@@ -208,13 +205,13 @@ class _Merger:
                 self._add(place, name, memory)
 
     def _remove(self, draft: Draft, place: SubjectKey, key: str, old: Memory) -> None:
-        """Remove what the episode has removed, unless another episode has changed it."""
+        """Remove a memory that the episode removed, unless another episode changed it."""
         known = _with_id(draft, place, key)
         if known is not None and known == old:
             draft.remove(place, known)
 
     def _carry_over(self, draft: Draft, place: SubjectKey, key: str, old: Memory, new: Memory) -> None:
-        """Apply the changes that an episode made to an earlier memory."""
+        """Apply an episode's changes to an earlier memory."""
         known = _with_id(draft, place, key)
         own = replace(
             new,
@@ -226,7 +223,7 @@ class _Merger:
         )
         was_seen = bool(own.observation_count or own.tried)
         if known is None or not is_current(known):
-            # An earlier episode has invalidated it, and this one has seen it again.
+            # An earlier episode invalidated it, and this one observed it again.
             if was_seen and is_current(new):
                 again = replace(own, observation_count=max(1, own.observation_count))
                 self._add_to(draft, place, "", again)
@@ -238,7 +235,7 @@ class _Merger:
         _change(draft, place, known, after)
 
     def _add(self, place: SubjectKey, name: str, memory: Memory) -> None:
-        """Keep what an episode has learned, by the rules for one memory file."""
+        """Add a memory of an episode by the rules for a single memory file."""
         with self._store.transaction(turn_stamp=self._stamps.get(_key(place, memory))) as draft:
             self._add_to(draft, place, name, replace(memory, id=""))
 
@@ -253,25 +250,26 @@ class _Merger:
             _change(draft, place, known, _with_counts_of(known, memory))
             return
         current = [*filter(is_current, memories)]
-        apart = with_unique_title(memory, current)
-        self._states[_key(place, apart)] = self.states(place, memory)
-        self._titles[place, memory.title] = self._settle(draft, place, name, apart, current)
+        titled = with_unique_title(memory, current)
+        self._states[_key(place, titled)] = self.states(place, memory)
+        self._titles[place, memory.title] = self._settle(draft, place, name, titled, current)
 
     def _settle(self, draft: Draft, place: SubjectKey, name: str, memory: Memory, current: Sequence[Memory]) -> str:
-        """Add a memory as the other memories of its place permit, and return the title under which it is kept."""
+        """Add a memory after resolving contradictions at its place. Return the title under which it is stored."""
         turn = TurnSpan.parse(memory.turns).last_number
-        found = rivals(self, place, memory, current)
-        for rival in found.separated:
+        opposed = rivals(self, place, memory, current)
+        for rival in opposed.separated:
             when = conditions(self, place, rival, [*filter(is_current, draft.lasting.memories(place)), memory])
             if when != rival.when and not rival.is_settled_by_person:
-                reason = f"in another state it comes out otherwise: “{memory.title}”"
+                reason = f"another outcome in another state: “{memory.title}”"
                 draft.replace(place, rival, replace(rival, when=when), "qualified", reason)
-        if found.contradicted:
-            reason = f"in the same state “{memory.action}” came out otherwise: {memory.outcome}"
-            belief = decisions.believed(found.contradicted[0], memory)
-            decisions.oppose(draft, place, name, found.contradicted[0], memory, belief, turn, reason)
+        if opposed.contradicted:
+            rival = opposed.contradicted[0]
+            reason = f"“{memory.action}” had another outcome in the same state: {memory.outcome}"
+            belief = decisions.believed(rival, memory)
+            decisions.oppose(draft, place, name, rival, memory, belief, turn, reason)
             return memory.title
-        memory = replace(memory, when=conditions(self, place, memory, found.separated))
+        memory = replace(memory, when=conditions(self, place, memory, opposed.separated))
         return self._deduplicate(draft, place, name, memory, turn)
 
     def _deduplicate(self, draft: Draft, place: SubjectKey, name: str, memory: Memory, turn: int | None) -> str:
@@ -304,16 +302,16 @@ def _with_id(draft: Draft, place: SubjectKey, key: str) -> Memory | None:
 
 
 def _differences(old: Memory, new: Memory) -> dict[str, Any]:
-    """Return the fields that an episode has changed, except counts.
+    """Return the fields that an episode changed, except counts.
 
-    A change to TENTATIVE is left out: the contradicting memory is merged too, and decides again.
+    A change to TENTATIVE is omitted: it is decided again when the contradicting memory is merged.
     """
     fields = [name for name in _EDITABLE if getattr(old, name) != getattr(new, name)]
     if new.status != old.status and new.status != MemoryStatus.TENTATIVE:
         fields += ["status", "superseded_by", "superseded_at_turn", "invalidation_reason"]
     changed = {name: getattr(new, name) for name in fields}
     if "superseded_at_turn" in changed:
-        # The memory that takes over these fields may have been seen last in another episode.
+        # The merged memory may have been observed last in another episode.
         changed["superseded_in_episode"] = (
             new.episode if new.superseded_in_episode is None else new.superseded_in_episode
         )
@@ -321,7 +319,7 @@ def _differences(old: Memory, new: Memory) -> dict[str, Any]:
 
 
 def _with_counts_of(known: Memory, later: Memory) -> Memory:
-    """Return a memory with the observations and trials of the same memory in a later episode added."""
+    """Return a memory with the added observations and trials of a later episode."""
     seen = [when(memory).episode for memory in (known, later) for when in (seen_first, seen_last)]
     return taking_over(known, later, tuple(dict.fromkeys(seen)))
 

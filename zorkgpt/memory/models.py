@@ -1,4 +1,4 @@
-"""The values that the memory is made of."""
+"""The values of the memory."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.text import quoted
 
 if TYPE_CHECKING:
-    # For importing it from here: see below.
+    # Re-exported: see `__getattr__` below.
     from zorkgpt.memory.answers import MemorySynthesisResponse as MemorySynthesisResponse
 
 PlaceKey = int | str | tuple[int | str, ...]
@@ -53,10 +53,10 @@ SubjectKey = PlaceKey | Thing | WholeGame
 """What a fact is about: a place, a thing or creature, or the game."""
 
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
-"""The values of `MemoryStatus`, for those who write them as strings."""
+"""The values of `MemoryStatus` as strings."""
 
 INVALIDATION_MARKER = "INVALIDATED"
-"""Stands in `Memory.superseded_by` where a memory was proven wrong and nothing replaces it."""
+"""The value of `Memory.superseded_by` if a memory was marked as wrong and nothing replaces it."""
 
 
 _ID = re.compile("[0-9a-f]{8}")
@@ -66,26 +66,26 @@ _EPISODE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 class _NamedString(StrEnum):
-    """A closed set of strings, whose members are shown as the strings that they are."""
+    """An enumeration of strings whose members have the repr of a string."""
 
     def __repr__(self) -> str:
         return repr(self.value)
 
 
 class Persistence(_NamedString):
-    """For how long a memory is true, in the order in which the classes are listed."""
+    """How long a memory stays true."""
 
     CORE = "core", True, " [spawn]"
     """True at the start of every episode: seen on a first visit."""
     PERMANENT = "permanent"
     """True in every episode: how the game works."""
     EPHEMERAL = "ephemeral", False, " [session]"
-    """True until the restart: what the player itself did to the world."""
+    """True until the restart: the player's own changes to the world."""
 
     outlives_episode: bool
-    """Whether it is kept in the file, and not in the cache of the running episode."""
+    """Whether such memories are stored, and not only kept for the running episode."""
     prompt_marker: str
-    """What follows a memory's line in a prompt."""
+    """The suffix of a memory's line in a prompt."""
 
     def __new__(cls, value: str, outlives_episode: bool = True, prompt_marker: str = "") -> "Persistence":
         member = str.__new__(cls, value)
@@ -96,7 +96,7 @@ class Persistence(_NamedString):
 
 
 class Category(_NamedString):
-    """What a memory tells about an action or a place; chosen by whoever worded it."""
+    """The category of a memory, chosen by its author."""
 
     SUCCESS = "SUCCESS"
     FAILURE = "FAILURE"
@@ -106,16 +106,16 @@ class Category(_NamedString):
 
 
 class MemoryKind(_NamedString):
-    """What sort of fact a memory is."""
+    """The kind of fact."""
 
     RULE = "rule"
     """How the world works."""
     PROCEDURE = "procedure"
-    """Steps that lead to something."""
+    """Steps toward a result."""
     DANGER = "danger"
     INSIGHT = "insight"
     TEXT = "text"
-    """What the world shows in writing: a book, a sign, an answer."""
+    """A text in the world: a book, a sign, an answer."""
     LOCATION = "location"
     """Where something is, or what state it is in."""
 
@@ -133,7 +133,7 @@ class Effect(_NamedString):
 
 
 class MemoryStatus(_NamedString):
-    """How far a memory is believed."""
+    """Whether a memory is believed."""
 
     ACTIVE = "ACTIVE"
     TENTATIVE = "TENTATIVE"
@@ -145,7 +145,7 @@ class Memory:
     """One fact about one subject: a place, a thing or creature, or the game."""
 
     category: str
-    """One of `Category`, or what a person wrote in the file."""
+    """One of `Category`, or a word that a person wrote in the file."""
     title: str
     episode: int | str
     turns: str
@@ -153,60 +153,60 @@ class Memory:
     score_change: int | None
     text: str
     persistence: Persistence
-    """May be given as the string that it is."""
+    """Can be given as a string."""
     status: MemoryStatus = MemoryStatus.ACTIVE
-    """May be given as the string that it is."""
+    """Can be given as a string."""
     superseded_by: str | None = None
     superseded_at_turn: int | None = None
     invalidation_reason: str | None = None
     observation_count: int = 1
     tried: int = 0
-    """How often the player did what it speaks of, having been shown it."""
+    """How often the player followed the memory after seeing it."""
     worked: int = 0
-    """How many of these times came out as it says."""
+    """How many of these trials had the stated outcome."""
     died: int = 0
-    """How many of the other times killed the player."""
+    """How many of the other trials killed the player."""
     pinned: bool = False
-    """A person wants it kept: no model and no rule replaces it, marks it as wrong or merges it away."""
+    """A person pinned it: no model and no rule replaces, invalidates or merges it."""
     vetoed: bool = False
-    """A person wants it never learned again: it is not shown, and what says the same is not kept."""
+    """A person hid it: it is not shown, and new memories that say the same are not stored."""
     action: str = ""
-    """The command that it is about, taken at its location; "" where it is about none."""
+    """The command that it is about, taken at its location; "" if none."""
     outcome: str = ""
-    """What came of the command by the ground truth, see `outcome_of`; "" where that is not known."""
+    """The outcome of the command by the ground truth. See `outcome_of`. "" if unknown."""
     claims: tuple[Claim, ...] = ()
-    """What it says of things and ways."""
+    """Checkable statements about things and exits."""
     when: tuple[Claim, ...] = ()
-    """The state in which it holds, where it is known not to hold in another."""
+    """The conditions under which it holds."""
     first_episode: int | str | None = None
-    """In which it was seen first, where that is another one than `episode`; the first of `turns` is of it."""
+    """The episode of the first observation, if it is not `episode`. The first of `turns` belongs to it."""
     kind: MemoryKind | None = None
-    """May be given as the string that it is. None if unknown, as for most memories that a person wrote by hand."""
+    """Can be given as a string. None if unknown, as for most handwritten memories."""
     superseded_in_episode: int | str | None = None
     """The episode of `superseded_at_turn`, if it is not `episode`."""
     metadata: dict[str, Any] = field(default_factory=dict)
-    """Values of the caller's own, as JSON has them."""
+    """The caller's own values. They must be JSON values."""
     expires_at: str | None = None
-    """When it is forgotten, in UTC, as ISO 8601 with microseconds; None if never.
+    """The time of expiry in UTC, as ISO 8601 with microseconds. None if never.
 
-    What a person has edited or pinned doesn't expire.
+    Memories that a person edited or pinned don't expire.
     """
     valid_from: str | None = None
-    """Since when the fact is true, as `expires_at`; None if unknown."""
+    """The time since when the fact is true, in the same format. None if unknown."""
     id: str = field(default="", compare=False)
-    """The id, where it is not the one that follows from place and title: see `zorkgpt.memory.ids`."""
+    """The id, if it can't be derived from place and title. See `zorkgpt.memory.ids`."""
     edited_by_person: bool = field(default=False, compare=False, repr=False)
-    """A person wrote or edited it. Set by the store from the history; not stored with the memory."""
+    """A person wrote or edited it. Set by the store from the history, and not stored with the memory."""
     created_at: str | None = field(default=None, compare=False, repr=False)
-    """When it was stored, as `expires_at`; None if unknown. Like the next two, derived from the history when read."""
+    """The time when it was stored. None if unknown. Like the next two, derived from the history."""
     updated_at: str | None = field(default=None, compare=False, repr=False)
-    """When it was last changed, other than by a count; None if unknown."""
+    """The time of the last change other than a count. None if unknown."""
     source: str | None = field(default=None, compare=False, repr=False)
-    """Who made the last change, other than a count, as `HistoryRecord.source`; None if unknown."""
+    """The `HistoryRecord.source` of the last change other than a count. None if unknown."""
 
     @property
     def is_settled_by_person(self) -> bool:
-        """Whether a person has pinned or edited it: no model, audit or statistic changes or replaces it."""
+        """Whether a person pinned or edited it, so that no model, audit or statistic changes or replaces it."""
         return self.pinned or self.edited_by_person
 
     def __post_init__(self) -> None:
@@ -227,9 +227,9 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class TurnSpan:
-    """The first and the last turn in which a memory was seen: what `Memory.turns` says.
+    """The first and last turn of observation: a parsed `Memory.turns`.
 
-    A person may have written anything there, so turns are texts; most are numbers.
+    Turns are strings, because a person may have written anything there. Most are numbers.
     """
 
     first: str
@@ -237,30 +237,30 @@ class TurnSpan:
 
     @classmethod
     def parse(cls, turns: str) -> "TurnSpan":
-        """Read "25", "23-24", "25->48" or "25→48"; any other text is a span of one turn."""
+        """Parse "25", "23-24", "25->48" or "25→48". Any other text is a span of one turn."""
         return _span_of(turns)
 
     @property
     def first_number(self) -> int | None:
-        """The first turn as a number; None if it is none."""
+        """The first turn as a number. None if it is not a number."""
         return turn_number(self.first)
 
     @property
     def last_number(self) -> int | None:
-        """The last turn as a number; None if it is none."""
+        """The last turn as a number. None if it is not a number."""
         return turn_number(self.last)
 
     def __str__(self) -> str:
-        """Return "25→48", as it is written for a memory that was seen again."""
+        """Return the format for a memory that was observed again: "25→48"."""
         return f"{self.first}→{self.last}"
 
 
 def turn_number(turn: str) -> int | None:
-    """Return a turn as a number; None if it is none."""
+    """Return a turn as a number. None if it is not a number."""
     return int(turn) if turn.isdecimal() and len(turn) <= _LONGEST_TURN else None
 
 
-# All memories of a place are ordered by their turns whenever they are shown.
+# Called for every memory of a place each time they are shown.
 @lru_cache(maxsize=4096)
 def _span_of(turns: str) -> TurnSpan:
     first, *further = _TURN_SEPARATOR.split(turns)
@@ -273,23 +273,23 @@ _KINDS = {kind.value: kind for kind in MemoryKind}
 
 
 def _persistence_of(given: object, title: str) -> Persistence:
-    found = _PERSISTENCES.get(given) if isinstance(given, str) else None
-    if found is None:
-        valid = ", ".join(repr(kind.value) for kind in Persistence)
+    persistence = _PERSISTENCES.get(given) if isinstance(given, str) else None
+    if persistence is None:
+        valid = ", ".join(repr(member.value) for member in Persistence)
         raise ValueError(f"Invalid persistence {quoted(given)} of memory {quoted(title)}: must be one of {valid}.")
-    return found
+    return persistence
 
 
 def _kind_of(given: object, title: str) -> MemoryKind:
-    found = _KINDS.get(given) if isinstance(given, str) else None
-    if found is None:
-        valid = ", ".join(repr(kind.value) for kind in MemoryKind)
+    kind = _KINDS.get(given) if isinstance(given, str) else None
+    if kind is None:
+        valid = ", ".join(repr(member.value) for member in MemoryKind)
         raise ValueError(f"Invalid kind {quoted(given)} of memory {quoted(title)}: must be None or one of {valid}.")
-    return found
+    return kind
 
 
 def episode_key(episode: int | str) -> int | str:
-    """By which episodes are compared: "2" and 2 name the same one, "02" and "ep_2" others."""
+    """Return the key for comparing episodes: "2" and 2 are the same episode, "02" and "ep_2" are others."""
     if isinstance(episode, str) and _EPISODE_NUMBER.fullmatch(episode := " ".join(episode.split())):
         return int(episode)
     return episode
@@ -300,27 +300,25 @@ def same_episode(one: int | str, other: int | str) -> bool:
 
 
 def memory_of(fields: dict[str, Any]) -> Memory:
-    """Build a memory from stored fields; those that a later version added are passed over.
+    """Build a memory from stored fields. Unknown fields, from later versions, are ignored.
 
     Raises:
-        TypeError, ValueError: one is missing, or the persistence is none.
+        TypeError, ValueError: If a field is missing or invalid.
     """
     known = {name: value for name, value in fields.items() if name in MEMORY_FIELDS}
     return Memory(**known | {name: claims_in(known[name]) for name in _CLAIMS if name in known})
 
 
 def fields_of(memory: Memory) -> dict[str, Any]:
-    """Return the fields as plain values for JSON, which `memory_of` reads back."""
-    told = {name: value for name, value in vars(memory).items() if name not in _FROM_HISTORY}
+    """Return the fields as JSON values, for `memory_of`."""
+    values = {name: value for name, value in vars(memory).items() if name not in _FROM_HISTORY}
     for name in _CLAIMS:
-        told[name] = [str(claim) for claim in told[name]]
-    return told
+        values[name] = [str(claim) for claim in values[name]]
+    return values
 
 
 _FROM_HISTORY = {"edited_by_person", "created_at", "updated_at", "source"}
 MEMORY_FIELDS = frozenset(each.name for each in fields(Memory)) - _FROM_HISTORY
-
-
 _CLAIMS = ("claims", "when")
 
 
@@ -340,48 +338,49 @@ class ZMachineContext:
     died: bool = False
     first_visit: bool = False
     first_look: bool = False
-    """The response holds the first look of the episode at the place that the action led to."""
+    """The response has the first look of the episode at the action's destination."""
     response_length: int = 0
     turn: int = 0
     destination_name: str = ""
-    """Where the player stands after the action; the key is `location_after`."""
+    """The name of the location after the action."""
     nothing_changed: bool = False
-    """It was meant to change something, and the whole state of the game is as it would be without it."""
+    """The action was meant to change something, but the state of the game is the same as without it."""
     refused_by_parser: bool = False
-    """The command took no move, and nothing changed. False also if the game counts no moves."""
+    """The command took no move, and nothing changed. False if the game counts no moves."""
     repeated: bool = False
-    """The same action had the same response before, in the same state. Completed by the memory."""
+    """The same action had the same response in the same state before. Set by the memory."""
     fell_short: bool = False
-    """Nothing changed that the action's verb can mean: whatever else did is no success of it."""
+    """The action didn't have the effect that its verb means. Other changes don't make it a success."""
     moved: tuple[ObjectMove, ...] = ()
     changed: tuple[AttributeChange, ...] = ()
     things: tuple[ThingState, ...] = ()
-    """What is at hand after the action, and what was before it and stayed where it was."""
+    """The things present after the action, and those that are out of sight but stayed where they were."""
     all_in_sight: bool = False
-    """There is light after the action, and whatever lies openly at the place is among `things`."""
+    """There is light after the action, and `things` has every visible thing at the place."""
     state: tuple[Claim, ...] = ()
-    """In which state the action was taken: what was open, closed, locked, lit or carried, and whether it was dark."""
+    """The state before the action: what was open, closed, locked, lit or carried, and whether it was dark."""
     known_way: bool = False
-    """The action is a walk, and the map or the text of the place knew of this way."""
+    """The action is a walk, and the map or the text of the place already had this way."""
     failed_before: bool = False
-    """The action is a walk that led nowhere when it was tried last."""
+    """The action is a walk that led nowhere when it was last tried."""
     loss: Loss | None = None
-    """What the player lost on this turn, with the cause by counterfactuals. None if nothing, or if unknown."""
+    """The player's loss on this turn, with its cause by counterfactuals. None if there is none or it is unknown."""
     moves_before: int | None = None
-    """The story's count of moves; None if it has none."""
+    """The story's count of moves. None if it has none."""
     moves_after: int | None = None
     unnamed_change: bool = False
-    """Nothing that has a name was changed by it, yet it can't be said that nothing was: no failure."""
+    """No named object changed, but something else may have, so the action is not a failure."""
 
     @property
     def acted(self) -> bool:
         """Whether the action itself moved or changed an object."""
-        return any(not one.by_itself for one in self.moved) or any(not one.by_itself for one in self.changed)
+        moved = any(not move.by_itself for move in self.moved)
+        return moved or any(not change.by_itself for change in self.changed)
 
     def loses_sight_of(self, move: ObjectMove) -> bool:
-        """Return whether a thing moved to where the player does not see it. False if what is at hand is not known."""
-        at_hand = {thing.number for thing in self.things}
-        return (bool(at_hand) or self.all_in_sight) and at_hand.isdisjoint({move.number, move.destination_number})
+        """Return whether a thing moved out of the player's sight. False if unknown."""
+        present = {thing.number for thing in self.things}
+        return (bool(present) or self.all_in_sight) and present.isdisjoint({move.number, move.destination_number})
 
     @property
     def effect(self) -> Effect | None:
@@ -394,32 +393,32 @@ class ZMachineContext:
 
     @classmethod
     def of(cls, given: "ZMachineContext | Mapping[str, object] | None") -> "ZMachineContext":
-        """Return a context from one of these, or from a dict with some of its fields; other keys are ignored.
+        """Return a context, or make one from a dict with some of its fields. Other keys are ignored.
 
-        What a dict leaves out and its values before and after tell is derived: the deltas and the flags.
+        Missing deltas and flags are derived from the values before and after.
         """
         if isinstance(given, ZMachineContext):
             return given
         names = {each.name for each in fields(cls)}
-        told = {name: value for name, value in (given or {}).items() if name in names}
-        return cls(**_derived(told) | told)
+        values = {name: value for name, value in (given or {}).items() if name in names}
+        return cls(**_derived(values) | values)
 
 
-def _derived(told: dict[str, Any]) -> dict[str, Any]:
-    """Return what values before and after say of the change between them."""
-    before, after = told.get("score_before"), told.get("score_after")
+def _derived(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the deltas and flags that follow from values before and after."""
+    before, after = values.get("score_before"), values.get("score_after")
     derived: dict[str, Any] = {}
     if before is not None and after is not None:
         derived["score_delta"] = after - before
-    if "location_before" in told and "location_after" in told:
-        derived["location_changed"] = told["location_before"] != told["location_after"]
-    if "inventory_before" in told and "inventory_after" in told:
-        derived["inventory_changed"] = Counter(told["inventory_before"]) != Counter(told["inventory_after"])
+    if "location_before" in values and "location_after" in values:
+        derived["location_changed"] = values["location_before"] != values["location_after"]
+    if "inventory_before" in values and "inventory_after" in values:
+        derived["inventory_changed"] = Counter(values["inventory_before"]) != Counter(values["inventory_after"])
     return derived
 
 
 def outcome_of(turn: ZMachineContext) -> str:
-    """Return what came of an action: "died", "to 12" (a place), "changed", "nothing", or "" where that is not known."""
+    """Return the outcome of an action: "died", "to 12" (a place), "changed", "nothing", or "" if unknown."""
     if turn.died:
         return "died"
     if turn.location_changed and turn.location_after is not None:
@@ -432,33 +431,32 @@ def outcome_of(turn: ZMachineContext) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEvent:
-    """What happened to one memory: for the display, the run log and the counts."""
+    """A change of one memory, for display, the run log and statistics."""
 
     kind: str
     """Added, seen again, merged, superseded, contested, qualified, invalidated or ignored."""
     location_id: PlaceKey | None
-    """None if the memory is about no place."""
+    """None if the subject is not a place."""
     title: str
     persistence: Persistence
     category: str = ""
     detail: str = ""
-    """Why, where there is a reason to give: what replaced it, what was wrong."""
+    """The reason, or the title of the replacement; "" if there is none."""
     text: str = ""
-    """What it says."""
     status: MemoryStatus = MemoryStatus.ACTIVE
-    """After the event."""
+    """The status after the event."""
     other: str = ""
-    """What the memory says that it was compared with, where that led to the event."""
+    """The text of the memory that it was compared with, if this led to the event."""
     subject: str = ""
-    """The thing, or the game, that the memory is about, as `render_place` writes it; "" if it is about a place."""
+    """The subject if it is a thing or the game, as written by `render_place`; "" if it is a place."""
     turn: int | None = None
-    """The earlier turn that it is about, if the answer came later. None for the turn whose record it is in."""
+    """The turn that the event belongs to, if the answer came later. None for the turn whose record it is in."""
 
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        # A public name of this module that needs pydantic, which is loaded with it.
+        # Import on use, because this public name needs pydantic.
         if name != "MemorySynthesisResponse":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module("zorkgpt.memory.answers"), name)

@@ -1,4 +1,4 @@
-"""Provenance: what taught a memory and what became of it, and what was remembered at any turn of any episode."""
+"""Provenance: the history of a memory, and the memories at any turn of any episode."""
 
 import json
 from bisect import bisect_right
@@ -39,22 +39,22 @@ class Showings:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The story of the memories of one title at one location."""
+    """The history of the memories with one title at one location."""
 
     location_id: SubjectKey
     location_name: str
     title: str
     memory: Memory | None
-    """The memory as it is now. None if it is no longer remembered."""
+    """The current memory. None if it was removed."""
     records: tuple[HistoryRecord, ...]
-    """Its changes, oldest first. The turn of the first one is what taught it."""
+    """Its changes, oldest first."""
     shown: tuple[Showings, ...] = ()
     trials: tuple[Trial, ...] = ()
-    """The last trials; the counts on the memory include all."""
+    """The last trials. The counts of the memory include older ones."""
 
     @property
     def made(self) -> HistoryRecord | None:
-        """The record of its making; None: it was there before the history began, or is in no history."""
+        """The record of its creation. None if it is older than the history."""
         return next((record for record in self.records if record.change.before is None), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,8 +65,8 @@ class Provenance:
             "title": self.title,
             "memory": None if self.memory is None else fields_of(self.memory),
             "changes": [_plain(record) for record in self.records],
-            "shown": [asdict(one) for one in self.shown],
-            "trials": [trial_row(one) for one in self.trials],
+            "shown": [asdict(showings) for showings in self.shown],
+            "trials": [trial_row(trial) for trial in self.trials],
         }
 
 
@@ -78,27 +78,27 @@ def explain(
     location_id: SubjectKey | None = None,
     runs: Path | None = None,
 ) -> list[Provenance]:
-    """Return the story of each memory with this title, whatever its case, by location.
+    """Return the history of the memories with this title, ignoring case, for each location.
 
     Args:
-        book: All memories as they are now.
-        location_id: of this location only.
-        runs: the folder with a folder for each episode; `runs/` beside the memory file by default.
+        book: All current memories.
+        location_id: Limits the result to this location.
+        runs: The folder with a folder for each episode. Defaults to `runs/` beside the memory file.
     """
     wanted = title.casefold().strip()
-    found: dict[SubjectKey, list[HistoryRecord]] = {}
+    records: dict[SubjectKey, list[HistoryRecord]] = {}
     for record in store.journal.records(location_id):
         place = record.change.location_id
         if location_id in (None, place) and wanted in map(str.casefold, _titles(record.change)):
-            found.setdefault(place, []).append(record)
+            records.setdefault(place, []).append(record)
     for place, memory in book.named(wanted, location_id):
         if memory.title.casefold() == wanted:
-            found.setdefault(place, [])
-    trials = list(store.trials.trials()) if found else []
+            records.setdefault(place, [])
+    trials = list(store.trials.trials()) if records else []
     folder = store.path.parent / RUNS if runs is None else runs
     return [
-        _provenance(book, place, wanted, tuple(found[place]), trials, folder)
-        for place in sorted(found, key=place_order)
+        _provenance(book, place, wanted, tuple(records[place]), trials, folder)
+        for place in sorted(records, key=place_order)
     ]
 
 
@@ -110,38 +110,35 @@ def _provenance(
     trials: Iterable[Trial],
     runs: Path,
 ) -> Provenance:
-    kept = [one for one in book.memories(place) if one.title.casefold() == wanted]
-    memory = next((one for one in kept if is_current(one)), kept[-1] if kept else None)
+    memories = [memory for memory in book.memories(place) if memory.title.casefold() == wanted]
+    memory = next(filter(is_current, memories), memories[-1] if memories else None)
     title = memory.title if memory else _last_title(records, wanted)
     names = [heading_of(book.lasting, place).name, *(record.change.location_name for record in records)]
-    its = tuple(one for one in trials if one.location_id == place and one.title.casefold() == wanted)
-    return Provenance(
-        place, next(filter(None, names), ""), title, memory, records, tuple(_shown(runs, place, title)), its
-    )
+    own_trials = tuple(trial for trial in trials if trial.location_id == place and trial.title.casefold() == wanted)
+    shown = tuple(_shown(runs, place, title))
+    return Provenance(place, next(filter(None, names), ""), title, memory, records, shown, own_trials)
 
 
 def _shown(runs: Path, location_id: SubjectKey, title: str) -> Iterator[Showings]:
-    # As the log has it; only the lines that name the title are read closer.
-    sign = json.dumps(f"] {title}:", ensure_ascii=False)[1:-1].encode(errors="backslashreplace")
     for episode in episodes_in(runs.parent) if runs.name == RUNS else ():
-        turns = sorted(_turns(runs / str(episode) / EPISODE_LOG, sign, location_id, f"] {title}:"))
+        turns = sorted(_turns(runs / str(episode) / EPISODE_LOG, location_id, f"] {title}:"))
         if turns:
             yield Showings(episode, turns[0], turns[-1], len(turns))
 
 
-def _turns(log: Path, sign: bytes, location_id: SubjectKey, mark: str) -> set[int]:
-    found = set()
-    try:
-        with open_log(log) as file:
-            for line in lines_of(file, RECORD):
-                row = json_object(line, RECORD) if sign in line else None
-                # What is known of a thing or of the game is shown at any place.
-                is_there = row and (not is_place(location_id) or _place(row) == location_id)
-                if row and is_there and mark in str(row.get("memory_shown")):
-                    found.add(row.get("turn", 0))
-    except UNREADABLE:
-        return found
-    return found
+def _turns(log: Path, location_id: SubjectKey, mark: str) -> set[int]:
+    """Return the turns of a log in which a line of memory with this mark was shown."""
+    # Parse only lines that contain the mark as JSON.
+    mark_in_json = json.dumps(mark, ensure_ascii=False)[1:-1].encode(errors="backslashreplace")
+    turns = set()
+    with suppress(*UNREADABLE), open_log(log) as file:
+        for line in lines_of(file, RECORD):
+            row = json_object(line, RECORD) if mark_in_json in line else None
+            # Memories of things and of the game can be shown at any place.
+            is_there = row and (not is_place(location_id) or _place(row) == location_id)
+            if row and is_there and mark in str(row.get("memory_shown")):
+                turns.add(row.get("turn", 0))
+    return turns
 
 
 def _place(turn: dict[str, Any]) -> SubjectKey | None:
@@ -157,8 +154,9 @@ def _titles(change: Change) -> set[str]:
 
 
 def _last_title(records: Iterable[HistoryRecord], wanted: str) -> str:
-    memories = [one for record in records for one in (record.change.before, record.change.after) if one is not None]
-    return next(one.title for one in reversed(memories) if one.title.casefold() == wanted)
+    versions = [version for record in records for version in (record.change.before, record.change.after)]
+    titles = [memory.title for memory in versions if memory is not None]
+    return next(title for title in reversed(titles) if title.casefold() == wanted)
 
 
 def _plain(record: HistoryRecord) -> dict[str, Any]:
@@ -176,13 +174,13 @@ def _plain(record: HistoryRecord) -> dict[str, Any]:
 
 
 class AsOf:
-    """What was remembered at the end of any turn, by replaying the journal.
+    """The memories at the end of any turn, by replaying the journal.
 
-    Changes that a player made name their episode and turn. A change by a person counts from the change before it on.
+    The player's changes have an episode and a turn. A person's change belongs to the turn of the change before it.
 
     Args:
         journal: The journal of the memory.
-        runs: The folder with a folder for each episode, whose logs say when it ended. None if there is none.
+        runs: The folder with a folder for each episode, whose logs have the end times. None if there is none.
 
     Raises:
         MemoryStoreError: If the journal can't be read.
@@ -193,31 +191,31 @@ class AsOf:
         self._lasting: list[HistoryRecord] = []
         """The records of lasting memories."""
         self._turns: dict[int | str, list[int]] = {}
-        """The turn of each of these records by episode. A turn that was played again counts as the latest so far."""
+        """Episode → the turns of its lasting records, in order. A replayed turn counts as the latest one so far."""
         self._positions: dict[int | str, list[int]] = {}
-        """The positions of these records."""
+        """Episode → the positions of these records in `_lasting`."""
         self._ephemeral: dict[int | str, list[tuple[int, HistoryRecord]]] = {}
-        """The records of ephemeral memories by episode, each with its turn, as above."""
+        """Episode → the turns and records of ephemeral memories."""
         for record in journal.records():
             self._add(record)
 
     def all_memories(self, episode: int | str, turn: int) -> dict[SubjectKey, list[Memory]]:
-        """Return the memories of every place that had any at the end of a turn, the lasting ones first."""
+        """Return the memories of each place at the end of a turn, lasting ones first. Empty places are omitted."""
         lasting = replayed(self._lasting[: self._record_count_at(episode, turn)])
-        made = self._ephemeral.get(episode_key(episode), ())
-        ephemeral = replayed(record for at, record in made if at <= turn)
-        memories = {
+        turns_and_records = self._ephemeral.get(episode_key(episode), ())
+        ephemeral = replayed(record for at, record in turns_and_records if at <= turn)
+        by_place = {
             place: [*lasting.get(place, ()), *ephemeral.get(place, ())]
             for place in sorted({*lasting, *ephemeral}, key=place_order)
         }
-        return {place: kept for place, kept in memories.items() if kept}
+        return {place: memories for place, memories in by_place.items() if memories}
 
     def records_since(self, episode: int | str, turn: int) -> list[HistoryRecord]:
-        """Return the records of lasting memories from the beginning of a turn on."""
+        """Return the records of lasting memories since the beginning of a turn."""
         return self._lasting[self._record_count_at(episode, turn - 1) :]
 
     def knows(self, episode: int | str) -> bool:
-        """Return whether the episode was played: it changed something, or has a folder with its log."""
+        """Return whether the episode exists: it has changes or a log."""
         log = None if self._runs is None else self._runs / _folder(episode) / EPISODE_LOG
         key = episode_key(episode)
         return key in self._turns or key in self._ephemeral or (log is not None and has_log(log))
@@ -225,8 +223,9 @@ class AsOf:
     def _add(self, record: HistoryRecord) -> None:
         stamp = record.turn_stamp
         if record.episode is not None:
-            made = self._ephemeral.setdefault(record.episode, [])
-            made.append((max(made[-1][0] if made else 0, stamp.turn if stamp else 0), record))
+            earlier = self._ephemeral.setdefault(record.episode, [])
+            last_turn = earlier[-1][0] if earlier else 0
+            earlier.append((max(last_turn, stamp.turn if stamp else 0), record))
             return
         if stamp is not None:
             episode = episode_key(stamp.episode)
@@ -236,7 +235,7 @@ class AsOf:
         self._lasting.append(record)
 
     def _record_count_at(self, episode: int | str, turn: int) -> int:
-        """Return how many records of lasting memories there were at the end of a turn."""
+        """Return the number of records of lasting memories at the end of a turn."""
         episode = episode_key(episode)
         turns, positions = self._turns.get(episode, []), self._positions.get(episode, [])
         done = bisect_right(turns, turn)
@@ -249,7 +248,7 @@ class AsOf:
         return min(later, default=len(self._lasting))
 
     def _with_later_edits(self, count: int, ended: str | None) -> int:
-        """Count what a person changed right after the episode's own change, before the episode ended."""
+        """Return the count including a person's changes right after it, before the episode ended."""
         while count < len(self._lasting) and self._lasting[count].turn_stamp is None:
             if ended is not None and self._lasting[count].at[:19] > ended[:19]:
                 break
@@ -257,7 +256,7 @@ class AsOf:
         return count
 
     def _ended(self, episode: int | str) -> str | None:
-        """Return when the episode ended, as ISO 8601; None if it has not ended, or that is unknown."""
+        """Return the end of the episode as ISO 8601. None if it has not ended or this is unknown."""
         if self._runs is None:
             return None
         ended = None
@@ -277,6 +276,6 @@ def _is_later(episode: int | str, than: int | str) -> bool:
 
 
 def _folder(episode: int | str) -> str:
-    """Return the folder of an episode, whose name is data: it leads nowhere but into `runs`."""
+    """Return a safe folder name for an episode, which may be any text."""
     name = str(episode)
     return name if name not in ("", ".", "..") and "/" not in name and "\0" not in name else "_"

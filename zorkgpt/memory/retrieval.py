@@ -22,7 +22,7 @@ _SHOWN_OF_A_TEXT = 400
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 
-# All memories of a place are looked at on every turn, and CPython 3.11 is slow to look up a member of an enum.
+# These are read for every memory on every turn, and CPython 3.11 looks up enum members slowly.
 _TENTATIVE, _DANGER = MemoryStatus.TENTATIVE, Category.DANGER
 
 Recall = Callable[[int], Iterable[Memory]]
@@ -31,13 +31,13 @@ Recall = Callable[[int], Iterable[Memory]]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much of a location is shown."""
+    """Limits for the memories of a location in a prompt."""
 
     tokens: int = 300
     successes: int = 5
     failures: int = 5
     markers: bool = True
-    """Whether a line says for how long it is true."""
+    """Whether lines include the persistence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What is told of a place."""
+    """The memories of a place as text."""
 
     place: SubjectKey
     name: str
-    """"" where nobody has named it."""
+    """The name of the place; "" if unknown."""
     text: str
     """A line for each memory, within the budget."""
     memories: tuple[Memory, ...]
@@ -62,12 +62,12 @@ class Recalled:
 
 
 def plain(recalled: Recalled) -> str:
-    """Return the lines alone, for a prompt that says itself what they are."""
+    """Return only the lines, for a prompt with its own introduction."""
     return recalled.text
 
 
 def fenced(recalled: Recalled) -> str:
-    """Return the lines between backticks, labelled as data; "" for none."""
+    """Return the lines between backticks, labeled as data; "" if there are none."""
     if not recalled.text:
         return ""
     place = recalled.place
@@ -83,16 +83,19 @@ class LocatedMemory:
 
     location_id: SubjectKey
     location_name: str
-    """"" where the file does not know it."""
+    """The name of the place; "" if unknown."""
     memory: Memory
 
     @property
     def id(self) -> str:
-        """The id, by which the manager finds the memory again."""
+        """The id of the memory."""
         return memory_id(self.location_id, self.memory)
 
     def relative_to(self, scope: PlaceScope) -> "LocatedMemory":
-        """Return the memory with its place relative to a scope. It has its id, which follows from the stored place."""
+        """Return the memory with its place relative to a scope.
+
+        The id is set explicitly, because it depends on the stored place.
+        """
         if not scope.path:
             return self
         memory = replace(self.memory, id=self.id)
@@ -100,7 +103,7 @@ class LocatedMemory:
 
 
 class Method(StrEnum):
-    """By what a memory was found."""
+    """How a memory was found."""
 
     WORDS = "words"
     MEANING = "meaning"
@@ -115,36 +118,34 @@ class SearchResult:
     score: float
     """The relevance, above 0 and at most 1: see `AgentMemory.search`."""
     method: Method = Method.WORDS
-    """By what it was found."""
+    """How it was found."""
 
 
 def find_memory(located: Sequence[LocatedMemory], wanted: str) -> LocatedMemory | None:
-    """Return the one of this id, else of this title: the believed one, or the only one.
+    """Return the memory with this id or title. Current memories take precedence. None if there is none.
 
     Raises:
-        MemoryEditError: several have it.
+        MemoryEditError: If several memories match.
     """
     title = " ".join(wanted.split())
-    by_id = [one for one in located if wanted and one.id == wanted]
-    found = by_id or [one for one in located if one.memory.title == title]
-    found = found or [one for one in located if one.memory.title.casefold() == title.casefold()]
-    believed = [one for one in found if is_current(one.memory)] or found
-    if len(believed) > 1:
+    by_id = [each for each in located if wanted and each.id == wanted]
+    matches = by_id or [each for each in located if each.memory.title == title]
+    matches = matches or [each for each in located if each.memory.title.casefold() == title.casefold()]
+    matches = [each for each in matches if is_current(each.memory)] or matches
+    if len(matches) > 1:
         places = (
-            f"{one.id} at {cut(f'{render_place(one.location_id)} {one.location_name}'.rstrip(), _LONGEST_PLACE)}"
-            for one in believed
+            f"{each.id} at {cut(f'{render_place(each.location_id)} {each.location_name}'.rstrip(), _LONGEST_PLACE)}"
+            for each in matches
         )
-        ids = ", ".join(islice(places, _MOST_NAMED)) + (", ..." if len(believed) > _MOST_NAMED else "")
-        raise MemoryEditError(
-            f"There are {len(believed)} memories titled {quoted(wanted)}; say which by its id: {ids}."
-        )
-    return believed[0] if believed else None
+        ids = ", ".join(islice(places, _MOST_NAMED)) + (", ..." if len(matches) > _MOST_NAMED else "")
+        raise MemoryEditError(f"There are {len(matches)} memories titled {quoted(wanted)}. Give an id: {ids}.")
+    return matches[0] if matches else None
 
 
 def estimated_tokens(text: str) -> int:
-    """Return about what a model's tokenizer would count, rather too many than too few.
+    """Return an upper estimate of the number of tokens.
 
-    English prose has a little over four characters a token; other scripts up to one token a character.
+    English prose has a little over four characters per token. Other scripts have up to one token per character.
     """
     if text.isascii():
         return len(text) // 4 + 1
@@ -160,10 +161,10 @@ def shown(
     budget: Budget = Budget(),
     now: Callable[[Memory], str] = lambda _: "",
 ) -> Shown:
-    """Return the memories of one location as lines, persistent first, the tentative at the end.
+    """Return the memories of one location as lines: lasting ones first, tentative ones last.
 
     Args:
-        episodes: of the location, in their order; the last is the newest.
+        episodes: The episodes with a visit to the location, oldest first.
         now: Returns the observed state that contradicts a memory's claims; "" if none is known.
     """
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
@@ -179,12 +180,12 @@ def shown(
 
 
 def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequence[Memory] = ()) -> str:
-    """Return `[CATEGORY] Title: text`, with how long it is true, how often it worked, and what is so instead now.
+    """Return `[CATEGORY] Title: text` with conditions, persistence, results and the contradicting state.
 
     Further lines of the text are indented.
 
     Args:
-        others: The losses that the place knows, see `results_in_words`.
+        others: Memories of losses at the place. See `results_in_words`.
     """
     marker = memory.persistence.prompt_marker if markers else ""
     result = results_in_words(memory, others)
@@ -192,12 +193,12 @@ def line(memory: Memory, *, markers: bool = True, now: str = "", others: Sequenc
     notes = [result] * bool(result) + [f"now: {now}"] * bool(now)
     noted = "".join(f" ({note})" for note in notes)
     category = Category.NOTE if memory.category == _DANGER and not is_danger(memory) else memory.category
-    said = f"{shortened(memory)}{when}{marker}{noted}"
-    return visible(f"[{category}] {memory.title}: ") + indented("\n".join(map(visible, said.split("\n"))))
+    text = f"{shortened(memory)}{when}{marker}{noted}"
+    return visible(f"[{category}] {memory.title}: ") + indented("\n".join(map(visible, text.split("\n"))))
 
 
 def shortened(memory: Memory) -> str:
-    """Return the text, or the beginning of what a book or sign says; the file and `get` have all of it."""
+    """Return the text of a memory. A long text from the game, such as a book, is cut off."""
     if memory.kind is not MemoryKind.TEXT or len(memory.text) <= _SHOWN_OF_A_TEXT:
         return memory.text
     return f"{cut(memory.text, _SHOWN_OF_A_TEXT)} ({len(memory.text)} characters in all)"
@@ -230,15 +231,15 @@ def _chosen(ranked: list[Memory], budget: Budget, now: Callable[[Memory], str]) 
     def write(memory: Memory) -> str:
         return line(memory, markers=budget.markers, now=now(memory), others=losses)
 
-    left: dict[str, int] = {Category.SUCCESS: budget.successes, Category.FAILURE: budget.failures}
+    remaining: dict[str, int] = {Category.SUCCESS: budget.successes, Category.FAILURE: budget.failures}
     allowed = []
     for memory in ranked:
-        # What is known to score is worth its line, however much else has worked here.
+        # Memories that score don't count towards the limit.
         is_free = memory.pinned or is_ledger_entry(memory) or _scores(memory)
-        if is_free or left.get(memory.category, 1) > 0:
+        if is_free or remaining.get(memory.category, 1) > 0:
             allowed.append(memory)
-            if memory.category in left and not is_free:
-                left[memory.category] -= 1
+            if memory.category in remaining and not is_free:
+                remaining[memory.category] -= 1
     text = _text(allowed, len(ranked) - len(allowed), write)
     if estimated_tokens(text) <= budget.tokens:
         return Shown(text, tuple(allowed))
@@ -246,9 +247,9 @@ def _chosen(ranked: list[Memory], budget: Budget, now: Callable[[Memory], str]) 
     return Shown(_text(chosen, len(ranked) - len(chosen), write), tuple(chosen))
 
 
-def _fitting(allowed: list[Memory], of: int, tokens: int, write: Callable[[Memory], str]) -> list[Memory]:
-    # Each line is counted with its line break, so that the whole text never counts more than the sum.
-    spare = tokens - estimated_tokens(_left_out(of) + "\n")
+def _fitting(allowed: list[Memory], total: int, tokens: int, write: Callable[[Memory], str]) -> list[Memory]:
+    # Lines include their line breaks, so that the estimate for the text is at most the sum of the estimates.
+    spare = tokens - estimated_tokens(_left_out(total) + "\n")
     heading = estimated_tokens(f"\n{TENTATIVE_HEADING}\n")
     chosen: list[Memory] = []
     for memory in allowed:

@@ -1,4 +1,4 @@
-"""Search over all places: by words, by the meaning of texts, and the two together."""
+"""Search over all places, by words, by meaning, or both."""
 
 import math
 from collections import Counter
@@ -19,24 +19,24 @@ from zorkgpt.text import key_of
 log = get_logger(__name__)
 
 _POOL = 30
-"""Of how many candidates at least the best are chosen."""
+"""Minimum number of candidates before ranking."""
 _RANK_OFFSET = 60
 """Cormack, Clarke and Buettcher, Reciprocal Rank Fusion, 2009."""
 _K1, _B = 1.2, 0.75
 """The usual constants of Okapi BM25: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009."""
 _RELATED = 0.25
-"""Cosine of a query and a sentence that answers it; unrelated ones are below."""
+"""Minimum cosine of a query and a related sentence."""
 _MANY = 1000
-"""Above this number of texts, all keys of the table are fetched."""
+"""Above this number of texts, all keys of the vector table are fetched."""
 _FACTOR = 8
-"""Times as many as are wanted are looked at first, since some of them are not among the wanted ones."""
+"""How many times the requested number of vectors is fetched first, since filters exclude some."""
 
 Near = tuple[SubjectKey, Memory, float]
-"""A place, a memory of it, and its cosine."""
+"""A place, one of its memories, and its cosine."""
 
 
 class Searcher:
-    """Finds memories by a query. Used under the store's guard.
+    """Finds memories by a query. The caller must hold the store's guard.
 
     Args:
         vectors: The index for search by meaning. If None, search is by words alone.
@@ -49,7 +49,7 @@ class Searcher:
         self._meaning = _Meaning()
 
     def search(self, query: str, k: int, filters: Filters) -> list[SearchResult]:
-        """Return the k memories that answer the query best, best first."""
+        """Return the k best results for a query, best first."""
         if not query.strip() or k < 1:
             return []
         pool = max(_POOL, 3 * k)
@@ -59,39 +59,43 @@ class Searcher:
         return (_fused(by_words, by_meaning) if by_meaning is not None else by_words)[:k]
 
     def _by_words(self, query: str, pool: int, filters: Filters, ephemeral: list[LocatedMemory]) -> list[SearchResult]:
-        asked = set(words(query))
+        query_words = set(words(query))
         is_narrow = filters.location_id is not None or filters.among is not None
-        # Of a place all are looked at: the index tells only how often words stand elsewhere.
-        found, counts = self._store.matching(asked, filters.marks(), 0 if is_narrow else pool)
-        candidates = self._known.located(self._store.lasting.find(filters) if is_narrow else found)
-        said = [set(words_of(one.location_name, one.memory)) for one in ephemeral]
+        # A narrow search ranks all memories that pass. It uses the index only for the word counts.
+        matches, counts = self._store.matching(query_words, filters.marks(), 0 if is_narrow else pool)
+        candidates = self._known.located(self._store.lasting.find(filters) if is_narrow else matches)
+        ephemeral_words = [set(words_of(each.location_name, each.memory)) for each in ephemeral]
         total = WordCounts(
             counts.memories + len(ephemeral),
             counts.average_length,
-            {word: counts.holding[word] + sum(word in one for one in said) for word in asked},
+            {word: counts.holding[word] + sum(word in each for each in ephemeral_words) for word in query_words},
         )
         return best_matches(query, [*candidates, *ephemeral], pool, total)
 
     def _by_meaning(
         self, query: str, pool: int, filters: Filters, ephemeral: list[LocatedMemory]
     ) -> list[SearchResult] | None:
-        """Return what is nearest in meaning, best first; None where vectors can't tell now."""
+        """Return the results nearest in meaning, best first. None if there are no vectors now."""
         if self._vectors is None or self._vectors.is_lost:
             return None
         lasting = self._meaning.nearest(query, self._vectors, self._store.lasting, filters, pool)
         if lasting is None:
             return None
         located = self._known.located((place, memory) for place, memory, _ in lasting)
-        found = [(one, cosine) for one, (_, _, cosine) in zip(located, lasting, strict=True)]
+        results = [
+            SearchResult(each, min(float(cosine), 1.0), Method.MEANING)
+            for each, (_, _, cosine) in zip(located, lasting, strict=True)
+        ]
         if ephemeral:
-            texts = [one.memory.text for one in ephemeral]
-            cosines = self._vectors.cosines(query, texts, lasting=False)
+            cosines = self._vectors.cosines(query, [each.memory.text for each in ephemeral], lasting=False)
             if cosines is None:
                 return None
-            found += zip(ephemeral, cosines, strict=True)
-        found.sort(key=lambda each: -each[1])
-        near = [(one, min(float(cosine), 1.0)) for one, cosine in found if cosine >= _RELATED]
-        return [SearchResult(one, cosine, Method.MEANING) for one, cosine in near[:pool]]
+            results += [
+                SearchResult(each, min(cosine, 1.0), Method.MEANING)
+                for each, cosine in zip(ephemeral, cosines, strict=True)
+            ]
+        related = [result for result in results if result.score >= _RELATED]
+        return sorted(related, key=lambda result: -result.score)[:pool]
 
     def _ephemeral(self, filters: Filters) -> list[LocatedMemory]:
         return self._known.located(
@@ -104,21 +108,23 @@ class Searcher:
 
 
 def _fused(by_words: Sequence[SearchResult], by_meaning: Sequence[SearchResult]) -> list[SearchResult]:
-    """Return what either has found, best first by its ranks in both; the score is the larger one.
+    """Return the results of both methods, ordered by their ranks in both. The score is the larger one.
 
-    A result that ranks above one with a larger score takes that score, so that scores never rise down the list.
+    Scores never increase down the list: a result takes a larger score from any result below it.
     """
-    fused: dict[tuple[SubjectKey, str], float] = {}
-    kept: dict[tuple[SubjectKey, str], SearchResult] = {}
+    rank_scores: dict[tuple[SubjectKey, str], float] = {}
+    by_key: dict[tuple[SubjectKey, str], SearchResult] = {}
     for ranked in (by_words, by_meaning):
-        for rank, one in enumerate(ranked, 1):
-            key = one.located.location_id, one.located.id
-            fused[key] = fused.get(key, 0.0) + 1 / (_RANK_OFFSET + rank)
-            other = kept.get(key)
-            kept[key] = one if other is None else replace(one, score=max(one.score, other.score), method=Method.BOTH)
-    results = [kept[key] for key in sorted(kept, key=lambda key: -fused[key])]
-    scores = list(accumulate((one.score for one in reversed(results)), max))
-    return [replace(one, score=score) for one, score in zip(results, reversed(scores), strict=True)]
+        for rank, result in enumerate(ranked, 1):
+            key = result.located.location_id, result.located.id
+            rank_scores[key] = rank_scores.get(key, 0.0) + 1 / (_RANK_OFFSET + rank)
+            other = by_key.get(key)
+            if other is not None:
+                result = replace(result, score=max(result.score, other.score), method=Method.BOTH)
+            by_key[key] = result
+    results = [by_key[key] for key in sorted(by_key, key=lambda key: -rank_scores[key])]
+    scores = list(accumulate((result.score for result in reversed(results)), max))
+    return [replace(result, score=score) for result, score in zip(results, reversed(scores), strict=True)]
 
 
 @dataclass
@@ -126,13 +132,13 @@ class _Meaning:
     """Finds memories by the vectors of their texts."""
 
     seen: object = None
-    """Up to where all texts have a vector: see `LastingMemories.text_keys`."""
+    """The position up to which all texts have a vector. See `LastingMemories.text_keys`."""
     rebuilds: int = -1
 
     def nearest(
         self, query: str, index: EmbeddingIndex, lasting: LastingMemories, wanted: Filters, count: int
     ) -> list[Near] | None:
-        """Return the memories that are nearest to the query, nearest first; None: vectors can't tell now."""
+        """Return the memories nearest to the query, nearest first. None if there are no vectors now."""
         try:
             if not self._follow(index, lasting):
                 return None
@@ -153,12 +159,12 @@ class _Meaning:
             found = _allowed(rows, lasting, wanted)
             if len(found) >= count or len(rows) < many or rows[-1][1] < _RELATED:
                 return found[:count]
-        # Among the wanted ones alone, where there are few of them.
+        # Few memories pass the filters, so search only among them.
         among = {key_of(memory.text) for _, memory in lasting.find(wanted)}
         return _allowed(table.nearest(provider.model, vector, count, list(among)), lasting, wanted)[:count]
 
     def _follow(self, index: EmbeddingIndex, lasting: LastingMemories) -> bool:
-        """See to it that all texts have a vector. False: vectors can't tell now."""
+        """Make sure that all texts have a vector. False if there are no vectors now."""
         if index.is_loading or index.provider is None:
             return False
         is_new = self.rebuilds != index.rebuilds
@@ -176,37 +182,37 @@ class _Meaning:
 
 def _allowed(rows: Sequence[tuple[bytes, float]], lasting: LastingMemories, wanted: Filters) -> list[Near]:
     cosines = dict(rows)
-    found = [
+    nearest = [
         (place, memory, cosines[key_of(memory.text)])
         for place, memory in lasting.find(replace(wanted, texts=cosines.keys()))
         if memory.text.strip()
     ]
-    return sorted(found, key=lambda near: -near[2])
+    return sorted(nearest, key=lambda near: -near[2])
 
 
 def best_matches(query: str, memories: Sequence[LocatedMemory], k: int, counts: WordCounts) -> list[SearchResult]:
-    """Return the k memories whose words say most of what the query asks for, best first; none without a common word.
+    """Return the k memories that match the query best, best first. Memories without a word of the query are omitted.
 
-    The score is Okapi BM25, divided by its limit for endless repetitions of all words of the query: from 0 to 1.
+    The score is Okapi BM25 divided by its upper limit, so that it is between 0 and 1.
 
     Args:
-        counts: how often words stand in all memories, of which these are a part.
+        counts: The word counts of all memories, not only of `memories`.
     """
-    wanted = set(words(query))
-    bags = [Counter(words_of(one.location_name, one.memory)) for one in memories]
-    rarities = {word: _rarity(counts.holding.get(word, 0), counts.memories) for word in wanted}
-    most = sum(rarities.values()) * (_K1 + 1)
-    found = []
-    for located, bag in zip(memories, bags, strict=True):
+    query_words = set(words(query))
+    rarities = {word: _rarity(counts.holding.get(word, 0), counts.memories) for word in query_words}
+    max_score = sum(rarities.values()) * (_K1 + 1)
+    results = []
+    for located in memories:
+        bag = Counter(words_of(located.location_name, located.memory))
         length = bag.total() / counts.average_length
-        score = sum(rarities[word] * _saturated(bag[word], length) for word in wanted & bag.keys())
+        score = sum(rarities[word] * _saturated(bag[word], length) for word in query_words & bag.keys())
         if score > 0:
-            found.append(SearchResult(located, score / most))
-    return sorted(found, key=lambda result: -result.score)[:k]
+            results.append(SearchResult(located, score / max_score))
+    return sorted(results, key=lambda result: -result.score)[:k]
 
 
-def _rarity(holding: int, of: int) -> float:
-    return math.log(1 + max(0.0, of - holding + 0.5) / (holding + 0.5))
+def _rarity(holding: int, total: int) -> float:
+    return math.log(1 + max(0.0, total - holding + 0.5) / (holding + 0.5))
 
 
 def _saturated(count: int, length: float) -> float:

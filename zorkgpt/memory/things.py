@@ -1,7 +1,7 @@
 """The ledger of things: where each one starts, where the player last saw it, and what the player did with it.
 
-The only source for whereabouts and states. It follows what the player has seen: what moves out of sight stays where it
-was last seen until the player looks there again.
+This is the only source for whereabouts and states. It records what the player has seen: a thing that moves out of sight
+stays where it was last seen until the player looks there again.
 """
 
 import textwrap
@@ -19,7 +19,7 @@ from zorkgpt.text import sentence_case, with_article
 STARTS_HERE = "Starts here"
 NOW_HERE = "Now here"
 TRIED = "Tried without effect"
-"""The titles of a place's entries."""
+"""The titles of the entries of a place."""
 
 _KIND_OF = {STARTS_HERE: MemoryKind.LOCATION, NOW_HERE: MemoryKind.LOCATION, TRIED: MemoryKind.INSIGHT}
 
@@ -28,12 +28,12 @@ _ATTRIBUTE_OF = {
     for attribute, pair in STATES.items()
     for relation, value in zip(pair, (False, True), strict=True)
 }
-"""State → the attribute that shows it, and its value."""
+"""State → its attribute and value."""
 _FOUND_AT = (Relation.HERE, Relation.IN, Relation.ON)
 _WHEREABOUTS = (*_FOUND_AT, Relation.CARRIED)
 _LONGEST_NAME = 80
 _MAX_NAMED = 20
-"""The most things in one entry."""
+"""Maximum number of things in an entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,45 +42,45 @@ class ThingRecord:
 
     name: str
     where: Claim | None = None
-    """Where it was last seen. None if unknown: it was gone from there."""
+    """Where it was last seen. None if unknown or gone."""
     place: PlaceKey | None = None
-    """The location where that was. None if unknown, or if it is carried."""
+    """The location where it was last seen. None if unknown or carried."""
     states: tuple[str, ...] = ()
     """Its states when it was last seen, as in `ThingState`."""
     alive: bool = False
     fixed: bool = False
-    """It can't be taken, as far as is known."""
+    """It can't be taken, as far as known."""
     moved: bool = False
     """The player has moved it."""
     start_place: PlaceKey | None = None
     """The location of its first move."""
     start_holder: int | None = None
-    """What held it before it was first moved: the location itself, a container or a creature."""
+    """Its holder before the first move: the location, a container or a creature."""
     began: Mapping[str, bool] = field(default_factory=dict)
-    """The attributes that the player has changed, with the values that they had before."""
+    """The original values of the attributes that the player has changed."""
 
     @property
     def is_carried(self) -> bool:
         return self.where is not None and self.where.relation is Relation.CARRIED
 
     @property
-    def tells(self) -> bool:
-        """Whether it can be taken, or has states. Where a creature is by now is not known."""
+    def is_listed(self) -> bool:
+        """Whether entries list it: things that can be taken or have states. Creatures may have moved since."""
         return not self.alive and (not self.fixed or bool(self.states))
 
     def is_back_at(self, place: PlaceKey) -> bool:
-        """Return whether the player has put it back to where it was at first."""
+        """Return whether the player has put it back where it started."""
         return self.moved and self.holder == self.start_holder and place == self.start_place
 
     @property
     def holder(self) -> PlaceKey | None:
-        """The object or location that directly holds it. None if unknown, or if it is carried."""
+        """The object or location that directly holds it. None if unknown or carried."""
         if self.where is None:
             return None
         return self.place if self.where.relation is Relation.HERE else self.where.other
 
     def claims(self) -> tuple[Claim, ...]:
-        """Return everything that can be claimed of it as it was last seen."""
+        """Return its whereabouts and states when it was last seen."""
         if self.where is None:
             return ()
         states = (Claim(Relation(state), self.where.number, self.name) for state in self.states)
@@ -93,34 +93,38 @@ class ThingsLedger:
     def __init__(self) -> None:
         self._records: dict[int, ThingRecord] = {}
         self._strayed: dict[int, int | None] = {}
-        """Things that moved without the player, seen or not → what held each when the episode began. Never shown."""
+        """Things that moved by themselves, seen or not → the holder of each when the episode began. Never shown."""
         self._at_hand: frozenset[int] = frozenset()
+        """The things that are present and visible."""
         self._in_sight: PlaceKey | None = None
-        """The location of which everything that lies openly is at hand. None if that isn't known of any."""
+        """The current location, if all its visible things are known to be in `_at_hand`; otherwise None."""
         self._here: PlaceKey | None = None
+        """The current location. None if unknown."""
         self._surveyed: set[PlaceKey] = set()
         """Locations that the player has seen in full."""
         self.is_first_look = False
-        """Whether the last turn has shown everything that lies openly at the present place for the first time."""
+        """Whether the last turn was the first to show all visible things of the current location."""
         self._new: tuple[Claim, ...] = ()
-        """What the last turn has shown for the first time, where nothing had moved it."""
+        """Claims about the unmoved things that the last turn showed for the first time."""
 
     def things_at(self, place: PlaceKey, starting: Iterable[Claim]) -> tuple[Thing, ...]:
-        """Return what is at hand at the present place; at another one, what starts there and was not seen elsewhere.
+        """Return the things at the current location; for another one, those that start there and haven't moved.
 
         Args:
-            starting: the claims of what starts at the place.
+            starting: The claims of the things that start at the place.
         """
         if place == self._here:
             return tuple(Thing(number) for number in sorted(self._at_hand))
-        lie_here = (one for one in starting if one.relation in _WHEREABOUTS and not self._instead(place, one))
-        numbers = dict.fromkeys(claim.number for claim in lie_here)
+        still_there = (
+            claim for claim in starting if claim.relation in _WHEREABOUTS and not self._contradiction(place, claim)
+        )
+        numbers = dict.fromkeys(claim.number for claim in still_there)
         return tuple(Thing(number) for number in numbers if number is not None)
 
     # A turn
 
     def record(self, turn: ZMachineContext, place: PlaceKey) -> None:
-        """Take in what a turn moved and changed, and what the player sees after it.
+        """Record the moves and changes of a turn, and what the player sees after it.
 
         Args:
             place: The location of the player after the turn.
@@ -137,14 +141,14 @@ class ThingsLedger:
         self._new = self._first_seen(here, turn, known)
         for thing in turn.things:
             self._see(thing, turn.location_before if thing.out_of_sight else place)
-        self._miss(here)
+        self._mark_missing(here)
         if turn.all_in_sight:
             self._surveyed.add(place)
 
     def note_moves(self, turn: ZMachineContext) -> None:
-        """Take in only what a turn moved and changed."""
+        """Record only the moves and changes of a turn."""
         if turn.location_before is None:
-            # While the story asks something, the game state doesn't tell where the player is.
+            # While the story waits for an answer, the game state has no location.
             turn = replace(turn, location_before=self._here)
         for move in turn.moved:
             self._note_move(move, turn)
@@ -188,18 +192,18 @@ class ThingsLedger:
             fixed=thing.fixed,
         )
 
-    def _miss(self, here: Sequence[ThingState]) -> None:
-        """Note what is no longer where it was last seen, though the player would see it there."""
+    def _mark_missing(self, here: Sequence[ThingState]) -> None:
+        """Clear the whereabouts of things that the player would see if they were still there."""
         open_holders = {thing.number for thing in here if Relation.OPEN.value in thing.states}
         open_holders |= {thing.holder_number for thing in here if thing.holder_number is not None}
         for number, record in self._records.items():
             if number in self._at_hand or record.where is None or (record.place is None and not record.is_carried):
                 continue
-            lay_openly = (
+            was_in_view = (
                 record.where.relation is Relation.HERE and record.place == self._in_sight and self._in_sight is not None
             )
-            lay_inside = record.place == self._here and record.where.other in open_holders
-            if record.is_carried or lay_openly or lay_inside:
+            was_in_open_holder = record.place == self._here and record.where.other in open_holders
+            if record.is_carried or was_in_view or was_in_open_holder:
                 self._records[number] = replace(record, where=None, place=None)
 
     # Entries of places
@@ -207,30 +211,31 @@ class ThingsLedger:
     def _first_seen(
         self, here: Sequence[ThingState], turn: ZMachineContext, known: frozenset[int]
     ) -> tuple[Claim, ...]:
-        """Return the claims of things that start here: never seen before, and moved by nobody."""
+        """Return the claims of things that start here: those not seen before that nothing has moved."""
         changed = {change.number for change in turn.changed if change.attribute in STATES}
         touched = {move.number for move in turn.moved} | changed | set(self._strayed)
         moved = {number for number, record in self._records.items() if record.moved}
-        found: list[Claim] = []
+        claims: list[Claim] = []
         for thing in here:
             # A door belongs to both of its sides.
             is_new = thing.number not in known or (thing.fixed and not self._records[thing.number].began)
             is_new = is_new and not thing.carried and thing.number not in touched
-            tells = not thing.fixed or bool(thing.states) or thing.alive
-            # Later on, only what was inside something else comes to sight without having been moved.
-            appears = (
+            is_listed = not thing.fixed or bool(thing.states) or thing.alive
+            # After the first look, an unmoved thing can only appear from inside something else.
+            can_appear = (
                 self.is_first_look
                 or not turn.all_in_sight
                 or (thing.holder_number in known and thing.number not in known)
             )
-            if is_new and tells and appears and thing.holder_number not in moved:
-                found += thing.claims()
-        return tuple(found)
+            if is_new and is_listed and can_appear and thing.holder_number not in moved:
+                claims += thing.claims()
+        return tuple(claims)
 
     def start_claims(self, known: Sequence[Claim]) -> tuple[Claim, ...]:
-        """Return what starts at the present place, given what earlier looks have shown.
+        """Return the claims of what starts at the current location, given those from earlier looks.
 
-        What lay there openly in an earlier episode and is missing at the first look doesn't always start there.
+        A visible thing from an earlier episode that is missing at the first look is dropped: it doesn't always start
+        there.
         """
         new = {claim.number for claim in self._new}
         missing = {
@@ -242,44 +247,44 @@ class ThingsLedger:
             and claim.number not in self._records
             and claim.number not in self._strayed
         }
-        kept = [self._named(claim) for claim in known if claim.number not in new | missing]
-        numbers = dict.fromkeys(claim.number for claim in (*kept, *self._new))
-        shown = frozenset(list(numbers)[:_MAX_NAMED])
-        return tuple(claim for claim in (*kept, *self._new) if claim.number in shown and claim.name)
+        old = [self._with_names(claim) for claim in known if claim.number not in new | missing]
+        numbers = dict.fromkeys(claim.number for claim in (*old, *self._new))
+        listed = frozenset(list(numbers)[:_MAX_NAMED])
+        return tuple(claim for claim in (*old, *self._new) if claim.number in listed and claim.name)
 
     def now_here(self, starting: Callable[[PlaceKey], Sequence[Claim]]) -> dict[PlaceKey, tuple[Claim, ...]]:
-        """Return what is at each place and doesn't start there, as it was last seen: left, found or changed.
+        """Return the claims of things that are at each place, as last seen, but don't start there.
 
         Args:
-            starting: returns the claims of what starts at a place.
+            starting: Returns the claims of the things that start at a place.
         """
-        found: dict[PlaceKey, tuple[Claim, ...]] = {}
+        by_place: dict[PlaceKey, tuple[Claim, ...]] = {}
         for record in self._records.values():
-            if record.where is None or record.is_carried or not record.name or not (record.moved or record.tells):
+            if record.where is None or record.is_carried or not record.name or not (record.moved or record.is_listed):
                 continue
             place = self._place_of(record)
             if place is None or record.is_back_at(place):
                 continue
             if record.moved or all(claim.number != record.where.number for claim in starting(place)):
-                found[place] = (*found.get(place, ()), *record.claims())
-        return found
+                by_place[place] = (*by_place.get(place, ()), *record.claims())
+        return by_place
 
     def _place_of(self, record: ThingRecord) -> PlaceKey | None:
-        """Return the location of a thing. None if it is carried inside something else, or unknown."""
-        seen = set()
+        """Return the location of a thing. None if unknown, or if it is inside a carried thing."""
+        visited = set()
         holder = record
-        while (other := holder.where and holder.where.other) is not None and other in self._records:
-            if other in seen:
+        while (number := holder.where and holder.where.other) is not None and number in self._records:
+            if number in visited:
                 return None
-            seen.add(other)
-            holder = self._records[other]
+            visited.add(number)
+            holder = self._records[number]
         return holder.place
 
     def unseen(self, memory: Memory) -> Memory | None:
-        """Return an entry of a place without the things that are at hand or that the player has moved.
+        """Return an entry without the things that are visible or that the player has moved.
 
         Returns:
-            None if nothing is left; a memory that is not such an entry, or that a person wrote, as it is.
+            None if no thing remains. Other memories, and entries that a person edited, are returned unchanged.
         """
         if not memory.claims or not is_ledger_entry(memory) or memory.is_settled_by_person:
             return memory
@@ -288,7 +293,7 @@ class ThingsLedger:
         return replace(memory, claims=claims, text=self.described(claims)) if claims else None
 
     def described(self, claims: Iterable[Claim]) -> str:
-        """Return the things of an entry by where they are: `Lamp (unlit). On the table: book.`"""
+        """Return the text of an entry, grouped by holder: `Lamp (unlit). On the table: book.`"""
         things: dict[int, tuple[Claim, list[str]]] = {}
         for claim in claims:
             if claim.number is None:
@@ -312,8 +317,8 @@ class ThingsLedger:
         relation = "carried by" if holder is not None and holder.alive else where.relation.value
         return f"{relation} {with_article(' '.join(where.other_name.split()))}: "
 
-    def _named(self, claim: Claim) -> Claim:
-        """Return a claim with the names of its things, as far as they are known."""
+    def _with_names(self, claim: Claim) -> Claim:
+        """Return a claim with the known names of its things."""
         thing, other = (self._records.get(number or 0) for number in (claim.number, claim.other))
         return replace(
             claim,
@@ -324,70 +329,78 @@ class ThingsLedger:
     # Checks of claims
 
     def temporary_claim(self, location_id: SubjectKey, claims: Iterable[Claim]) -> Claim | None:
-        """Return a claim, kept at this location, that is true of this episode only. None if there is none.
+        """Return the first claim that holds in this episode only. None if there is none.
 
-        It is true by the player's doing; or all of them are whereabouts of things that somebody else has moved.
+        These are claims that the player made true. If all claims are about things that moved by themselves, the first
+        one is returned.
         """
         claims = tuple(claims)
-        owed = next((claim for claim in claims if self._is_owed(location_id, claim)), None)
-        if owed is None and claims and all(self._has_strayed(location_id, claim) for claim in claims):
+        for claim in claims:
+            if self._is_players_doing(location_id, claim):
+                return claim
+        if claims and all(self._has_strayed(location_id, claim) for claim in claims):
             return claims[0]
-        return owed
+        return None
 
     def contradicted_thing(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str | None:
-        """Return the name of the first thing last seen otherwise than claims about this episode say; None if none."""
+        """Return the name of the first thing that contradicts claims about this episode. None if there is none."""
         for claim in claims:
             record = self._records.get(claim.number or 0)
-            if record is not None and (
-                (record.moved and not record.is_carried)
-                if claim.relation is Relation.CARRIED
-                else self._instead(location_id, claim)
-            ):
+            if record is None:
+                continue
+            if claim.relation is Relation.CARRIED:
+                is_contradicted = record.moved and not record.is_carried
+            else:
+                is_contradicted = bool(self._contradiction(location_id, claim))
+            if is_contradicted:
                 return record.name
         return None
 
     def confirms(self, location_id: SubjectKey, memory: Memory, things: Iterable[ThingState]) -> bool:
-        """Return whether all that a memory claims is so, untouched by the player, or lastingly was so before.
+        """Return whether all claims of a memory are true.
+
+        A claim is true if it holds now and the player hasn't touched the thing. For a lasting memory, it is also true
+        if it held before the player touched the thing.
 
         Args:
-            things: What is at hand.
+            things: The things that are present.
         """
         now = {claim.short for thing in things for claim in thing.claims()}
         return bool(memory.claims) and all(
-            (memory.persistence.outlives_episode and self._was_so_before(location_id, claim))
+            (memory.persistence.outlives_episode and self._was_true_before(location_id, claim))
             or (claim.short in now and not self._is_handled(claim.number))
             for claim in memory.claims
         )
 
-    def _refuted(self, location_id: SubjectKey, claim: Claim) -> str:
-        """Return in words how a thing is that a claim gets wrong; "" if the claim may be right.
+    def _actual_state(self, location_id: SubjectKey, claim: Claim) -> str:
+        """Return the state that contradicts a claim; "" if the claim may be true.
 
-        Stricter than `contradicted_thing` about what is at hand: the player sees where that is.
+        Stricter than `_contradiction` for visible things, whose whereabouts are certain.
         """
         if claim.relation is Relation.DARK:
             return Relation.LIGHT.value if location_id == self._in_sight else ""
         record = self._records.get(claim.number or 0)
-        if record is None or record.where is None:
-            return self._instead(location_id, claim)
-        if location_id != self._here or claim.number not in self._at_hand:
-            return self._instead(location_id, claim)
+        is_visible = location_id == self._here and claim.number in self._at_hand
+        if record is None or record.where is None or not is_visible:
+            return self._contradiction(location_id, claim)
         if claim.relation in _ATTRIBUTE_OF and claim.relation.value not in record.states:
             opposite = OPPOSITE[claim.relation].value
             return opposite if opposite in record.states else f"not {claim.relation}"
         if claim.relation in _WHEREABOUTS:
-            is_loosely_so = claim.relation is Relation.HERE and not record.is_carried
-            is_so = is_loosely_so or (claim.relation, claim.other) == (record.where.relation, record.where.other)
-            return "" if is_so else record.where.in_words()
+            # A thing inside or on another one is "here" too.
+            is_here = claim.relation is Relation.HERE and not record.is_carried
+            is_true = is_here or (claim.relation, claim.other) == (record.where.relation, record.where.other)
+            return "" if is_true else record.where.in_words()
         return ""
 
     def correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
-        """Return in words what the game state says instead of a claim of a memory; "" if it may be right."""
-        if memory.persistence.outlives_episode and self._was_so_before(location_id, claim):
+        """Return the state in the game that contradicts a memory's claim; "" if the claim may be true."""
+        if memory.persistence.outlives_episode and self._was_true_before(location_id, claim):
             return ""
-        return self._refuted(location_id, claim)
+        return self._actual_state(location_id, claim)
 
     def valid_claims(self, location_id: SubjectKey, memory: Memory) -> tuple[Claim, ...]:
-        """Return the claims that hold for as long as the memory."""
+        """Return the claims that stay true for as long as the memory."""
         lasting = memory.persistence.outlives_episode
         return tuple(
             claim
@@ -399,23 +412,24 @@ class ThingsLedger:
     def contradicting_state(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str:
         """Return the state that contradicts claims at this location, such as `brass key carried`; "" if none is known.
 
-        States that the player can't have seen are left out.
+        States that the player can't have seen are omitted.
         """
         things = [claim for claim in claims if claim.number is not None]
-        found: dict[str, dict[str, None]] = {}
+        states: dict[str, dict[str, None]] = {}
         for claim in things:
-            if word := self._instead(location_id, claim):
-                found.setdefault(self._name(claim), {})[word] = None
+            if word := self._contradiction(location_id, claim):
+                states.setdefault(self._name(claim), {})[word] = None
         if any(claim.number != things[0].number for claim in things):
-            # The text of the memory speaks of several things: which one is meant is said, or nothing is.
-            found.pop("", None)
-        return ", ".join(f"{name} {' and '.join(words)}".strip() for name, words in found.items())
+            # Among several things, a state without a name would be ambiguous.
+            states.pop("", None)
+        return ", ".join(f"{name} {' and '.join(words)}".strip() for name, words in states.items())
 
     def _name(self, claim: Claim) -> str:
         record = self._records.get(claim.number or 0)
         return " ".join(((record.name if record else "") or claim.name).split())
 
-    def _instead(self, location_id: SubjectKey, claim: Claim) -> str:
+    def _contradiction(self, location_id: SubjectKey, claim: Claim) -> str:
+        """Return a word for the last seen state that contradicts a claim; "" if none does."""
         record = self._records.get(claim.number or 0)
         if claim.relation in _ATTRIBUTE_OF:
             opposite = OPPOSITE[claim.relation].value
@@ -429,16 +443,16 @@ class ThingsLedger:
         if record.is_carried:
             return Relation.CARRIED.value
         if record.where is None:
-            # Without a place it was never seen.
+            # A thing without a place may never have been seen.
             return "gone" if record.moved or is_missed or claim.number in self._strayed else ""
         if not record.moved and claim.number not in self._strayed:
             return "gone" if is_missed else self._elsewhere(location_id, claim, record)
         return "moved" if record.holder != (location_id if claim.relation is Relation.HERE else claim.other) else ""
 
     def _elsewhere(self, location_id: SubjectKey, claim: Claim, record: ThingRecord) -> str:
-        """Return "elsewhere" if a thing that nothing has moved was last seen at another place or in something else."""
+        """Return "elsewhere" if an unmoved thing was last seen at another place or in another holder, otherwise ""."""
         place = self._place_of(record)
-        # Scenery that several locations share lies at each of them.
+        # Several locations can share scenery.
         if record.fixed or record.alive or place is None or not is_place(location_id):
             return ""
         if claim.relation is Relation.HERE:
@@ -454,8 +468,8 @@ class ThingsLedger:
         record = self._records.get(number or 0)
         return record is not None and (record.moved or bool(record.began))
 
-    def _was_so_before(self, location_id: SubjectKey, claim: Claim) -> bool:
-        """Return whether the claim says how a thing was before the player moved or changed it."""
+    def _was_true_before(self, location_id: SubjectKey, claim: Claim) -> bool:
+        """Return whether a claim was true before the player moved or changed the thing."""
         record = self._records.get(claim.number or 0)
         if record is None:
             return False
@@ -465,11 +479,13 @@ class ThingsLedger:
         return record.began.get(attribute) is value
 
     def _has_strayed(self, location_id: SubjectKey, claim: Claim) -> bool:
+        """Return whether a claim says where a thing is that moved there by itself."""
         if claim.number not in self._strayed or claim.relation not in _WHEREABOUTS:
             return False
         return self._strayed[claim.number] != (location_id if claim.relation is Relation.HERE else claim.other)
 
-    def _is_owed(self, location_id: SubjectKey, claim: Claim) -> bool:
+    def _is_players_doing(self, location_id: SubjectKey, claim: Claim) -> bool:
+        """Return whether a claim is about a thing that the player moved or changed, and wasn't true before."""
         record = self._records.get(claim.number or 0)
         if record is None:
             return False
@@ -494,7 +510,7 @@ class ThingsLedger:
 
     @classmethod
     def restored(cls, saved: Mapping[str, Any]) -> Self:
-        """Return the ledger of which `snapshot` returned this."""
+        """Return the ledger from the value of `snapshot`."""
         ledger = cls()
         ledger._records = {int(number): _record_of(record) for number, record in saved["records"]}
         ledger._strayed = {int(number): origin for number, origin in saved["strayed"]}
@@ -507,22 +523,25 @@ class ThingsLedger:
 
 
 def is_ledger_entry(memory: Memory) -> bool:
-    """Return whether a memory is an entry that the game's state decides, of this episode or of an earlier one."""
+    """Return whether a memory is an entry derived from the game state, in this episode or an earlier one."""
     return memory.kind is not None and memory.kind is _KIND_OF.get(memory.title)
 
 
 def is_attempts_entry(memory: Memory) -> bool:
-    """Return whether a memory is the entry that counts what was tried without effect at a place."""
+    """Return whether a memory is the entry that lists the actions without effect at a place."""
     return memory.title == TRIED and is_ledger_entry(memory)
 
 
 def ledger_entry(memories: Iterable[Memory], title: str) -> Memory | None:
-    """Return the current entry of this title; None if there is none."""
-    return next((one for one in memories if one.title == title and is_ledger_entry(one) and is_current(one)), None)
+    """Return the current entry with this title. None if there is none."""
+    for memory in memories:
+        if memory.title == title and is_ledger_entry(memory) and is_current(memory):
+            return memory
+    return None
 
 
 def _destination(move: ObjectMove, turn: ZMachineContext) -> Claim | None:
-    """Return where a thing is that the player has moved; None if the player doesn't see where it went."""
+    """Return where the player moved a thing. None if the player can't see where it went."""
     if move.name in turn.inventory_after and move.name not in turn.inventory_before:
         return Claim(Relation.CARRIED, move.number, move.name)
     if move.destination_number is None or turn.loses_sight_of(move):
@@ -548,7 +567,7 @@ def _started_there(record: ThingRecord, location_id: SubjectKey, claim: Claim) -
 
 
 def _plain(record: ThingRecord) -> dict[str, Any]:
-    values = {each.name: getattr(record, each.name) for each in fields(record)}
+    values = {attribute.name: getattr(record, attribute.name) for attribute in fields(record)}
     where = None if record.where is None else str(record.where)
     return values | {"where": where, "states": list(record.states), "began": dict(record.began)}
 
