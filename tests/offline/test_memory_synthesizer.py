@@ -216,11 +216,11 @@ def test_a_way_that_led_nowhere_before_is_told_with_what_is_open_now():
     answer = taught("down", "Cellar", replace(walked, failed_before=True))
     nowhere = "Was blocked on an earlier try"
     assert answer.memory_title == "down → Cellar"
-    assert answer.memory_text == f"{nowhere}, and open with the trap door open."
+    assert answer.memory_text == f"{nowhere}, and worked with the trap door open."
     assert answer.claims == (Claim(Relation.LEADS, None, "down", 2, "Cellar"),)
     unlocked = (*state, Claim(Relation.OPEN, 8, "gate"), Claim(Relation.UNLOCKED, 8, "gate"))
     answer = taught("down", "Cellar", replace(walked, failed_before=True, state=unlocked))
-    assert answer.memory_text == f"{nowhere}, and open with the trap door open and the gate open and unlocked."
+    assert answer.memory_text == f"{nowhere}, and worked with the trap door open and the gate open and unlocked."
     answer = taught("down", "Cellar", replace(walked, failed_before=True, state=()))
     assert answer.memory_text == f"{nowhere}."
 

@@ -178,7 +178,7 @@ def _conditional_exit(request: SynthesisRequest) -> MemorySynthesisResponse:
         if claim.relation in (Relation.OPEN, Relation.UNLOCKED) and claim.number not in carried:
             states.setdefault(claim.name, []).append(claim.relation.value)
     opened = [f"{with_article(name)} {_listed(values)}" for name, values in states.items()]
-    detail = "was blocked on an earlier try" + (f", and open with {_listed(opened)}" if opened else "")
+    detail = "was blocked on an earlier try" + (f", and worked with {_listed(opened)}" if opened else "")
     place, number = _destination(request), truth.location_after
     claims = (Claim(Relation.LEADS, None, request.action, number, place),) if isinstance(number, int) else ()
     title = f"{normalized_action(request.action)} → {place}"
