@@ -1,4 +1,4 @@
-"""The checkpoint of an episode: one value in a file with a checksum, always replaced as a whole."""
+"""The checkpoint of an episode: a file with a checksum, which is always replaced atomically."""
 
 import base64
 import zlib
@@ -18,24 +18,24 @@ _HEAD_LENGTH = len(_HEAD % 0)
 
 
 class Snapshot(Protocol):
-    """Something whose state a checkpoint holds."""
+    """A part of a run whose state is saved in checkpoints."""
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the whole state as plain values for JSON."""
+        """Return the whole state as JSON values."""
         ...
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take on a state that `snapshot` returned.
+        """Restore the result of `snapshot`.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError: If it is no such state.
-            CheckpointError: If it can't be restored; the message says why.
+            KeyError, TypeError, ValueError, AttributeError: If `state` is malformed.
+            CheckpointError: If it can't be restored.
         """
         ...
 
 
 class Run(BaseModel):
-    """The story, the player and the options of an episode, with which it has to be resumed."""
+    """The story, player and options of an episode, which must be the same when it is resumed."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -51,17 +51,17 @@ class Run(BaseModel):
 
 
 class Checkpoint(BaseModel):
-    """The end of a turn, with everything that can't be rebuilt from the journal."""
+    """The state at the end of a turn, as far as it can't be rebuilt from the journal."""
 
     model_config = ConfigDict(frozen=True)
 
     version: int
     episode: int = Field(ge=1)
     turn: int = Field(ge=0)
-    """The last turn that it contains."""
+    """The last turn before it."""
     run: Run
     game: str
-    """The interpreter's saved state, random generator included, as base64."""
+    """The interpreter's saved state, including its random generator, as base64."""
     log_bytes: int = Field(ge=0)
     """The length of the episode's log."""
     snapshots: dict[str, dict[str, Any]]
@@ -69,15 +69,15 @@ class Checkpoint(BaseModel):
 
     @property
     def game_state(self) -> bytes:
-        """Return the interpreter's saved state."""
+        """The interpreter's saved state."""
         return base64.b64decode(self.game)
 
 
 def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
-    """Replace the checkpoint: as a whole, or not at all if the process is killed. It is not flushed to disk.
+    """Replace the checkpoint atomically, without flushing it to disk.
 
     Raises:
-        FileError: If it can't be written; the one before stands.
+        FileError: If it can't be written. The previous one is unchanged.
     """
     body = as_json({"version": VERSION} | content)
     data = b"%s%s}\n" % (_HEAD % zlib.crc32(body), body)
@@ -85,16 +85,16 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Delete the checkpoint, and what a killed writer left of the next one."""
+    """Delete the checkpoint, and temporary files of a killed process."""
     for name in (path, *path.parent.glob(f"{path.name}.*")):
         name.unlink(missing_ok=True)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Return the checkpoint, if it is whole and of a known version. The file is never changed.
+    """Return the checkpoint. The file is never changed.
 
     Raises:
-        CheckpointError: If it is not; the message says why and what to do.
+        CheckpointError: If it is missing, damaged or of a later version.
     """
     try:
         data = read_file(path, SAVED_FILE)
@@ -102,13 +102,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(f"The checkpoint {path} can't be read: {error.strerror}.") from None
     body = data[_HEAD_LENGTH:-2]
     if data != b"%s%s}\n" % (_HEAD % zlib.crc32(body), body):
-        raise CheckpointError(f"The checkpoint {path} is damaged or incomplete, and unchanged. Start a new episode.")
+        raise CheckpointError(f"The checkpoint {path} is damaged or incomplete. Start a new episode.")
     try:
         content = parse_json(body, SAVED_FILE, finite=True)
         if content["version"] > VERSION:
             raise CheckpointError(
-                f"The checkpoint {path} was written by a later version of this program: its format is "
-                f"{content['version']}, and formats up to {VERSION} are known here. Use that version."
+                f"The checkpoint {path} was written by a later version of this program. Its format is "
+                f"{content['version']}, but this version only reads formats up to {VERSION}. Use the later version."
             )
         return Checkpoint.model_validate(content)
     except ValidationError as error:
@@ -116,7 +116,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         where = ".".join(str(part) for part in problem["loc"])
         raise CheckpointError(f"The checkpoint {path} lacks a part: {where}: {problem['msg']}.") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"The checkpoint {path} is no checkpoint: {reason_of(error)}.") from None
+        raise CheckpointError(f"The checkpoint {path} is malformed: {reason_of(error)}.") from None
 
 
 def as_text(state: bytes) -> str:

@@ -11,9 +11,9 @@ from zorkgpt.text import normalized_action
 
 @dataclass
 class GameState:
-    """The running episode: where it stands, what was done, what was last seen.
+    """The state of the running episode.
 
-    Managers read it. The turn loop writes it, but for the summary of the history, which the context manager writes.
+    Managers read it. The turn loop writes it, except the summary of the history, which the context manager writes.
     """
 
     episode_id: int = 1
@@ -29,35 +29,35 @@ class GameState:
     visited_locations: set[int] = field(default_factory=set)
     history: TurnHistory = field(default_factory=TurnHistory, repr=False)
     arrival: TurnRecord | None = None
-    """The opening as turn 0; None before it."""
+    """The opening as turn 0; None before the episode starts."""
     action_history: list[tuple[str, str]] = field(default_factory=list)
     """(action, response), oldest first."""
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     """{turn, reasoning, action, timestamp, location, response, outcome, arrived}, oldest first.
 
-    Unknown values are left out. `outcome` is the result of `visible_outcome`, `arrived` the name of the
-    place that the action led to."""
+    Unknown values are left out. `outcome` is the result of `visible_outcome`, `arrived` the name of the action's
+    destination."""
     history_summary: str = ""
-    """A model's summary of the turns up to `history_summarized_to`, once there were too many for the prompt."""
+    """A model's summary of the turns up to `history_summarized_to`; "" before the first summary."""
     history_summarized_to: int = 0
     history_summary_asked: int = 0
-    """The turn at which a summary was last asked for."""
+    """The turn of the last request for a summary."""
     failed_actions: dict[int, dict[str, set[str]]] = field(default_factory=dict)
-    """Location → actions that changed nothing there in this episode, in the order of the first try → the circumstances
-    (`Observation.circumstances`) in which they changed nothing."""
+    """Location → actions without effect there in this episode, in the order of the first try → the circumstances of
+    the failures (`Observation.circumstances`)."""
     scored_actions: dict[int, list[str]] = field(default_factory=dict)
     """Location → actions that scored there in this episode."""
     destructive_verbs: list[str] = field(default_factory=list)
-    """The verbs of the actions that have removed an object from the world in this episode."""
+    """The verbs of the actions that removed an object from the world in this episode."""
     room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """Location → the latest description of it in this episode, and the turn on which it was printed."""
+    """Location → its latest description in this episode, and the turn of the description."""
     last_room_description: str = ""
-    """The description of the room where the player is; "" if it was not described yet."""
+    """The latest description of the current room; "" if it was not described yet."""
     last_room_description_turn: int = 0
     last_room_description_location_id: int | None = None
 
     def reset_episode(self, episode_id: int) -> None:
-        """Forget the running episode and begin another."""
+        """Reset the state for another episode."""
         fresh = GameState(episode_id=episode_id, max_score=self.max_score)
         for name in fresh.__dataclass_fields__:
             setattr(self, name, getattr(fresh, name))
@@ -67,7 +67,7 @@ class GameState:
         return self.finished or self.turn_count >= max_turns
 
     def turns_until(self, last: int, count: int) -> tuple[TurnRecord, ...]:
-        """Return `count` turns up to the turn `last`, oldest first, as far as they are kept; the opening for turn 0."""
+        """Return at most `count` turns up to the turn `last`, oldest first. For turn 0, return the opening."""
         if not last:
             return () if self.arrival is None else (self.arrival,)
         played = self.history.recent(count + self.turn_count - last)
@@ -86,7 +86,7 @@ class GameState:
         self.current_score = now.score
 
     def describe_room(self, description: str, location_id: int) -> None:
-        """Keep the description of the room that the game has just printed."""
+        """Record a description of a room that the game has just printed."""
         self.room_descriptions[location_id] = (description, self.turn_count)
         self._recall_description(location_id)
 
@@ -96,13 +96,13 @@ class GameState:
         self.last_room_description_location_id = location_id if text else None
 
     def room_description_age(self, location_id: int | None) -> int | None:
-        """Return the turns since this room was described; None if the last description is of another room."""
+        """Return the number of turns since the last description of this room; None without one."""
         if location_id is None or location_id != self.last_room_description_location_id:
             return None
         return self.turn_count - self.last_room_description_turn
 
     def record(self, turn: TurnRecord) -> None:
-        """Update the state with a turn that was played."""
+        """Update the state with a turn."""
         self.history.add(turn)
         step = turn.transition
         place = step.before.location_name
@@ -126,19 +126,19 @@ class GameState:
             self.describe_room(step.response, step.after.location.num)
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> dict[str, Any]:
-        """Keep why an action was chosen and return the entry.
+        """Record the reasons for an action and return the entry.
 
-        An entry of the same turn is completed if its action is the same, and replaced otherwise.
+        An existing entry of this turn is completed if it has the same action, and replaced otherwise.
         """
-        kept = self.action_reasoning_history
-        known = kept.pop() if kept and kept[-1]["turn"] == turn else {}
-        if known.get("action") != action:
-            known = {}
-        kept.append(known | {"turn": turn, "reasoning": reasoning, "action": action})
-        return kept[-1]
+        entries = self.action_reasoning_history
+        existing = entries.pop() if entries and entries[-1]["turn"] == turn else {}
+        if existing.get("action") != action:
+            existing = {}
+        entries.append(existing | {"turn": turn, "reasoning": reasoning, "action": action})
+        return entries[-1]
 
     def failed_here(self, now: Observation) -> tuple[str, ...]:
-        """Return the actions that changed nothing here while what is carried, lit, open or locked was as it is now."""
+        """Return the actions that failed here in the same circumstances as now."""
         tried = self.failed_actions.get(now.location.num, {}) if now.location else {}
         return tuple(action for action, circumstances in tried.items() if now.circumstances in circumstances)
 
@@ -151,14 +151,14 @@ class GameState:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take on the summary that `snapshot` returned."""
+        """Restore the result of `snapshot`."""
         self.history_summary = str(state["text"])
         self.history_summarized_to = int(state["up_to"])
         self.history_summary_asked = int(state["asked"])
 
-    def _record_outcome(self, location_id: int, action: str, circumstances: str, in_vain: bool) -> None:
+    def _record_outcome(self, location_id: int, action: str, circumstances: str, has_failed: bool) -> None:
         tried = self.failed_actions.setdefault(location_id, {})
-        if in_vain:
+        if has_failed:
             tried.setdefault(action, set()).add(circumstances)
         else:
             tried.get(action, set()).discard(circumstances)

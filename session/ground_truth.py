@@ -25,12 +25,12 @@ def ground_truth(
 
     Args:
         turn: The number of the turn in the episode.
-        first_visit: Whether the location where the memory will be stored was never visited before.
-        first_look: Whether the response describes where the action led, which was never visited before.
-        before: The things at hand before the action.
-        after: The things at hand now.
-        known_way: The action is a walk, and the map or the text of the place showed this exit.
-        failed_before: The action is a walk that led nowhere when it was last tried.
+        first_visit: Whether the location of the memory was not visited before.
+        first_look: Whether the response describes the action's destination, which was not visited before.
+        before: The visible and carried things before the action.
+        after: The same after the action.
+        known_way: Whether the action is a walk, and the map or the text of the place showed this exit.
+        failed_before: Whether the action is a walk that led nowhere when it was last tried.
     """
     was, now = step.before, step.after
     source, destination = was.location, now.location
@@ -60,7 +60,7 @@ def ground_truth(
         moved=step.moved,
         changed=step.changed,
         things=_things(step, before, after),
-        # Whoever sits in something may see no more than what is in it.
+        # In a vehicle, the player may see only its content.
         all_in_sight=now.visible is not None and not now.dark and now.vehicle is None,
         state=_state(before, was),
         known_way=known_way,
@@ -73,11 +73,11 @@ def _names(items: tuple[Item, ...] | None) -> tuple[str, ...]:
 
 
 def _things(step: Transition, before: Sequence[ThingState], after: Sequence[ThingState]) -> tuple[ThingState, ...]:
-    """Return the things at hand now, and those that went out of sight, in their current state."""
+    """Return the visible and carried things, and those that went out of sight, in their current state."""
     was, now = ({thing.number: thing for thing in things} for things in (before, after))
     moved = {move.number for move in step.moved}
 
-    def is_elsewhere(thing: ThingState | None) -> bool:
+    def was_moved(thing: ThingState | None) -> bool:
         """Return whether the thing or one of its holders was moved."""
         while thing is not None:
             if not moved.isdisjoint((thing.number, thing.holder_number)):
@@ -85,13 +85,13 @@ def _things(step: Transition, before: Sequence[ThingState], after: Sequence[Thin
             thing = was.get(thing.holder_number) if thing.holder_number is not None else None
         return False
 
-    found = []
+    current = []
     for number, thing in (was | now).items():
         if number in now:
-            found.append(thing)
-        elif not is_elsewhere(thing):
-            found.append(replace(_as_changed(thing, step.changed), out_of_sight=True))
-    return tuple(found)
+            current.append(thing)
+        elif not was_moved(thing):
+            current.append(replace(_as_changed(thing, step.changed), out_of_sight=True))
+    return tuple(current)
 
 
 def _as_changed(thing: ThingState, changes: Sequence[AttributeChange]) -> ThingState:
@@ -104,9 +104,9 @@ def _as_changed(thing: ThingState, changes: Sequence[AttributeChange]) -> ThingS
 
 
 def _state(things: Sequence[ThingState], was: Observation) -> tuple[Claim, ...]:
-    """Return the states of the things at hand on which the outcome of an action may depend."""
-    found = [Claim(Relation.DARK)] if was.dark else []
+    """Return the state before an action, on which its outcome may depend."""
+    claims = [Claim(Relation.DARK)] if was.dark else []
     for thing in things:
         states = [*(["carried"] if thing.carried else []), *thing.states]
-        found += [Claim(Relation(state), thing.number, thing.name) for state in states]
-    return (*found, *(Claim(Relation.HERE, being.num, being.name) for being in was.creatures or ()))
+        claims += [Claim(Relation(state), thing.number, thing.name) for state in states]
+    return (*claims, *(Claim(Relation.HERE, creature.num, creature.name) for creature in was.creatures or ()))

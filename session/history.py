@@ -15,7 +15,7 @@ _MOST_TURNS = 1000
 
 @dataclass(frozen=True, slots=True)
 class GameText:
-    """A text that the game printed, and what is certain of the state in which it was printed."""
+    """A text that the game printed, with facts about the state."""
 
     response: str
     location: Location | None = None
@@ -23,29 +23,29 @@ class GameText:
     action: str = ""
     """The action that it answers; "" for the opening."""
     arrived: bool = False
-    """The player was at another location before."""
+    """Whether the player was at another location before."""
     dark: bool = False
-    """It is too dark to see; False also if the story does not tell."""
+    """Whether it is too dark to see; False if unknown."""
     things: tuple[str, ...] = ()
     """Names of the visible objects."""
     creatures: tuple[str, ...] | None = None
-    """Names of those that are alive; None if unknown."""
+    """Names of the living ones; None if unknown."""
     described: str = ""
-    """The last text in this episode that described this location."""
+    """The last description of this location in this episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was extracted from a text."""
+    """The facts extracted from a text."""
 
     is_room_description: bool = False
-    """It describes the player's location."""
+    """Whether it describes the player's location."""
     exits: tuple[str, ...] = ()
-    """Directions, under their full names, in which it names an exit."""
+    """The full names of the directions in which it mentions an exit."""
     combat: bool = False
-    """A fight with the player is going on."""
+    """Whether the player is in a fight."""
     enemies: tuple[str, ...] = ()
-    """Names of whom the player fights."""
+    """Names of the opponents."""
     by: ExtractedBy = "nobody"
     """Who extracted it; "nobody" if there was clearly nothing to extract."""
 
@@ -55,15 +55,15 @@ NOTHING = Extraction()
 
 @dataclass(frozen=True, slots=True)
 class NamedExits:
-    """Exits of a location that a model found named in a text."""
+    """Exits of a location that a model found in a text."""
 
     location: Location
     exits: tuple[str, ...]
-    """Directions, under their full names."""
+    """Full names of directions."""
 
 
 def text_of_turn(step: Transition, *, described: str = "") -> GameText:
-    """Return the text that a turn printed."""
+    """Return the text of a turn."""
     return GameText(
         response=step.response,
         location=step.after.location,
@@ -77,7 +77,7 @@ def text_of_turn(step: Transition, *, described: str = "") -> GameText:
 
 
 def text_of_opening(text: str, now: Observation) -> GameText:
-    """Return the text that the game begins with."""
+    """Return the opening text."""
     things = _names(now.visible or ())
     return GameText(text, now.location, arrived=True, dark=now.dark, things=things, creatures=_creatures(now))
 
@@ -91,10 +91,10 @@ def _creatures(now: Observation) -> tuple[str, ...] | None:
 
 
 def has_nothing_to_extract(step: Transition) -> bool:
-    """Return whether it is clear without reading that a turn's text tells nothing of the room or of a fight.
+    """Return whether the text of a turn can't contain facts about the room or a fight.
 
-    That holds for commands that never reached the game, for the end of the game, and for answers that took no game
-    time: the parser did not understand.
+    This is true for commands that did not reach the game, for the end of the game, and for responses that took no game
+    time, because the parser did not understand the command.
     """
     if step.refused or step.fault or step.finished or not step.response.strip():
         return True
@@ -113,22 +113,22 @@ class Rejection:
     score: float | None = None
     """The model's score, -1 to 1."""
     obeyed: bool = True
-    """False if the judge had been wrong too often, so that the action was played all the same."""
+    """Whether the player had to respond. False if the judge was wrong too often."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsageTotals:
-    """What the models of a run have used so far."""
+    """The usage of all models of a run so far."""
 
     tokens: int
-    """Tokens read and written."""
+    """Input and output tokens."""
     cost: float
     """The cost of the models whose prices are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One turn, as seen by everything that learns from it, logs it, shows it or measures it."""
+    """Everything about one turn."""
 
     kind: ClassVar[str] = "turn_played"
     episode: int
@@ -138,30 +138,28 @@ class TurnRecord:
     reasoning: str
     player: str
     """Who chose the action: the run's player ("model", "rules", "walkthrough", "human"), "rules" if the model gave no
-    usable answer, "search" for one that a search has found, "best line" for one that `FOLLOW` asked for,
-    or "given"."""
+    usable answer, "search" for commands of a search, "best line" for those that `FOLLOW` plays, or "given"."""
     memory_shown: str
-    """The memories of the location before the turn; the prompt leaves out where things are that the player sees."""
+    """The memories of the location before the turn. The prompt omits the positions of visible things."""
     memory_events: tuple[MemoryEvent, ...] = ()
-    """What the memory recorded of the turn."""
+    """The changes of the memory."""
     duration_s: float = 0.0
     parts_s: Mapping[str, float] = field(default_factory=dict, compare=False)
-    """Seconds by part of the loop, from the end of the last turn's record to that of this one."""
+    """Seconds by part of the loop, since the record of the last turn."""
     rejections: tuple[Rejection, ...] = ()
-    """The proposals for this turn that were turned down, oldest first."""
+    """The rejected proposals for this turn, oldest first."""
     critic_score: float | None = None
-    """The score of the action that was played, -1 to 1; None if the critic's model did not judge it."""
+    """The score of the played action, -1 to 1; None if the critic's model did not judge it."""
     spent: UsageTotals | None = None
-    """What the run has spent, this turn included; None if no model is asked through the configuration."""
+    """The usage of the run, including this turn; None without configured models."""
     extraction: Extraction | None = None
-    """What the rules read in the response; None if nothing read it."""
+    """The facts extracted from the response; None if it was not read."""
     named_exits: tuple[NamedExits, ...] = ()
-    """What the memory's model read in this response or in earlier ones."""
+    """The exits that the memory's model found in this response or in earlier ones."""
     notices: tuple[str, ...] = ()
-    """The notices about its own progress that the player got."""
+    """The notices about its own play that the player got."""
     answers: tuple[str, ...] = ()
-    """The background questions whose answers were applied after the action, in order: kind of question, and the turn
-    that it is about."""
+    """The background questions whose answers were applied after the action: kind and turn of each, in order."""
 
     @property
     def action(self) -> str:
@@ -170,7 +168,7 @@ class TurnRecord:
 
     @property
     def response(self) -> str:
-        """The text that the game printed."""
+        """The game's text."""
         return self.transition.response
 
     @property

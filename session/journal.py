@@ -1,4 +1,4 @@
-"""The journal of an episode: how it opened and what was decided, to play the turns since a checkpoint again."""
+"""The journal of an episode: its opening and decisions, to play the turns since a checkpoint again."""
 
 import os
 import zlib
@@ -20,7 +20,7 @@ from zorkgpt.errors import CheckpointError
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The beginning of the game."""
+    """The start of the game."""
 
     text: str
     observation: Observation
@@ -29,7 +29,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class TurnDecision:
-    """The action of a turn and how it was chosen, written down before it is played."""
+    """The action of a turn and how it was chosen, recorded before it is played."""
 
     turn: int
     action: str
@@ -40,9 +40,9 @@ class TurnDecision:
     score: float | None = None
     """The critic's score of the action."""
     notes: dict[str, Any] = field(default_factory=dict)
-    """What the player has changed in its notes since the turn before, see `zorkgpt.player.Player.changed_notes`."""
+    """The changes of the player's notes since the last turn. See `zorkgpt.player.Player.changed_notes`."""
     noted: tuple[dict[str, str], ...] = ()
-    """The facts that the player noted by a tool, see `zorkgpt.context.tools.ToolNotes`."""
+    """The facts that the player noted with a tool. See `zorkgpt.context.tools.ToolNotes`."""
 
 
 JournalEntry = Opening | TurnDecision
@@ -52,7 +52,7 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class JournalContent:
-    """Everything in a journal."""
+    """The content of a journal."""
 
     opening: Opening
     decided: dict[int, TurnDecision]
@@ -60,9 +60,9 @@ class JournalContent:
 
 
 class TurnJournal:
-    """Appends to the journal of an episode: a checksum and a JSON object a line, handed to the system at once.
+    """Appends to the journal of an episode: one line per entry, with a checksum and a JSON object, unbuffered.
 
-    A last line that a kill has cut short is removed first.
+    An incomplete last line, from a killed process, is removed first.
 
     Raises:
         OSError: If it can't be opened.
@@ -89,10 +89,10 @@ class TurnJournal:
 
 
 def read_journal(path: Path) -> JournalContent:
-    """Return everything that was written; a last line that is cut short is left out.
+    """Return the content of a journal, without an incomplete last line.
 
     Raises:
-        CheckpointError: If there is no journal, or it is damaged.
+        CheckpointError: If it is missing or damaged.
     """
     try:
         data = path.read_bytes()
@@ -115,7 +115,7 @@ def _entries(data: bytes, path: Path) -> Iterator[JournalEntry]:
         try:
             checksum, body = line[:8], line[9:]
             if int(checksum, 16) != zlib.crc32(body):
-                raise ValueError("its checksum is another")
+                raise ValueError("wrong checksum")
             ((name, fields),) = parse_json(body, RECORD).items()
             yield _adapter(name).validate_python(fields)
         except (ValueError, KeyError, AttributeError, ValidationError) as error:

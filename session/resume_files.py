@@ -1,4 +1,4 @@
-"""The files from which an interrupted episode is resumed: its journal, its checkpoint, and the files to roll back."""
+"""The files for resuming an interrupted episode: its journal, its checkpoint, and the files to roll back."""
 
 import os
 from collections.abc import Sequence
@@ -18,18 +18,16 @@ from zorkgpt.run_folder import CHECKPOINT, TURN_JOURNAL, UNDO
 log = get_logger(__name__)
 
 _ROLLBACK = "files"
-"""The entry of a checkpoint that holds the restore points of the files."""
+"""The entry of a checkpoint with the restore points of the files."""
 
 
 class ResumeFiles:
-    """Writes the files from which one episode is resumed.
-
-    Errors in writing are logged once and counted. They never end the episode.
+    """Writes the files for resuming one episode. Errors are counted and logged once, and never end the episode.
 
     Args:
         directory: The directory of the episode, named after its number.
         log_name: The name of the episode's log.
-        restorers: Roll the files that several episodes share back to the last checkpoint.
+        restorers: Roll shared files back to the last checkpoint.
         lock: The acquired lock of the process that plays the episode.
     """
 
@@ -55,12 +53,12 @@ class ResumeFiles:
 
     @property
     def is_open(self) -> bool:
-        """Whether the journal takes entries. Without it, a checkpoint is of no use."""
+        """Whether the journal is open. Checkpoints without a complete journal are useless."""
         return self._journal is not None
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return how many writes failed."""
+        """The number of failed writes."""
         return {"failed_checkpoints": self._failures}
 
     def append(self, entry: Opening | TurnDecision) -> None:
@@ -70,7 +68,7 @@ class ResumeFiles:
         try:
             self._journal.write(entry)
         except OSError as error:
-            # With a gap in the journal no later checkpoint could be resumed from; the last one stays good.
+            # With a gap in the journal, later checkpoints would be useless. The last one remains valid.
             self._note_failure(error)
             self._close_journal()
 
@@ -97,24 +95,24 @@ class ResumeFiles:
             self._note_failure(error)
 
     def complete_checkpoint(self, turn: int) -> None:
-        """Complete the checkpoint of this turn if it is on disk and an interrupt came before the files followed it.
+        """Complete the checkpoint of this turn if an interrupt came between writing it and starting new restore points.
 
-        Otherwise later writes would be kept for a return to the checkpoint before.
+        Otherwise later writes would still belong to the restore points of the previous checkpoint.
         """
         try:
             if checkpoint.read_checkpoint(self._checkpoint).turn == turn != self.last_turn:
                 self._complete(turn)
         except CheckpointError:
-            # The interrupt came before there was one.
+            # The interrupt came before the first checkpoint.
             return
         except (OSError, FileError) as error:
             self._note_failure(error)
 
     def roll_back(self, snapshots: dict[str, dict[str, Any]], turn: int) -> None:
-        """Return the shared files to the checkpoint of this turn, and follow their changes from there.
+        """Roll the shared files back to the checkpoint of this turn, and start new restore points.
 
         Raises:
-            CheckpointError: A file can't be restored; another call goes on from there.
+            CheckpointError: If a file can't be restored. The call can be repeated.
         """
         points = snapshots.get(_ROLLBACK, {})
         for restorer in self._restorers:
@@ -122,18 +120,18 @@ class ResumeFiles:
             try:
                 if point is not None and not restorer.restore(self._undo, point):
                     log.warning(
-                        "others have written since; what the interrupted turn wrote stays",
+                        "the file was not rolled back, because another process has written it",
                         extra={"file": restorer.name},
                     )
             except (OSError, ZorkGPTError) as error:
-                raise CheckpointError(f"{restorer.name} can't be put back to the checkpoint: {error}") from None
+                raise CheckpointError(f"{restorer.name} can't be rolled back to the checkpoint: {error}") from None
         self._follow(turn)
 
     def end(self, *, remove: bool) -> None:
-        """Stop following the shared files.
+        """End the restore points of the shared files.
 
         Args:
-            remove: Whether to remove everything that was written, because the episode can't be resumed.
+            remove: Whether to delete all files for resuming, because the episode is finished.
         """
         try:
             for restorer in self._restorers:
@@ -141,8 +139,8 @@ class ResumeFiles:
             if remove:
                 self._remove()
         except (OSError, FileError) as error:
-            # What is left takes up room and does no harm: the log says that the episode is over.
-            log.warning("the checkpoint of an episode that is over was not removed", extra={"reason": str(error)})
+            # The remaining files are harmless, because the log shows that the episode is finished.
+            log.warning("the checkpoint of a finished episode was not removed", extra={"reason": str(error)})
 
     def _remove(self) -> None:
         for path in self._undo.glob("*"):

@@ -13,16 +13,16 @@ class Part(StrEnum):
     MEMORY = "memory"
     """Retrieval and learning."""
     PROMPTS = "prompts"
-    """Composing the player's view."""
+    """Composing the player's context."""
     PLAYER = "player"
-    """The player and the critic; a model's prompt is rendered here."""
+    """The player and the critic, including the rendering of prompts."""
     EXTRACTION = "extraction"
     MANAGERS = "managers"
     """Map, objectives, knowledge, summaries and the other managers."""
     LOGGING = "logging"
     """Log, journal, checkpoints and state export."""
     REST = "the rest"
-    """Displays, measurements of an evaluation, and delays between turns."""
+    """Displays, evaluation, and delays between turns."""
 
 
 class Stopwatch:

@@ -27,7 +27,7 @@ def reason(action: str, scene: Scene | None = SCENE, **more) -> str:
     [
         ("frobnicate lamp", 'The game does not know the word "frobnicate".'),
         ("take wombat", 'The game does not know the word "wombat".'),
-        ("bell", '"bell" is no verb that the game knows. Begin with a verb or a direction.'),
+        ("bell", 'The game does not know the verb "bell". Begin with a verb or a direction.'),
         ("take bell", 'There is no "bell" here, and you carry none.'),
         ("take the brass bell", 'There is no "brass bell" here, and you carry none.'),
         ("take lamp", "The lamp is already in your hands."),
@@ -37,7 +37,7 @@ def reason(action: str, scene: Scene | None = SCENE, **more) -> str:
         ("open statuette", "The statuette can't be opened."),
         ("close box", "The box is already closed."),
         ("open box with statue", "The statue is not in your hands."),
-        ("give lamp to statue", "The statue is nobody to do that to."),
+        ("give lamp to statue", "The statue is not alive."),
         ("hit statue", 'The game does not understand "hit" used like this. It knows: hit ... with ....'),
         ("sing lamp", 'The game does not understand "sing" used like this. It knows: sing.'),
         ("take", 'The game does not understand "take" used like this. It knows: take ....'),

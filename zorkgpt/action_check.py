@@ -1,7 +1,7 @@
-"""Check a command against the story's own dictionary, grammar and objects before it is played, without a model.
+"""Check a command against the story's dictionary, grammar and objects before it is played, without a model.
 
-Only what the story is known to refuse is rejected. Commands that are not analyzed here (speech, several objects,
-pronouns, very long ones) pass.
+Only commands that the story is known to refuse are rejected. Commands that are not analyzed here (speech, several
+objects, pronouns, very long ones) pass.
 """
 
 import re
@@ -13,7 +13,7 @@ from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.world.directions import canonical_direction
 
 CONFIDENCE = 0.9
-"""Confidence of every rejection: the story's memory is certain, that no routine makes an exception is not."""
+"""Confidence of every rejection. Objects and grammar are certain, but a routine of the story may make an exception."""
 
 Phrases = tuple[tuple[TokenKind, tuple[str, ...]], ...]
 """The words that fill each token of a grammar line, except its fixed words."""
@@ -40,20 +40,20 @@ _NOT_ANALYSED = frozenset(
         "yourself",
     }
 )
-"""Words that make a phrase mean something that is not analysed here."""
+"""Phrases with these words are not analyzed."""
 _MOST_WORDS = 12
-"""The ways in which words fill a grammar line grow with the number of words faster than any power of it."""
+"""A limit, because the number of ways to fill a grammar line grows exponentially with the number of words."""
 _AGAIN = frozenset({"again", "g", "oops", "o", "undo", "please"})
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult:
-    """Whether a proposed action may be played, and if not, the reason in words for the agent."""
+    """Whether a proposed action may be played, and the reason for the agent if not."""
 
     valid: bool
     reason: str = ""
     confidence: float = 0.0
-    """0 to 1; 0 for an action that passes, since nothing was found out about it."""
+    """The confidence of a rejection, 0 to 1."""
 
 
 PASSED = ValidationResult(True)
@@ -65,9 +65,9 @@ def check_action(
     """Return whether the story is known to refuse the action in the current state.
 
     Args:
-        language: The words and grammar of the story; None if unknown, so that everything passes.
-        scene: What is in scope; None if unknown, so that only words and grammar are checked.
-        answering: The game has just asked something, so that a bare name may be an answer.
+        language: The words and grammar of the story. If None, everything passes.
+        scene: The objects in scope. If None, only words and grammar are checked.
+        answering: Whether the game has just asked something, so that a name alone may be an answer.
     """
     text = " ".join(action.lower().split()).rstrip(".!?")
     if language is None or not language.verbs or not _PLAIN.fullmatch(text):
@@ -82,13 +82,13 @@ def check_action(
 def _refusal(words: tuple[str, ...], language: Language, scene: Scene | None, answering: bool) -> str | None:
     truncated = tuple(language.truncate(spelled_direction(word, language.knows)) for word in words)
     if language.rejects_unknown_words:
-        for word, kept in zip(words, truncated, strict=True):
-            if kept not in language.words:
+        for word, short in zip(words, truncated, strict=True):
+            if short not in language.words:
                 return f'The game does not know the word "{word}".'
     verb = truncated[0]
     if verb not in language.verbs:
         may_pass = answering or verb in _AGAIN or verb in language.buzzwords or _is_direction(words[0], verb, language)
-        return None if may_pass else f'"{words[0]}" is no verb that the game knows. Begin with a verb or a direction.'
+        return None if may_pass else f'The game does not know the verb "{words[0]}". Begin with a verb or a direction.'
     lines = language.verbs[verb]
     if lines is None or (len(words) == 2 and _is_direction(words[1], truncated[1], language)):
         return None
@@ -106,7 +106,7 @@ def _mismatch(
     language: Language,
     scene: Scene | None,
 ) -> str | None:
-    """Return why none of the verb's grammar lines accepts the words that follow it; None if one may."""
+    """Return why none of the verb's grammar lines accepts the words after it; None if one may."""
     verb, whole = typed[0], dict(zip(words, typed[1:], strict=True))
     matches = [(line, phrases) for line in lines for phrases in _fillings(line, words, may_omit=False)]
     if not matches and language.infers_omitted:
@@ -118,17 +118,17 @@ def _mismatch(
             return None
         reasons.append((len(phrases), fault))
     if reasons:
-        # The parse with the most phrases is the one that was meant.
+        # Assume that the parse with the most phrases is meant.
         return max(reasons, key=lambda reason: reason[0])[1]
     ways = list(dict.fromkeys(_shown(verb, line) for line in lines))[:6]
     return f'The game does not understand "{verb}" used like this. It knows: {"; ".join(ways)}.'
 
 
 def _fillings(line: GrammarLine, words: tuple[str, ...], *, may_omit: bool, at: int = 0) -> Iterator[Phrases]:
-    """Yield every way in which the words fill the line's tokens from `at` on.
+    """Yield every way to fill the line's tokens from `at` on with the words.
 
     Args:
-        may_omit: The last tokens may stay empty, except after free text, which the parser ends at its next word.
+        may_omit: Whether the last tokens may be empty, except after free text, which the next token ends.
     """
     at_end = at == len(line.tokens)
     may_end = at_end or (may_omit and (at == 0 or line.tokens[at - 1].kind is not TokenKind.FREE))
@@ -169,10 +169,10 @@ def _faults(
 def _meaning(
     kind: TokenKind, phrase: tuple[str, ...], language: Language, scene: Scene | None, whole: Mapping[str, str]
 ) -> frozenset[int] | str | None:
-    """Return the objects in scope that a phrase can mean; why there are none; or None if unknown.
+    """Return the objects in scope that a phrase can mean, or the reason why there are none; None if unknown.
 
     Args:
-        whole: The words of the phrase as they were typed.
+        whole: The truncated words of the phrase, with the typed words.
     """
     if kind is TokenKind.FREE or _NOT_ANALYSED.intersection(phrase):
         return None
@@ -203,15 +203,15 @@ def _may_name(word: str, language: Language) -> bool:
 
 
 def _shown(verb: str, line: GrammarLine) -> str:
-    """Return a grammar line as people write it: "put ... in ..."."""
+    """Return a grammar line in readable form: "put ... in ..."."""
     shown = ("/".join(sorted(token.words)) if token.kind is TokenKind.WORD else "..." for token in line.tokens)
     return " ".join((verb, *shown))
 
 
 Rule = Callable[[int, Scene], str | None]
-"""Returns why the object will not do, as the end of a sentence that begins with its name; None if it may."""
+"""Returns why the object is refused, as the predicate of a sentence about it; None if it may be accepted."""
 TokenMeaning = tuple[TokenKind, tuple[str, ...], frozenset[int] | str | None]
-"""A token's kind, the words that fill it, and the objects that they mean: or why there are none, or None if unknown."""
+"""A token's kind, the words that fill it, and the result of `_meaning`."""
 
 _PICKING_UP = (TokenKind.IN_REACH, TokenKind.PICKED_UP)
 
@@ -219,39 +219,39 @@ _PICKING_UP = (TokenKind.IN_REACH, TokenKind.PICKED_UP)
 def objection(
     line: GrammarLine, kind: TokenKind, phrase: Iterable[str], meant: Iterable[int], language: Language, scene: Scene
 ) -> str | None:
-    """Return why none of the objects that are meant will do; None if one may, or if nothing is known."""
+    """Return why all of these objects are refused; None if one may be accepted."""
     for rule in (_BY_KIND.get(kind), _BY_VERB.get(_standard_verb(line, language))):
         if rule is None:
             continue
-        found = [rule(number, scene) for number in meant]
-        if found and all(found):
-            return f"The {' '.join(phrase)} {found[0]}."
+        reasons = [rule(number, scene) for number in meant]
+        if reasons and all(reasons):
+            return f"The {' '.join(phrase)} {reasons[0]}."
     return None
 
 
 def missing(line: GrammarLine, scene: Scene) -> str | None:
-    """Return why the parser can't infer the object that the command leaves out; None if it may."""
-    # Having found the first, the parser may do without the second.
+    """Return why the parser can't infer an omitted object; None if it may."""
+    # If the parser infers the first object, it may not need the second.
     for implied in line.implied[:1]:
         if not any(implied.attribute in is_set for is_set in scene.set_attributes.values()):
-            return "Something is missing in that sentence, and nothing here fits: name the other thing too."
+            return "A thing is missing in this command, and nothing here fits. Name the other thing too."
     return None
 
 
 def picks_up(line: GrammarLine, meanings: Iterable[TokenMeaning], scene: Scene) -> bool:
-    """Return whether the game may take something implicitly before it refuses the rest, which is an effect."""
-    wanted: set[int] = set()
+    """Return whether the game may take something implicitly. Even a refused command then has an effect."""
+    objects: set[int] = set()
     for kind, _, meant in meanings:
         if kind in _PICKING_UP and isinstance(meant, frozenset):
-            wanted |= meant
+            objects |= meant
     for implied in line.implied:
         if implied.kind in _PICKING_UP:
-            wanted |= {number for number, is_set in scene.set_attributes.items() if implied.attribute in is_set}
-    return any(number not in scene.carried and not _is(number, "fixed", scene) for number in wanted)
+            objects |= {number for number, is_set in scene.set_attributes.items() if implied.attribute in is_set}
+    return any(number not in scene.carried and not _is(number, "fixed", scene) for number in objects)
 
 
 def _standard_verb(line: GrammarLine, language: Language) -> tuple[str, ...] | None:
-    """Return the verb of `_BY_VERB` that does the same as this line with one object; None if there is none."""
+    """Return the verb in `_BY_VERB` with the same action as this line with one object; None if there is none."""
     if sum(token.kind is not TokenKind.WORD for token in line.tokens) != 1:
         return None
     return next((verb for verb, actions in _standard_actions(language).items() if line.action in actions), None)
@@ -259,12 +259,11 @@ def _standard_verb(line: GrammarLine, language: Language) -> tuple[str, ...] | N
 
 @cached_by_identity
 def _standard_actions(language: Language) -> dict[tuple[str, ...], set[int]]:
-    """Return the action numbers of each verb of `_BY_VERB` that is followed by one object."""
+    """Return the action numbers of each verb in `_BY_VERB`, when followed by one object."""
     return {verb: _actions(verb, language) for verb in _BY_VERB if verb}
 
 
 def _actions(verb: tuple[str, ...], language: Language) -> set[int]:
-    """Return the action numbers of these words followed by one object."""
     first, *words = verb
     return {line.action for line in language.verbs.get(first) or () if _is_words_and_object(line, words)}
 
@@ -280,12 +279,12 @@ def _is(number: int, attribute: str, scene: Scene) -> bool | None:
 
 
 def _take(number: int, scene: Scene) -> str | None:
-    # What is fixed may still answer, for instance with what lies beneath it.
+    # Taking a fixed object may still reveal something, such as an object beneath it.
     return "is already in your hands" if number in scene.held else None
 
 
 def _is_ordinary(number: int, scene: Scene) -> bool:
-    """Return whether it is portable or fixed; anything else has an action routine of its own."""
+    """Return whether it is portable or fixed. Other objects have their own action routine."""
     return bool(_is(number, "portable", scene) or _is(number, "fixed", scene))
 
 
@@ -320,7 +319,7 @@ def _reach(number: int, scene: Scene) -> str | None:
 
 def _person(number: int, scene: Scene) -> str | None:
     lifeless = _is(number, "animate", scene) is False and not _is(number, "talkable", scene)
-    return "is nobody to do that to" if lifeless else None
+    return "is not alive" if lifeless else None
 
 
 _BY_KIND: dict[TokenKind, Rule] = {TokenKind.HELD: _hold, TokenKind.IN_REACH: _reach, TokenKind.PERSON: _person}

@@ -26,18 +26,18 @@ _MAX_ANSWERS = 3
 _MAX_REASONS = 2000
 _ANSWER_TOKENS = 1000
 _FULL = 0.8
-"""The share of the history's tokens from which on its older turns are summarized."""
+"""Older turns are summarized when the history takes this share of its tokens."""
 _MAX_FAILURES = 5
 _MARKED = re.compile(r"^[\s>#*_`\-]*(?:next\s+|final\s+|my\s+)?(?:action|command)[\s*_`]*[:：](.*)$", re.IGNORECASE)
 _QUOTING = " \t`*_\"'“”‘’>"
 _MAX_COMMAND = 200
-_ASK_AGAIN = """Your answer holds no line that begins with ACTION: and names one command.
+_ASK_AGAIN = """Your answer has no line that begins with ACTION: and names one command.
 Answer again with that line only, for example:
 ACTION: look"""
 
 
 class AgentAnswer(BaseModel):
-    """The form of an answer that is asked for where a model does not write the line that was asked for."""
+    """A typed answer, for models that don't write the ACTION line."""
 
     reasons: str = Field(max_length=_MAX_REASONS)
     action: str = Field(min_length=1, max_length=_MAX_COMMAND)
@@ -47,9 +47,9 @@ class Agent(Player):
     """Asks the model of the role `agent` for one command a turn.
 
     Args:
-        budgets: How long each part of the prompt may be.
-        plain: Show the model the transcript of the episode and nothing else, as a baseline.
-        tools: What the model may call before it answers, if `llm` can offer tools; None for nothing.
+        budgets: The token budgets of the parts of the prompt.
+        plain: Whether the model sees only the transcript of the episode, as a baseline.
+        tools: The tools for the model, if `llm` supports tools; None without tools.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class Agent(Player):
         self._plain = plain
         self._context_length: int | None = None
         self._by_fields = False
-        """Whether the model named no command in its own words before, and did in a typed answer."""
+        """Whether to ask for a typed answer, because the model failed to write the ACTION line before."""
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        """Return the model's command and its reasons; the model is asked again if its answer holds no command.
+        """Return the model's command and its reasons. The model is asked again if its answer has no command.
 
         Raises:
-            InvalidAnswer: If there was no command in three answers, nor in a typed one. None is made up.
-            LLMError: If the model could not be asked, several times in a row.
+            InvalidAnswer: If there was no command in three answers, nor in a typed one.
+            LLMError: If the model could not be asked several times in a row.
         """
         budgets = budgets_for(context, self._budgets, self._context_length, self._tools)
         decision = self._decision(context, budgets)
@@ -86,7 +86,7 @@ class Agent(Player):
             try:
                 return self._in_words(_question(context, budgets, plain=self._plain), context)
             except InvalidAnswer as problem:
-                log.warning("agent's model is asked for a typed answer", extra={"problem": str(problem)})
+                log.warning("asking the agent's model for a typed answer", extra={"problem": str(problem)})
         decision = self._in_fields(_question(context, budgets, plain=self._plain, by_fields=True))
         self._by_fields = True
         return decision
@@ -94,13 +94,13 @@ class Agent(Player):
     def _in_words(self, messages: list[Message], context: PlayerContext) -> AgentDecision:
         """Return the command and the reasons of an answer that ends in a line for the command."""
         question, thoughts, failures = messages, list[str](), 0
-        # None are left where an earlier proposal of the turn was rejected after three calls.
+        # An earlier proposal of this turn that was rejected may have used up the calls.
         tools = None if self._tools is None or self._tools.spent else self._tools
         while failures < _MAX_ANSWERS:
             completion = self._ask(question, tools=tools)
             thoughts.append(_reasons(completion))
             calls = _calls(completion, tools)
-            # Beside a call, a line without ACTION: is a remark, or the call.
+            # If there are calls, a line without ACTION: is a remark or a call.
             action = _action(completion, () if calls else context.vocabulary)
             if action is not None:
                 return AgentDecision(action, next(filter(None, reversed(thoughts)), ""))
@@ -126,7 +126,7 @@ class Agent(Player):
     def _ask(
         self, question: list[Message], form: type[AgentAnswer] | None = None, tools: AgentTools | None = None
     ) -> Completion:
-        """Return the model's answer. A passing failure does not end the episode, repeated failures do."""
+        """Return the model's answer. Try again after a failure, but not after repeated ones."""
         for failures in range(1, _MAX_FAILURES):
             try:
                 return self._complete(question, form, tools)
@@ -134,7 +134,7 @@ class Agent(Player):
                 raise
             except LLMError as error:
                 if form is not None and isinstance(error, InvalidAnswer):
-                    # It was asked twice already.
+                    # The client has already asked twice.
                     raise
                 log.warning("agent's model failed, asking again", extra={"failures": failures, "problem": str(error)})
         return self._complete(question, form, tools)
@@ -149,10 +149,10 @@ class Agent(Player):
         return self._note_context(answer)
 
     def _note_context(self, completion: Completion) -> Completion:
-        """Keep the next prompts within the context of the model that gave this completion."""
+        """Limit the next prompts to the context of the model that gave this completion."""
         if completion.context_length not in (None, self._context_length):
             self._context_length = completion.context_length
-            log.info("prompts are kept within the model's context", extra={"tokens": completion.context_length})
+            log.info("prompts are limited to the model's context", extra={"tokens": completion.context_length})
         return completion
 
 
@@ -163,11 +163,11 @@ def prompt_for(
     *,
     plain: bool = False,
 ) -> list[Message]:
-    """Return the question to the model: instructions, the episode so far, the present state.
+    """Return the prompt: instructions, the episode so far, the present state.
 
     Args:
         context_length: The maximum tokens of prompt and answer together; None if unknown.
-        plain: Leave out the present state and how to use it.
+        plain: Whether to leave out the present state and its instructions.
     """
     return _question(context, budgets_for(context, budgets, context_length), plain=plain)
 
@@ -175,10 +175,10 @@ def prompt_for(
 def budgets_for(
     context: PlayerContext, budgets: ContextSection, context_length: int | None, tools: AgentTools | None = None
 ) -> ContextSection:
-    """Return the budgets with which a prompt fits into this context; see `prompt_for`.
+    """Return the budgets with which a prompt fits into this context. See `prompt_for`.
 
     Args:
-        tools: What is offered to the model, if the context is long enough.
+        tools: The tools offered to the model if the context is long enough.
     """
     if context_length is None:
         return budgets
@@ -192,10 +192,10 @@ def budgets_for(
 def _question(
     context: PlayerContext, budgets: ContextSection, *, plain: bool, by_fields: bool = False
 ) -> list[Message]:
-    """Return the question to the model.
+    """Return the prompt.
 
     Args:
-        by_fields: The answer is typed, instead of ending in a line for the command.
+        by_fields: Whether to ask for a typed answer, instead of one that ends with the ACTION line.
     """
     if plain:
         prompt = render("agent_plain", sections=plain_sections(context, budgets), by_fields=by_fields)
@@ -205,7 +205,7 @@ def _question(
 
 
 def _calls(completion: Completion, tools: AgentTools | None) -> tuple[ToolCall, ...]:
-    """Return the calls in an answer; those that a model wrote as text have no id."""
+    """Return the calls in an answer. Calls written as text have no id."""
     if tools is None or completion.tool_calls or completion.truncated:
         return completion.tool_calls
     return written_calls(completion.content, tools.toolbox)
@@ -214,30 +214,29 @@ def _calls(completion: Completion, tools: AgentTools | None) -> tuple[ToolCall, 
 def _with_results(
     completion: Completion, calls: Sequence[ToolCall], tools: AgentTools, context: PlayerContext
 ) -> list[Message]:
-    """Return the messages of an answer that calls tools and of the results."""
+    """Return the messages for an answer that calls tools, and for the results."""
     results = [(call, tools.result(call, context)) for call in calls]
     if completion.tool_calls:
-        asked = Message("assistant", completion.content, completion.tool_calls, reasoning=completion.reasoning)
-        return [asked, *(Message("tool", result, tool_call_id=call.id) for call, result in results)]
+        answer = Message("assistant", completion.content, completion.tool_calls, reasoning=completion.reasoning)
+        return [answer, *(Message("tool", result, tool_call_id=call.id) for call, result in results)]
     text = "\n\n".join(f"Result of {call.name}:\n{result}" for call, result in results)
     return [Message("assistant", completion.content[:1000]), Message("user", text)]
 
 
 def _action(completion: Completion, vocabulary: tuple[str, ...]) -> str | None:
-    # The command stands at the end, so a truncated answer may end in half a command.
+    # The command comes last, so a truncated answer may contain only a part of it.
     return None if completion.truncated else parse_action(completion.content, vocabulary)
 
 
 def _reasons(completion: Completion) -> str:
-    prose = [line for line in completion.content.splitlines() if not _MARKED.match(line)]
-    said = "\n".join(prose).strip()
-    return "\n".join(filter(None, (completion.reasoning, said)))
+    lines = [line for line in completion.content.splitlines() if not _MARKED.match(line)]
+    return "\n".join(filter(None, (completion.reasoning, "\n".join(lines).strip())))
 
 
 def parse_action(text: str, vocabulary: tuple[str, ...] = ()) -> str | None:
-    """Return the command in a model's answer: what the last `ACTION:` line says; None if there is none.
+    """Return the command in a model's answer: the text of the last `ACTION:` line; None if there is none.
 
-    A JSON object with the key `action` is accepted too, and so is a bare line whose first word the game's parser knows.
+    Also accepted: a JSON object with the key `action`, and a single line whose first word the game's parser knows.
     """
     lines = text.splitlines()
     for number in range(len(lines) - 1, -1, -1):
@@ -259,20 +258,20 @@ def _from_object(text: str) -> str | None:
 
 
 def _bare(lines: list[str], vocabulary: tuple[str, ...]) -> str | None:
-    said = [line for line in lines if line.strip("` \t")]
-    command = _command(said[0]) if len(said) == 1 else None
+    nonempty = [line for line in lines if line.strip("` \t")]
+    command = _command(nonempty[0]) if len(nonempty) == 1 else None
     if command is None or len(command.split()) > 8:
         return None
     first = command.split()[0].lower()
-    # Parsers keep only the first letters of a word, 6 or 9 of them depending on the version.
-    known = any(word.lower() in (first, first[:6], first[:9]) for word in vocabulary)
-    return command if known else None
+    # Parsers truncate words to 6 or 9 letters, depending on the version.
+    is_known = any(word.lower() in (first, first[:6], first[:9]) for word in vocabulary)
+    return command if is_known else None
 
 
 def _command(text: str) -> str | None:
     line = "".join(letter if letter.isprintable() else " " for letter in text)
     line = " ".join(line.split()).strip(_QUOTING).removesuffix(".").strip(_QUOTING)
-    # "<your command>" is the form as it was given, not an answer.
+    # "<your command>" repeats the placeholder of the prompt.
     if not any(letter.isalnum() for letter in line) or line.startswith(("<", "[")) or len(line) > _MAX_COMMAND:
         return None
     return line

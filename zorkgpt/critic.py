@@ -1,4 +1,4 @@
-"""Reviews a proposed action: by the story's grammar and objects, and if it is risky by a model, if there is one."""
+"""Review a proposed action by the story's grammar and objects, and by a model if it is risky."""
 
 import math
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from zorkgpt.world.directions import exit_name
 log = get_logger(__name__)
 
 PROPOSAL_TOKENS = (100, 200)
-"""The tokens of the action, and of the reasons for it, whose conclusion stands at the end."""
+"""Maximum tokens of the action, and of the end of its reasons."""
 JudgedBy = Literal["story", "model", "nobody"]
 
 
 class CriticAnswer(BaseModel):
-    """The form that the model fills in."""
+    """The model's answer."""
 
     reason: str = Field(max_length=600, description="one or two sentences to the player")
     score: float = Field(ge=-1, le=1, description="-1: pointless or harmful, 0: undecided, 1: certainly worth a turn")
@@ -41,21 +41,21 @@ class CriticVerdict:
     accepted: bool
     reason: str = ""
     judge: JudgedBy = "nobody"
-    """Who decided: the story's grammar and objects, the model, or nobody if neither had an objection."""
+    """Who decided: the story's grammar and objects, the model, or nobody without an objection."""
     score: float | None = None
     """The model's score, -1 to 1; None if it was not asked."""
     confidence: float = 0.0
-    """How sure a rejection by the story is, 0 to 1."""
+    """The confidence of a rejection by the story, 0 to 1."""
 
 
 class Critic:
-    """Rejects what the story is known to refuse, and risky actions that the model of the role `critic` scores too low.
+    """Rejects actions that the story refuses, and risky actions with a low score by the model of the role `critic`.
 
     Args:
         language: The story's grammar; None if unknown.
-        llm: Serves the role; None to judge by the story alone.
-        threshold: The lowest score that is accepted.
-        budgets: How long each part of the player's prompt may be; the critic's are half as long.
+        llm: The client for the role; None to judge by the story alone.
+        threshold: The lowest accepted score.
+        budgets: The token budgets of the player's prompt. The critic's are half as large.
     """
 
     def __init__(
@@ -71,12 +71,13 @@ class Critic:
         self._threshold = threshold
         self._budgets = budgets
         self.failures = 0
-        """How often the model gave no answer."""
+        """The number of failed calls."""
 
     def judge(self, proposal: AgentDecision, context: PlayerContext, scene: Scene | None) -> CriticVerdict:
-        """Return the verdict on a proposal; a model that fails rejects nothing."""
+        """Return the verdict on a proposal. If the model fails, the proposal is accepted."""
         if context.observation.question is not None:
-            return CriticVerdict(True)  # an answer is no command: grammar and history say nothing about it
+            # Grammar and history don't apply to answers.
+            return CriticVerdict(True)
         result = check_action(proposal.action, self._language, scene, answering="?" in context.response)
         if not result.valid:
             return CriticVerdict(False, result.reason, "story", confidence=result.confidence)
@@ -95,19 +96,19 @@ class Critic:
     def _count_failure(self, error: LLMError) -> None:
         self.failures += 1
         if self.failures == 1:
-            log.warning("critic's model failed, playing unjudged", extra={"problem": str(error)})
+            log.warning("critic's model failed, the action was not judged", extra={"problem": str(error)})
 
 
 def is_risky(action: str, context: PlayerContext) -> bool:
-    """Return whether an action repeats what failed here, leads into a known danger, or may destroy something.
+    """Return whether an action failed here before, leads into a known danger, or may destroy something.
 
-    All by what happened before: what changed nothing or killed at this place, remembered dangers that may still be
-    there, verbs that have destroyed things in this episode. Where another action is the danger, the way there is none.
+    Based on earlier turns: actions without effect and deaths at this place, remembered dangers that may still exist,
+    and verbs that destroyed things in this episode. A way is not risky if the danger at its end is another action.
     """
     action, way = normalized_action(action), exit_name(action)
     if action in map(normalized_action, (*context.failed_here, *context.deadly_here)):
         return True
-    if any(known.deadly and known.way == way for known in context.exits):
+    if any(each.deadly and each.way == way for each in context.exits):
         return True
     for danger in context.dangers:
         is_next = danger.way == way and danger.steps == 1 and not danger.now
@@ -119,7 +120,7 @@ def is_risky(action: str, context: PlayerContext) -> bool:
 def prompt_for(
     proposal: AgentDecision, context: PlayerContext, budgets: ContextSection = DEFAULT_BUDGETS
 ) -> list[Message]:
-    """Return the question to the model."""
+    """Return the prompt."""
     prompt = render(
         "critic",
         sections=critic_sections(context, budgets),

@@ -19,7 +19,7 @@ _TOO_LARGE_A_SHARE = 0.5
 
 
 class StandIn(Player):
-    """Asks a model's player each turn; the rules choose the turns for which its model gives no usable command.
+    """Asks a player with a model each turn. If the model gives no usable command, the rules choose one.
 
     Args:
         player: The player that asks a model.
@@ -32,7 +32,7 @@ class StandIn(Player):
         self._warned = False
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
-        """Return the model's decision, or that of the rules, marked as theirs.
+        """Return the model's decision, or that of the rules with the label `RULES`.
 
         Raises:
             LLMError: If the model could not be asked.
@@ -54,7 +54,7 @@ class StandIn(Player):
             return
         self._warned = True
         log.warning(
-            "the model gives no usable command in most turns; choose a larger model",
+            "the model gives no usable command on most turns; choose a larger model",
             extra={"turns": self._turns, "chosen_by_rules": self._chosen_by_rules},
         )
 
@@ -64,21 +64,21 @@ class StandIn(Player):
         self._rules.look_on(context, action)
 
     def changed_notes(self) -> dict[str, Any]:
-        """Return what has changed in the notes of the rules; the model's player keeps none."""
+        """Return the changes of the rules' notes. The model's player has no notes."""
         return self._rules.changed_notes()
 
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
-        """Return what the rules have left untried."""
+        """Return the actions that the rules left untried, by location."""
         return self._rules.left_to_try()
 
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        """Begin an episode with all changes that were made to the rules' notes in it so far, oldest first."""
+        """Resume an episode with all changes of the rules' notes in it so far, oldest first."""
         self._player.resume(notes)
         self._rules.resume(notes)
 
 
 SEARCHED = "search"
-"""The label of turns that play what a search over saved states has found."""
+"""The label of turns that play commands found by a search over saved states."""
 FOLLOWED = "best line"
 """The label of turns that play the best line on the player's request."""
 
@@ -88,62 +88,65 @@ class Replays(Protocol):
 
     @property
     def journey(self) -> Journey | None:
-        """What a search has found for the beginning of the running episode; None if it began without it."""
+        """The commands that a search found for the start of the running episode; None without a search."""
         ...
 
     @property
     def followed(self) -> Journey | None:
-        """The part of the best line that the player asked for last; None if it asked for none."""
+        """The part of the best line that the player last asked for; None if it asked for none."""
         ...
 
     def follow(self, now: Observation, most: int) -> Journey | None:
-        """Begin to follow the best line for at most so many steps; None if this state is not on it."""
+        """Start to follow the best line, for at most `most` steps; None if this state is not on it."""
         ...
 
 
 class ReplayingPlayer(Player):
-    """Plays what a search has found, or the best line, while there are commands left; otherwise the inner player plays.
+    """Plays the commands of a search or of the best line. If none are left, the inner player plays.
 
     Args:
-        replays: Provides the commands, and the best line when the inner player answers `FOLLOW`.
-        label: The label of the inner player's turns; None if they are the run's player's.
+        replays: Provides the commands, and the best line if the inner player answers `FOLLOW`.
+        label: The label of the inner player's turns. Defaults to none, for the run's own player.
     """
 
     def __init__(self, inner: Player, replays: Replays, label: str | None = None) -> None:
         self._label = label
         self._inner = inner
         self._replays = replays
-        self._told: Journey | None = None
-        """The part of the best line whose end the inner player was told of."""
+        self._reported: Journey | None = None
+        """The part of the best line whose end was reported to the inner player."""
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
         """Return the next command of a replay, or the inner player's action if there is none."""
-        found, followed = self._replays.journey, self._replays.followed
-        if found is not None and found.next is not None:
-            return self._replayed(context, found.next, _why(found), SEARCHED)
+        searched, followed = self._replays.journey, self._replays.followed
+        if searched is not None and searched.next is not None:
+            return self._replayed(context, searched.next, _searched_reason(searched), SEARCHED)
         if followed is not None and followed.next is not None:
-            return self._replayed(context, followed.next, _why_followed(followed), FOLLOWED)
-        decision = self._inner.get_action_with_reasoning(self._informed(context, found, followed))
+            return self._replayed(context, followed.next, _followed_reason(followed), FOLLOWED)
+        decision = self._inner.get_action_with_reasoning(self._with_notices(context, searched, followed))
         most = follow_request(decision.action)
         part = None if most is None else self._replays.follow(context.observation, most)
         if part is None or part.next is None:
             return replace(decision, by=decision.by or self._label)
         return self._replayed(context, part.next, decision.reasoning, FOLLOWED)
 
-    def _replayed(self, context: PlayerContext, action: str, why: str, label: str) -> AgentDecision:
+    def _replayed(self, context: PlayerContext, action: str, reason: str, label: str) -> AgentDecision:
         self._inner.look_on(context, action)
-        return AgentDecision(action, why, by=label)
+        return AgentDecision(action, reason, by=label)
 
-    def _informed(self, context: PlayerContext, found: Journey | None, followed: Journey | None) -> PlayerContext:
-        """Return the context with notices about the replays that are over."""
-        notices = [_notice(found)] if found else []
-        if followed is not None and followed is not self._told:
-            notices.append(_notice_followed(followed))
-            self._told = followed if context.refused is None else self._told
+    def _with_notices(
+        self, context: PlayerContext, searched: Journey | None, followed: Journey | None
+    ) -> PlayerContext:
+        """Return the context with notices about finished replays."""
+        notices = [_searched_notice(searched)] if searched else []
+        if followed is not None and followed is not self._reported:
+            notices.append(_followed_notice(followed))
+            if context.refused is None:
+                self._reported = followed
         return replace(context, notices=(*context.notices, *notices)) if notices else context
 
     def look_on(self, context: PlayerContext, action: str) -> None:
-        """Let the inner player take note of an action."""
+        """Pass an action on to the inner player."""
         self._inner.look_on(context, action)
 
     def changed_notes(self) -> dict[str, Any]:
@@ -151,27 +154,27 @@ class ReplayingPlayer(Player):
         return self._inner.changed_notes()
 
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
-        """Return what the inner player has left untried."""
+        """Return the actions that the inner player left untried, by location."""
         return self._inner.left_to_try()
 
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        """Give the inner player its notes back."""
+        """Restore the inner player's notes."""
         self._inner.resume(notes)
 
 
-def _why(journey: Journey) -> str:
-    return f"Playing what the search has found (command {journey.done + 1} of {len(journey.route.steps)})."
+def _searched_reason(searched: Journey) -> str:
+    return f"Playing the commands of the search (command {searched.done + 1} of {len(searched.route.steps)})."
 
 
-def _notice(journey: Journey) -> str:
-    reason = f", but {journey.difference}" if journey.difference else ""
-    return f"The first {journey.done} turns of this episode were found by search{reason}. You have played since."
+def _searched_notice(searched: Journey) -> str:
+    reason = f", but {searched.difference}" if searched.difference else ""
+    return f"The first {searched.done} turns of this episode were found by search{reason}. You have played since then."
 
 
-def _why_followed(followed: Journey) -> str:
+def _followed_reason(followed: Journey) -> str:
     return f"Following the best line (command {followed.done + 1} of {len(followed.route.steps)})."
 
 
-def _notice_followed(followed: Journey) -> str:
+def _followed_notice(followed: Journey) -> str:
     reason = f"then stopped: {followed.difference}" if followed.difference else "as far as you asked or to its end"
     return f"The best line was followed for {followed.done} turns, {reason}."

@@ -16,41 +16,41 @@ from zorkgpt.world.graph import RouteStep
 
 
 class PlayerStopped(ZorkGPTError):
-    """Raised when the player has nothing more to play: a walkthrough has ended, a person wants to stop."""
+    """Raised when the player has no more actions: a walkthrough has ended, or a person wants to stop."""
 
 
 class UndoRequested(ZorkGPTError):
-    """Raised by a person's player in the place of an action: the last turn is to be taken back."""
+    """Raised by a human player to undo the last turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """An exit of this place that the map knows."""
+    """An exit of the current place."""
 
     way: str
     """A direction, or the action that took it."""
     leads_to: str | None = None
-    """The name of the place; None if the exit was not walked and is no way back."""
+    """The name of the place; None if unknown."""
     location_id: int | None = None
     confidence: float | None = None
     """The confidence in the destination, in (0, 1); None if the exit was not walked."""
     shares: tuple[tuple[str, float], ...] = ()
-    """Where chance decides, the places and the share of the walks that ended at each."""
+    """If there are several destinations, each place with its share of the walks."""
     deadly: bool = False
     """Whether the player has died this way."""
     failures: int = 0
-    """How many of the tries led nowhere, or elsewhere than to `leads_to`."""
+    """The number of tries that led nowhere, or not to `leads_to`."""
     tries: int = 0
     opened_by: tuple[str, ...] = ()
-    """Actions here after which the exit worked, having led nowhere before."""
+    """Actions here after which an exit that had failed before worked."""
     failed: str | None = None
-    """The response when it was last tried, if it led nowhere then."""
+    """The response to the last try if it failed; None if it did not."""
     carried_to: tuple[str, ...] = ()
     """The places to which something carried the player off on this way."""
     unproven: bool = False
-    """It was not walked, but should lead to `leads_to`, from where the opposite exit led here."""
+    """Whether it is the way back from `leads_to` that was not walked yet."""
     closed_door: str = ""
-    """The door on this way that is closed now; "" if none is."""
+    """The closed door on this way; "" if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,63 +58,63 @@ class Danger:
     """A remembered danger at a place ahead."""
 
     way: str
-    """The first way to take from here."""
+    """The first step from here."""
     place: str
     location_id: int
     memory: Memory
     steps: int = 1
-    """The number of ways from here to the place."""
+    """The number of steps to the place."""
     on_route: bool = False
-    """Whether the place lies on the player's route."""
+    """Whether the place is on the player's route."""
     now: str = ""
-    """What is so at this moment instead of what the memory claims; "" where it still is so, or that is not known."""
+    """The current state that contradicts the memory; "" if it is unknown or agrees."""
 
     @property
     def text(self) -> str:
-        """Return the title and the text of the memory, and what is so instead now."""
+        """The title and text of the memory, with the state that contradicts it."""
         return f"{self.memory.title}: {self.memory.text}{f' (now: {self.now})' if self.now else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPoints:
-    """An action that scored in an earlier episode, and has not in this one."""
+    """An action that scored in an earlier episode, but not in this one."""
 
     action: str
     points: int
     place: str
     location_id: int
     memory: Memory
-    """The memory that says so."""
+    """The memory of the points."""
     steps: tuple[RouteStep, ...] | None
     """The route from here to the place; () at the place itself, None if no route is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The player's destination, and the ways there that the map knows."""
+    """The player's destination, and the route to it."""
 
     place: str
     location_id: int
     steps: tuple[RouteStep, ...]
-    """At least one. A step may be unproven, or need a door to be opened first."""
+    """At least one. A step may be unproven or behind a closed door."""
 
 
 @dataclass(frozen=True, slots=True)
 class UntriedWays:
-    """What was never tried at another place, and the route there."""
+    """The untried exits and things of another place, and the route there."""
 
     untried: tuple[str, ...]
-    """The exits, without the ways back."""
+    """The untried exits, without ways back."""
     place: str
     location_id: int
     steps: tuple[RouteStep, ...]
     things: tuple[str, ...] = ()
-    """The things that were seen there last and that no action named or changed."""
+    """The things last seen there that no action has named or changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoRoute:
-    """A place that the player wants to go to, and to which no route is known."""
+    """A destination without a known route."""
 
     place: str
     on_map: bool
@@ -126,69 +126,69 @@ class PlayerContext:
     """The player's view of the game before it chooses an action."""
 
     observation: Observation
-    """What the Z-machine says, which is certain."""
+    """The state according to the Z-machine, which is certain."""
     response: str
-    """What the game printed last; the opening text on the first turn."""
+    """The game's last response; the opening text on the first turn."""
     opening: str = ""
-    """What the game printed when the episode began."""
+    """The opening text of the episode."""
     memories: str = ""
-    """The memories of this place, as `get_location_memory` renders them; "" if there are none."""
+    """The result of `get_location_memory` for this place; "" if there are no memories."""
     things: tuple[ThingState, ...] = ()
-    """Everything in sight or carried, and the doors and the like at hand, with their states; () if not known."""
+    """The visible and carried things, and things like doors nearby, with their states; () if unknown."""
     visits: tuple[int, int] | None = None
-    """How often the player has been here, this time included, and in how many episodes; None if not counted."""
+    """The number of visits here, including this one, and the number of episodes with a visit; None if not counted."""
     recent: tuple[RecentTurn, ...] = ()
     """The turns of this episode that are not summarized, oldest first."""
     summary: str = ""
     """A summary of the turns of this episode up to `summarized_to`."""
     summarized_to: int = 0
     room_description: str | None = None
-    """The last description of this room, as the game printed it; None if it was not seen lately."""
+    """The game's last description of this room; None without a recent one."""
     room_description_age: int | None = None
-    """Turns since it was printed, 0 for the last response; None if there is no description."""
+    """Turns since the description, 0 for the last response; None without a description."""
     max_score: int | None = None
     turn: int = 0
-    """The number of the turn that is about to be played; the first of an episode is 1."""
+    """The number of the turn to play, from 1."""
     max_turns: int = 0
     episode: int = 1
     exits: tuple[Exit, ...] = ()
-    """The exits that were walked, then the unproven ways back, then those that the place is only said to have."""
+    """The walked exits, then unproven ways back, then exits that only texts mention."""
     dangers: tuple[Danger, ...] = ()
-    """The dangers one way from here and on the route, the nearest first."""
+    """The dangers at neighboring places and on the route, the nearest first."""
     known_points: tuple[KnownPoints, ...] = ()
     """Actions that scored in earlier episodes, the nearest first."""
     route: Route | None = None
-    """The route to the destination that the player stated, or else to that of the most promising objective.
+    """The route to the player's stated destination, or else to that of the most promising objective.
 
-    None if there is no destination, or no route to it is known.
+    None without a destination or a known route.
     """
     no_route: NoRoute | None = None
-    """The destination that the player stated, if no route to it is known; an objective does not replace it."""
+    """The player's stated destination, if no route to it is known."""
     untried_elsewhere: tuple[UntriedWays, ...] = ()
     """The untried exits and things of other places, the nearest first."""
     best_line: LineAhead | None = None
-    """The rest of the best line; None if there is none, or the present state is not on it.
+    """The rest of the best line; None if the present state is not on it or nothing is left.
 
-    A player that answers `FOLLOW` has it played for it, with `FOLLOW 5` the next five commands; see `follow_request`.
+    The action `FOLLOW` plays it, and `FOLLOW 5` its next five commands. See `follow_request`.
     """
     failed_here: tuple[str, ...] = ()
-    """Actions that changed nothing here in this episode while what is carried, lit, open or locked was as it is now."""
+    """Actions that changed nothing here in this episode, in the same state of carried, lit, open and locked things."""
     deadly_here: tuple[str, ...] = ()
-    """Actions that the player has died of at this place, in any episode."""
+    """Actions that killed the player at this place, in any episode."""
     destructive_verbs: tuple[str, ...] = ()
-    """The verbs with which the player has destroyed or used up something in this episode."""
+    """The verbs that destroyed or used up something in this episode."""
     changed: tuple[Item, ...] = ()
     """The objects that the last action moved or changed, by the object tree."""
     refused: str | None = None
-    """Why the action that was proposed last for this very turn was not accepted."""
+    """Why the last proposal for this turn was rejected; None if none was."""
     vocabulary: tuple[str, ...] = ()
-    """The words that the game's parser knows; () if they are not known."""
+    """The words that the game's parser knows; () if unknown."""
     objectives: tuple[str, ...] = ()
     """The objectives, the most promising first."""
     knowledge: tuple[str, ...] = ()
-    """Lines of the knowledge base that apply here."""
+    """The relevant lines of the knowledge base."""
     notices: tuple[str, ...] = ()
-    """Remarks on the player's own play: that it goes in a circle, that nothing new has come up."""
+    """Notices about the player's own play, such as loops and a lack of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,18 +199,18 @@ class AgentDecision:
     """A single line, without quotes around it."""
     reasoning: str = ""
     by: str | None = None
-    """Who chose it, if not the player itself; such an action is not reviewed."""
+    """Who chose it, if not the player itself. The critic does not review such actions."""
     summarize_to: int = 0
-    """The last turn that the player's prompt will soon have no room for; 0 if it has room for all."""
+    """The last turn that will soon not fit into the player's prompt; 0 if all fit."""
 
 
 _FOLLOW = re.compile(r"\s*FOLLOW(?:\s+(\d+))?\s*", re.IGNORECASE)
 FOLLOW = "FOLLOW"
-"""The action that asks for the best line to be played."""
+"""The action that plays the best line."""
 
 
 def follow_request(action: str) -> int | None:
-    """Return how many steps of the best line an action asks for: `sys.maxsize` for all, None if for none."""
+    """Return the number of steps of the best line that an action asks for: `sys.maxsize` for all, None for none."""
     match = _FOLLOW.fullmatch(action)
     return None if match is None else int(match[1]) if match[1] else sys.maxsize
 
@@ -218,7 +218,7 @@ def follow_request(action: str) -> int | None:
 class Player(Protocol):
     """Chooses actions: a model, rules, a walkthrough, a person.
 
-    A player that keeps notes from turn to turn overrides all methods; one that keeps none inherits the defaults.
+    A player with notes overrides all methods. A player without notes inherits the defaults.
     """
 
     def get_action_with_reasoning(self, context: PlayerContext) -> AgentDecision:
@@ -226,17 +226,17 @@ class Player(Protocol):
 
         Raises:
             LLMError: If a model was asked and gave none.
-            PlayerStopped: If there will be no more actions.
-            UndoRequested: If the last turn is to be taken back.
+            PlayerStopped: If there are no more actions.
+            UndoRequested: To undo the last turn.
         """
         ...
 
     def look_on(self, context: PlayerContext, action: str) -> None:
-        """Record an action that was chosen by another player in this one's stead."""
+        """Record an action that another player chose for this one."""
         return
 
     def changed_notes(self) -> dict[str, Any]:
-        """Return what has changed in the notes since the last call in this episode, as plain values for JSON."""
+        """Return the changes of the notes since the last call in this episode, as JSON values."""
         return {}
 
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
@@ -244,5 +244,5 @@ class Player(Protocol):
         return {}
 
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        """Begin an episode with all changes that were made to the notes in it so far, oldest first."""
+        """Resume an episode with all changes of the notes in it so far, oldest first."""
         return

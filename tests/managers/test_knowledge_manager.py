@@ -256,7 +256,7 @@ def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_th
     # Of turns that stand in the file already nobody is asked.
     assert len(asked(llm)) == (0 if edited else 1)
     assert ("My words." in path.read_text()) is edited
-    assert ("others have written since" in caplog.text) is edited
+    assert ("because another process has written it" in caplog.text) is edited
 
 
 @pytest.mark.slow

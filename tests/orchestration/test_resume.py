@@ -191,7 +191,7 @@ def write(path: Path, content: dict) -> None:
         ({"episode": 2}, "is of episode 2"),
         ({"turn": 5}, "lacks turn 5"),
         ({"turn": -1}, "lacks a part: turn"),
-        ({"snapshots": {"game": {"score": float("inf")}}}, "is no checkpoint: .* Infinity is not a JSON value"),
+        ({"snapshots": {"game": {"score": float("inf")}}}, "is malformed: .* Infinity is not a JSON value"),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused_and_left_alone(tmp_path, changes, said):
