@@ -134,7 +134,7 @@ def test_rules_stand_in_for_a_model_without_commands_under_their_own_name(caplog
     player = StandIn(Wordless(), Listed())
     decisions = {player.get_action_with_reasoning(PlayerContext(HALL, "A hall.", turn=turn)) for turn in range(1, 31)}
     assert decisions == {AgentDecision("wait", "It is late.", by="rules")}
-    told = [record for record in caplog.records if "no usable command in most turns" in record.message]
+    told = [record for record in caplog.records if "no usable command on most turns" in record.message]
     assert [(record.turns, record.chosen_by_rules) for record in told] == [(10, 10)]
 
 
