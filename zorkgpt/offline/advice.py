@@ -1,4 +1,4 @@
-"""What a text itself suggests to do: "You should get out of bed first", or a command in quotation marks."""
+"""Find commands that a text suggests: "You should get out of bed first", or a command in quotation marks."""
 
 import re
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ _QUOTED = re.compile(r"[\"“]([a-zA-Z][a-zA-Z' -]{0,40})[.,!?]?[\"”]")
 _CLAUSE = re.compile(r"[a-z' -]+")
 _ENDS_A_CLAUSE = frozenset({"first", "before", "until", "if", "when", "so", "but", "then", "again", "now", "and", "or"})
 _UNFINISHED = frozenset({"the", "a", "an", "some", "your", "my", "this", "that"})
-"""A command that ends in one of these was cut before its noun."""
+"""A command that ends with one of these lacks its noun."""
 _MOST_WORDS = 6
 _MOST_ADVICE = 4
-"""Per text."""
+"""Maximum commands per text."""
 
 
 def opens_a_menu(action: str) -> bool:
@@ -28,14 +28,11 @@ def opens_a_menu(action: str) -> bool:
 
 
 def advice_in(text: str, language: Language | None, scene: Scene | None) -> tuple[str, ...]:
-    """Return the commands that a text suggests and that the story's own grammar accepts.
-
-    They are worth a try, no more: a text may mean something else by the same words.
-    """
+    """Return the commands that a text suggests and that the story's grammar accepts. They may be misunderstood."""
     if language is None:
         return ()
-    found = (valid for phrase in _phrases(text) if (valid := _longest_command(phrase, language, scene)))
-    return tuple(islice(dict.fromkeys(found), _MOST_ADVICE))
+    commands = (command for phrase in _phrases(text) if (command := _longest_command(phrase, language, scene)))
+    return tuple(islice(dict.fromkeys(commands), _MOST_ADVICE))
 
 
 def _phrases(text: str) -> Iterator[list[str]]:
@@ -51,12 +48,12 @@ def _phrases(text: str) -> Iterator[list[str]]:
 
 
 def _longest_command(words: list[str], language: Language, scene: Scene | None) -> str | None:
-    """Return as many of the first words as make a command; None if not even the first one does."""
-    # Whoever says "me" speaks for the program: "Tell me what to do with it."
+    """Return as many of the first words as form a command; None if none do."""
+    # "Me" is the program: "Tell me what to do with it."
     if not words or "me" in words or language.truncate(words[0]) not in language.verbs:
         return None
     lines = language.verbs[language.truncate(words[0])]
     shortest = 1 if lines and any(not line.tokens for line in lines) else 2
     commands = (" ".join(words[:size]) for size in range(min(len(words), _MOST_WORDS), shortest - 1, -1))
-    complete = (one for one in commands if one.rsplit(maxsplit=1)[-1] not in _UNFINISHED)
-    return next((one for one in complete if check_action(one, language, scene).valid), None)
+    complete = (command for command in commands if command.rsplit(maxsplit=1)[-1] not in _UNFINISHED)
+    return next((command for command in complete if check_action(command, language, scene).valid), None)

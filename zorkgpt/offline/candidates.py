@@ -14,7 +14,7 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())
 
 
-# They refer to what was mentioned before, or to the player.
+# These words refer to something mentioned before, or to the player.
 _PRONOUNS = frozenset(
     ["it", "them", "him", "her", "me", "myself", "self", "you", "yourself", "all", "everything", "one"]
 )
@@ -24,8 +24,8 @@ class Nouns:
     """Names of things that the parser of one story understands.
 
     Args:
-        vocabulary: words that the parser knows, truncated as in its dictionary; empty: not known.
-        language: which words refer to which things; None: not known.
+        vocabulary: The words that the parser knows, truncated as in its dictionary; empty if unknown.
+        language: The words for each thing; None if unknown.
     """
 
     def __init__(self, vocabulary: frozenset[str] = frozenset(), language: Language | None = None) -> None:
@@ -34,51 +34,51 @@ class Nouns:
         self._named: dict[tuple[int, str], str | None] = {}
         self._analyzed: dict[str, GrammarTry] = {}
         self._words: dict[str, tuple[frozenset[str], frozenset[int]]] = {}
-        """Text → its words, and the numbers of the things that one of them names alone."""
-        self._no_names = _no_names(language) if language else frozenset[str]()
+        """Text → its words, and the numbers of the things that an unambiguous word refers to."""
+        self._not_nouns = _not_nouns(language) if language else frozenset[str]()
 
     def known(self, word: str) -> bool:
         """Return whether the parser knows a word.
 
         Dictionaries keep the first 6 letters of a word in versions 1-3, the first 9 from version 4 on.
         """
-        kept = self._vocabulary
-        return not kept or word in kept or word[:9] in kept or word[:6] in kept
+        words = self._vocabulary
+        return not words or word in words or word[:9] in words or word[:6] in words
 
     def name(self, item: Item) -> str | None:
-        """Return the last word that the parser takes for the thing, with the last one that describes it, if any."""
-        known = item.num, item.name
-        if known not in self._named:
-            self._named[known] = self._name(item)
-        return self._named[known]
+        """Return the thing's last noun, with its last adjective if any; None if the parser knows no word for it."""
+        key = item.num, item.name
+        if key not in self._named:
+            self._named[key] = self._name(item)
+        return self._named[key]
 
     def _name(self, item: Item) -> str | None:
         words = [word for word in words_of(item.name) if self.known(word)]
         if self.language is None or not self.language.names:
-            # Which words mean which thing is not known: those of its name that the parser knows.
+            # The words for each thing are unknown, so use the last known words of its name.
             return " ".join(words[-2:]) or None
-        naming = [at for at, word in enumerate(words) if item.num in self.numbers(word)]
-        if not naming:
+        nouns = [at for at, word in enumerate(words) if item.num in self.numbers(word)]
+        if not nouns:
             return None
-        head = naming[-1]
-        # "burned" of a burned-out lantern; but of a bag of coins both words are nouns.
-        before = [word for word in words[:head] if self.language.truncate(word) in self.language.adjectives]
+        head = nouns[-1]
+        # "Burned" is an adjective of a burned-out lantern, but "bag" and "coins" of a bag of coins are both nouns.
+        adjectives = [word for word in words[:head] if self.language.truncate(word) in self.language.adjectives]
         if head and self._describes(words[head - 1], item):
-            before = words[head - 1 : head]
-        return " ".join([*before[-1:], words[head]])
+            adjectives = words[head - 1 : head]
+        return " ".join([*adjectives[-1:], words[head]])
 
     def analyzed(self, command: str) -> GrammarTry:
-        """Return a command with its pattern and names, as far as the words of the story's grammar tell them apart."""
+        """Return a command with its pattern and names, according to the story's grammar."""
         if command not in self._analyzed:
             self._analyzed[command] = analyzed(command, self.language)
         return self._analyzed[command]
 
     def mentioned(self, text: str, scene: Scene | None, beside: Iterable[Item]) -> Iterator[str]:
-        """Yield words of a text that refer to other things at hand than these: scenery, parts of the place."""
+        """Yield words of a text for things in scope that are not in `beside`, such as scenery."""
         if self.language is None or scene is None:
             return
         if not self.language.names:
-            # Which words mean which things is not known.
+            # The words for each thing are unknown.
             words = (word for word in dict.fromkeys(words_of(text)) if word not in _PRONOUNS)
             yield from (word for word in words if canonical_direction(word) is None and word in self._vocabulary)
             return
@@ -90,21 +90,21 @@ class Nouns:
                 and not numbers & listed
                 and canonical_direction(word) is None
                 and word not in _PRONOUNS
-                and self.language.truncate(word) not in self._no_names
+                and self.language.truncate(word) not in self._not_nouns
             ):
                 listed |= numbers
                 yield word
 
     def named_in(self, text: str, items: Iterable[Item]) -> Iterator[str]:
-        """Yield the names of the things that a text names, by their last word or by a word that is theirs alone."""
+        """Yield the names of the things that a text mentions, by their last word or by an unambiguous word."""
         if text not in self._words:
             words = frozenset(words_of(text)) - _PRONOUNS
-            own = frozenset(min(numbers) for word in words if len(numbers := self.numbers(word)) == 1)
-            self._words[text] = words, own
-        words, own = self._words[text]
+            unambiguous = frozenset(min(numbers) for word in words if len(numbers := self.numbers(word)) == 1)
+            self._words[text] = words, unambiguous
+        words, unambiguous = self._words[text]
         for item in items:
             name = self.name(item)
-            if name and (item.num in own or name.split()[-1] in words):
+            if name and (item.num in unambiguous or name.split()[-1] in words):
                 yield name
 
     def numbers(self, word: str) -> frozenset[int]:
@@ -112,7 +112,7 @@ class Nouns:
         return self.language.names.get(self.language.truncate(word), frozenset()) if self.language else frozenset()
 
     def _describes(self, word: str, item: Item) -> bool:
-        # The "of" of a set of keys refers to it too.
+        # The "of" in "set of keys" refers to the thing too.
         if word == "of":
             return False
         if self.language is not None and self.language.truncate(word) in self.language.adjectives:
@@ -120,20 +120,20 @@ class Nouns:
         return item.num in self.numbers(word)
 
 
-def _no_names(language: Language) -> frozenset[str]:
-    """Return the words that name no thing, whatever else they mean: prepositions, directions and the like."""
+def _not_nouns(language: Language) -> frozenset[str]:
+    """Return prepositions, directions and other words that are never used as nouns."""
     ways = frozenset[int]().union(*(language.names.get(language.truncate(way), ()) for way in DIRECTIONS))
     names = {word for word, numbers in language.names.items() if numbers & ways}
     return language.prepositions | language.buzzwords | names
 
 
 class Tier(IntEnum):
-    """The kinds of actions, the most promising first; see `COST`."""
+    """The kinds of actions, the most promising first. See `COST`."""
 
     REWARD = 0
-    """A memory says that it scored or yielded something."""
+    """It scored or yielded something, according to a memory."""
     PREPARE = 1
-    """A memory says that it changed something, which other actions may need."""
+    """It changed something, according to a memory. Other actions may need this."""
     GATHER = 2
     LIGHT = 3
     """Switching on a carried thing, in case of darkness."""
@@ -141,25 +141,25 @@ class Tier(IntEnum):
     NAMED_EXIT = 5
     INSPECT = 6
     STEEP_EXIT = 7
-    """Up, down, in or out, which texts describe in many ways."""
+    """Up, down, in or out, which texts often mention indirectly."""
     HANDLE = 8
     OTHER_EXIT = 9
     COMBINE = 10
     FIDDLE = 11
     ADVICE = 12
-    """What a text of the game suggests."""
+    """Suggested by a text of the game."""
     BARE_EXIT = 13
-    """Any direction at a place whose text names no exit."""
+    """Any direction at a place whose text mentions no exit."""
     TOOL = 14
-    """Using on what refused an action what the refusal names: a thing that is carried, a word to be said."""
+    """After a refusal, using a carried thing or saying a word that the refusal mentions."""
     GRAMMAR = 15
-    """Any other command that the story's own grammar accepts."""
+    """Any other command that the story's grammar accepts."""
 
 
 COST = {
     Tier.REWARD: 0.0,
-    # As good as a reward: among the memories of a place the order of learning decides, and what came first is often
-    # needed for the rest.
+    # The same as a reward, so that memories of a place are used in the order in which they were learned. Later ones
+    # often depend on earlier ones.
     Tier.PREPARE: 0.0,
     Tier.GATHER: 0.5,
     Tier.LIGHT: 0.5,
@@ -193,7 +193,7 @@ def exit_candidates(nouns: Nouns, named: Collection[str] | None) -> Iterator[Can
     """Yield the directions that the parser knows.
 
     Args:
-        named: those that the text of the place names; None: it names none, so that any may be an exit.
+        named: The directions in the text of the place. None if it mentions none, so any may be an exit.
     """
     for direction in DIRECTIONS:
         if nouns.known(spelled_direction(direction, nouns.known)):

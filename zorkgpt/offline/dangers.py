@@ -1,4 +1,4 @@
-"""The exits and rooms to avoid: where the player died, what is dark or dangerous, and what was found closed."""
+"""The exits and rooms to avoid, because of deaths, darkness, dangers and closed exits."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ def fights_lost(graph: MapGraph) -> dict[str, set[int]]:
 
 
 def died_at(graph: MapGraph) -> Counter[int | None]:
-    """Return place → the number of deaths there and on the way to it: something there probably caused them."""
+    """Return place → the number of deaths there and on the way to it, which the place probably caused."""
     died: Counter[int | None] = Counter()
     for (room, action), times in deaths(graph).items():
         died[graph.leads_to(room, action) if canonical_direction(action) else room] += times
@@ -45,13 +45,13 @@ def deadly_walks(graph: MapGraph) -> Counter[str]:
 
 
 def dangerous_rooms(graph: MapGraph, plan: ScoringPlan, accepted: int = 0) -> frozenset[DangerousSpot]:
-    """Return the rooms where several episodes ended in death, and one more if something scores there.
+    """Return the rooms with more than one death, beyond the number of points that can be scored there.
 
     Args:
-        accepted: so many more deaths are accepted.
+        accepted: The number of additional deaths to accept.
     """
     died = {room: times for room, times in died_at(graph).items() if room is not None}
-    # Once may have been bad luck.
+    # A single death may be bad luck.
     return frozenset(room for room, times in died.items() if times > max(1, plan.scores_at(room) + accepted))
 
 
@@ -72,7 +72,7 @@ def closed(
             shut.add(room)
     for (room, action), times in died.items():
         unlit = place(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
-        # Where an exit was walked too, something beyond it was the cause; an action that scored is worth the risk once.
+        # If an exit was also survived, the cause is beyond it. An action that scored is worth one more try.
         survived = graph.connection(room, action) is not None or (times == 1 and plan.scores_at(room, action))
         if not ((unlit and notes.lit) or survived):
             shut.add((room, action))

@@ -1,4 +1,4 @@
-"""The experience of earlier episodes: what scored, what was tried where, and what was left untried."""
+"""The experience of earlier episodes: scoring steps, tried actions by place, and untried ones."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,40 +24,40 @@ class Experience:
     """The results of earlier episodes, from their trails."""
 
     steps: tuple[ScoringStep, ...] = ()
-    """What scored, as the steps of a plan."""
+    """The scoring steps, as a plan."""
     barren: Mapping[Pair, int] = field(default_factory=dict)
-    """Place and action → the number of episodes in which it was done without points."""
+    """Place and action → the number of episodes in which it did not score."""
     left: Mapping[int, Candidate | None] = field(default_factory=dict)
-    """Place → the most promising action that was left untried there; None if none was."""
+    """Place → the most promising untried action there; None if there is none."""
     episodes: int = 0
     """The number of these episodes, and of the trails of searches."""
     record: CommandRecord = field(default_factory=CommandRecord)
     """The results of their commands."""
 
     def barren_at(self, place: int) -> dict[str, int]:
-        """Return action → the number of episodes in which it was done at this place without points."""
+        """Return action → the number of episodes in which it did not score at this place."""
         return {action: times for (room, action), times in self.barren.items() if room == place}
 
     @cached_property
     def barren_places(self) -> Counter[str]:
-        """Action, other than an exit → the number of places at which it was done without points."""
+        """Action, other than an exit → the number of places where it did not score."""
         return Counter(action for _, action in self.barren if canonical_direction(action) is None)
 
     @cached_property
     def holders(self) -> dict[int, set[str]]:
-        """Place → where putting a thing scored there: "in case", "on table"."""
-        found: dict[int, set[str]] = {}
+        """Place → the holders there in which putting a thing scored: "in case", "on table"."""
+        holders: dict[int, set[str]] = {}
         for step in self.steps:
             for thing in step.held if step.gain and step.action.startswith("put ") else ():
                 for at in (" in ", " on "):
                     put, preposition, holder = step.action.partition(at)
                     if preposition and put.split()[-1] in thing.lower().split():
-                        found.setdefault(step.place, set()).add(f"{at.strip()} {holder}")
-        return found
+                        holders.setdefault(step.place, set()).add(f"{at.strip()} {holder}")
+        return holders
 
 
 class GatheredTrails:
-    """What the trails of episodes add up to. Each is read once, when it is added."""
+    """The combined results of the trails of episodes. Each is processed once, when it is added."""
 
     def __init__(self, language: Language | None = None) -> None:
         self._language = language
@@ -72,7 +72,7 @@ class GatheredTrails:
         """Add the trail of the next episode.
 
         Args:
-            is_whole: False if it began at a saved state, so that no plan can be made of it.
+            is_whole: False if it starts from a saved state, so that it can't become a plan.
         """
         self._count += 1
         place, score = trail.start, trail.score
@@ -84,7 +84,7 @@ class GatheredTrails:
                 done.add(pair)
                 if (now.score or 0) > score:
                     self._scored.add(pair)
-            # What only looks changes nothing, whatever it shows.
+            # Passive actions never change anything.
             if canonical_direction(action) is None and not is_passive(action):
                 worked = step.effective or now.place != place
                 self._record.count(analyzed(action, self._language), float(worked))
@@ -96,7 +96,7 @@ class GatheredTrails:
             self._left = trail.left or self._left
 
     def experience(self, is_vetoed: Callable[[ScoringStep], bool] = lambda step: False) -> Experience:
-        """Return what is known by now, without the vetoed steps of a plan."""
+        """Return the experience so far, without vetoed scoring steps."""
         steps = scoring_steps(self._best) if self._best else ()
         return Experience(
             tuple(step for step in steps if not is_vetoed(step)),

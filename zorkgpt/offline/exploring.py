@@ -1,4 +1,4 @@
-"""The search for the cheapest action that is left to try: the cost of its kind, of the walk, and of the danger."""
+"""Find the cheapest untried action by the costs of its kind, of the walk, and of the danger."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,20 +15,20 @@ from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction
 
 _PUT_COST = 1.0
-"""The cost of putting a thing that was worth points into something that may be its place."""
+"""The cost of putting a scoring thing into a holder that may be the right one."""
 _PROVEN_COST = -10.0
-"""The cost of putting it where other things have scored: it is worth so many steps."""
+"""The cost of putting a scoring thing where other things have scored. It is worth a walk."""
 _DANGER_COSTS = ((0, 0.0), (2, 15.0), (sys.maxsize, 40.0))
-"""The most deaths at a place or on the way to it, and the steps that they add to its distance."""
+"""The maximum deaths at a place or on the way to it, and the steps that they add to its distance."""
 _KNOWN_STEP_COST = 0.25
-"""The cost of a step after the first episode: what is worth trying near the beginning has been tried by then."""
+"""The cost of a step after the first episode, when most actions near the start have been tried."""
 
 
 _AGAIN = "Nothing is left to try for the first time; again, in another state of the world"
 
 
 class Choice(NamedTuple):
-    """An action that is left to try."""
+    """An untried action with its cost."""
 
     cost: float
     action: str
@@ -38,7 +38,7 @@ class Choice(NamedTuple):
 
 
 def explore(turn: TurnView) -> AgentDecision | None:
-    """What is untried may score, so try it, the most promising and nearest first, and the dangerous last."""
+    """Try untried actions, which may score: the most promising and nearest first, dangerous ones last."""
     notes, failed = turn.notes, frozenset(map(normalized_action, turn.context.failed_here))
     while best := _ActionSearch(turn).best():
         place = turn.episode.place(best.room)
@@ -49,7 +49,7 @@ def explore(turn: TurnView) -> AgentDecision | None:
                 return AgentDecision(best.route[0], f"{_AGAIN}: {best.action!r} at {name}.")
             return AgentDecision(best.route[0], f"On the way to {name}, where {best.action!r} is left to try.")
         turn.mark_done(best.action)
-        # A memory led the player here. The action is tried once, even if it seems invalid: the story has the last word.
+        # Try an action from a memory once, even if the check rejects it.
         is_target = notes.target == (turn.here, best.action) and best.action in place.remembered
         if is_target:
             notes.target = None
@@ -69,11 +69,11 @@ class _ActionSearch:
         self._step_cost = _KNOWN_STEP_COST if self._experience.episodes else 1.0
 
     def best(self) -> Choice | None:
-        """Return the cheapest action left to try, in the nearest place of several."""
+        """Return the cheapest untried action. Of several, return the nearest."""
         turn, step = self._turn, self._step_cost
         best = self._cheaper(turn.here, [], None)
         least = _PROVEN_COST if self._experience.holders and turn.notes.valued.intersection(turn.notes.held) else 0
-        # Nothing elsewhere is cheaper than a single step, as a rule.
+        # Actions elsewhere cost at least one step, except for scoring things.
         if best is None or best.cost > step + least:
             shut, reached = turn.episode.closed(), {turn.here}
             for deaths, cost in _DANGER_COSTS:
@@ -96,7 +96,7 @@ class _ActionSearch:
         return best
 
     def _risk(self, room: int, action: str) -> float:
-        """Return what the danger of an untried exit costs: places of one name are taken to be of a kind."""
+        """Return the cost of the danger of an untried exit, from all places with the same name."""
         rooms = self._turn.graph.rooms
         if room not in rooms or not canonical_direction(action):
             return 0
@@ -110,11 +110,11 @@ class _ActionSearch:
         idle |= {action for where, action in self._postponed if where == room}
         walked = {way for way in self._turn.graph.exits(room) if place.walked[way]}
         if not elsewhere and notes.target and notes.target[0] == room and notes.target[1] in place.remembered:
-            # What a memory made the player come here for comes first: if it no longer holds, that will be known.
+            # The memory that led the player here is tested first.
             yield 0.0, notes.target[1]
         left = (option for option in place.left if option[1] not in idle | walked)
         yield from islice(left, 1)
-        # The cheapest may be an exit that is dangerous.
+        # The cheapest option may be a dangerous exit, so offer another one.
         yield from islice((option for option in left if not canonical_direction(option[1])), 1)
         if not place.visited and room not in self._experience.left:
             yield COST[Tier.HANDLE], "look around"
@@ -122,15 +122,15 @@ class _ActionSearch:
         yield from self._put_away(room)
 
     def _fetch(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
-        """Fetch a tool that was laid down so that an exit could be passed."""
+        """Yield the actions that fetch tools dropped in order to pass an exit."""
         notes, done = self._turn.notes, self._turn.episode.place(room).done
         for thing, place in notes.laid_down.items():
-            # What had to be laid down again on the way back stays there.
+            # Tools that had to be dropped again on the way back stay there.
             if place == room and f"take {thing}" not in done and (elsewhere or thing not in notes.left_behind):
                 yield 0.0, f"take {thing}"
 
     def _put_away(self, room: int) -> Iterator[tuple[float, str]]:
-        """Put what was worth points where things scored before, or into whatever may be the right place."""
+        """Yield the actions that put scoring things where things scored before, or into other holders."""
         place, notes = self._turn.episode.place(room), self._turn.notes
         known = self._experience.holders
         proven = known.get(room, ())
@@ -138,12 +138,12 @@ class _ActionSearch:
         for noun in notes.held if holders else ():
             for holder in holders:
                 if noun in notes.valued - notes.useful and place.is_fresh(action := f"put {noun} {holder}"):
-                    # As long as no place is known to be the right one, any may be.
+                    # If no holder has scored yet, any may be the right one.
                     unproven = COST[Tier.HANDLE] if known else _PUT_COST
                     yield _PROVEN_COST if holder in proven else unproven, action
 
     def _bring(self, room: int) -> Iterator[tuple[float, str]]:
-        """Bring to what refused elsewhere a key, the carried thing that the refusal names, or a word to say."""
+        """Yield actions for earlier refusals: with a key, with a carried thing that a refusal names, or with a word."""
         place, episode, notes = self._turn.episode.place(room), self._turn.episode, self._turn.notes
         carried = self._turn.context.observation.carried or ()
         keys = (f"unlock {lock} with {key}" for lock in place.locked for key in notes.held)
@@ -160,7 +160,7 @@ def _reason(place: PlaceNotes, action: str) -> str:
     remembered = place.remembered.get(action)
     if remembered is None:
         if action in place.barren:
-            return "It scored nothing here in earlier episodes, but may in another state of the world."
+            return "It did not score here in earlier episodes, but may in another state of the world."
         tier = place.offered.get(action)
         kind = tier.name.lower().replace("_", " ") if tier is not None else "put away"
         return f"Not tried here yet ({kind})."

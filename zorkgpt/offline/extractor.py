@@ -1,4 +1,4 @@
-"""Read the game's text by rules that hold for any story in English, without a language model."""
+"""Extract facts from the game's text by rules for any story in English, without a language model."""
 
 import re
 from itertools import pairwise
@@ -7,8 +7,8 @@ from session.history import Extraction, GameText
 from zorkgpt.text import normalized_action, sentences_of
 from zorkgpt.world.directions import exits_in, exits_opened
 
-# Stories print the place's name on a line of its own above its description, sometimes with the vehicle that the player
-# is in: "Frigid River, in the magic boat", "The Mere (in the punt)".
+# Stories print the place's name on a separate line above its description, sometimes with the player's vehicle:
+# "Frigid River, in the magic boat", "The Mere (in the punt)".
 _BESIDE_THE_NAME = re.compile(r"\s*(?:[,(].*)?")
 _LOOKS = frozenset({"l", "look", "look around"})
 _DARKNESS = re.compile(r"\b(?:pitch[- ](?:black|dark)|too dark|darkness)\b", re.IGNORECASE)
@@ -54,13 +54,13 @@ def _describes(said: GameText, body: str | None) -> bool:
     if said.dark or body == "":
         return False
     if body is None:
-        # Some stories print no name; then only looking around is sure to show the place's description.
+        # In stories that print no name, only looking around is sure to show the place's description.
         return looked and bool(said.response.strip()) and not _DARKNESS.search(said.response)
     return looked or not _is_brief(said, body)
 
 
 def _is_brief(said: GameText, body: str) -> bool:
-    """Return whether the description is missing, as on a later visit, when most stories print only what is there."""
+    """Return whether the description is missing, because most stories only list objects on later visits."""
     before = below_the_heading(said.described, said.location.name if said.location else "")
     return before is not None and _first_sentence(before) != _first_sentence(body)
 
@@ -70,20 +70,20 @@ def _first_sentence(text: str) -> str:
 
 
 def _enemies(said: GameText) -> tuple[str, ...]:
-    """Return who is still there and was named next to a blow and the player, or attacked by the player."""
+    """Return the present opponents: named near a blow at the player, or attacked by the player."""
     others = said.things if said.creatures is None else said.creatures
     return tuple(dict.fromkeys(name for name in others if _named(name, _blows(said)) or _is_attacked(name, said)))
 
 
 def _blows(said: GameText) -> str:
     sentences = sentences_of(said.response)
-    # "The troll swings its axe. It misses you by a hair.": the player is often named one sentence later.
+    # The player is often named one sentence later: "The troll swings its axe. It misses you by a hair."
     near = [" ".join(pair) for pair in pairwise([*sentences, ""]) if _BLOW.search(pair[0])]
     return " ".join(text for text in near if _YOU.search(text))
 
 
 def _is_attacked(name: str, said: GameText) -> bool:
-    # A door can be hit too, so creatures must be known.
+    # Things such as doors can be hit too, so the creatures must be known.
     verb = said.action.lower().split()[:1]
     return said.creatures is not None and bool(verb) and verb[0] in _ATTACKS and _named(name, said.action)
 

@@ -1,4 +1,4 @@
-"""What the rules player notes of a turn: the result of its last action, and what it finds where it is."""
+"""Record the result of the rules player's last action, and the things and actions at its place."""
 
 import re
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from zorkgpt.world.directions import canonical_direction, exit_name
 _MAY_OPEN_AN_EXIT = ("open ", "push ", "pull ", "turn ", "unlock ")
 """Actions that may open an exit."""
 _NEW_TEXT = 0.3
-"""The worth of a text that was never seen before, where a change of the world is worth 1."""
+"""The value of a new text, compared to 1 for a change of the world."""
 _MAX_OPENED = 3
-"""How often in an episode the same action is repeated to open an exit."""
+"""Maximum repetitions of an action in an episode to open an exit."""
 
 
 def observe_result(turn: TurnView) -> None:
-    """Note the result of the last action."""
+    """Record the result of the last action."""
     notes = turn.notes
     notes.wanted = notes.take_back = None
     if notes.last is None:
@@ -39,7 +39,7 @@ def observe_result(turn: TurnView) -> None:
 
 
 def _note_command(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
-    """Count the command, for which similar ones are more or less promising."""
+    """Count the command and its result, to estimate how promising similar ones are."""
     now, record, tried = turn.context.observation, turn.notes.record, turn.episode.nouns.analyzed(last.action)
     is_new_text = record.note_response(turn.context.response, tried)
     for word in topics_in(turn.context.response) if is_new_text else ():
@@ -53,7 +53,7 @@ def _note_command(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
     if failed and canonical_direction(last.action) is None:
         if last.moves is not None and last.moves == now.moves:
             record.refused.add(last.action)
-            # Not everything that a text mentions can be named in a command.
+            # Some things in texts can't be named in commands.
             for name in tried.names:
                 turn.place.mentioned.pop(name, None)
         elif is_new_text:
@@ -61,7 +61,7 @@ def _note_command(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
 
 
 def _note_gains(turn: TurnView, last: LastTurn) -> None:
-    """Note what scored, what gives light and what was too heavy."""
+    """Record things that score or give light, and actions that failed because the player carries too much."""
     notes, stayed, response = turn.notes, last.place == turn.here, turn.context.response
     score = turn.context.observation.score
     scored = last.score is not None and score is not None and score > last.score
@@ -78,7 +78,7 @@ def _note_gains(turn: TurnView, last: LastTurn) -> None:
     elif verb == "put":
         thing = re.split(" (?:in|on) ", rest)[0]
         if scored:
-            # It scored there, so it stays there.
+            # Things that scored in a place stay there.
             notes.given_up.add(thing)
         elif stayed and thing not in turn.names(turn.context.observation.inventory):
             notes.take_back = thing
@@ -90,7 +90,7 @@ def _note_gains(turn: TurnView, last: LastTurn) -> None:
 
 
 def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
-    """Note what is at this place, and which actions can be tried."""
+    """Record the things at this place, and the actions to try."""
     notes = turn.notes
     if notes.walking and notes.walking[0] == turn.here:
         notes.blocked.add(notes.walking)
@@ -112,48 +112,48 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
 
 
 def _note_changes(turn: TurnView) -> None:
-    """Reopen what failed with the things that have changed."""
+    """Retry failed actions with the things that have changed."""
     words = [word for name in turn.names(turn.context.changed) for word in name.split()]
     action = turn.notes.last.action if turn.notes.last else ""
-    # An action that is known to have opened no exit need not be tested again.
+    # Exits that this action has failed to open before are not retried.
     clears = action.startswith(_MAY_OPEN_AN_EXIT)
     ways = [way for way in STEEP if clears and not turn.graph.tries.has_failed_after(turn.here, way, action)]
     turn.place.reopen(words, ways=ways)
     if clears:
-        # What blocks an exit may be far away from it.
+        # The cause of a blocked exit may be far away from it.
         turn.notes.blocked.clear()
     else:
         turn.unblock()
 
 
 def _find_opener(turn: TurnView, way: str) -> None:
-    """Note what has opened an exit before that is closed now, by the map or by what the response names."""
+    """Record an action that may open a closed exit, from the map or from the names in the response."""
     notes, response = turn.notes, turn.context.response
     openers = (*turn.graph.tries.opened_by.get(turn.here, {}).get(way, ()), *turn.place.openers(response))
-    # What to lay down where too much is carried is decided by what is carried now.
+    # If the player carries too much, the things carried now decide what to drop.
     droppable = () if is_laden(response) else notes.held
     possible = (action for action in openers if not action.startswith("drop ") or action[len("drop ") :] in droppable)
-    # What had no effect this time has done its part: something else is closed.
+    # If an action has no effect now, something else is closed.
     useful = (action for action in possible if action not in turn.place.in_vain)
-    left = (action for action in useful if notes.may_repeat(action, _MAX_OPENED))
-    opener = min(left, key=lambda action: notes.repeated.get(action, 0), default=None)
+    repeatable = (action for action in useful if notes.may_repeat(action, _MAX_OPENED))
+    opener = min(repeatable, key=lambda action: notes.repeated.get(action, 0), default=None)
     if opener is not None:
         notes.opener = opener
         notes.count(opener)
 
 
 def _note_mentioned(turn: TurnView) -> None:
-    """Note the scenery that the text names: when the player arrives any, later what is here and nowhere else."""
+    """Record the scenery in the text. After the arrival, only scenery that is here is recorded."""
     now, last, nouns = turn.context.observation, turn.notes.last, turn.episode.nouns
-    found = nouns.mentioned(turn.text, turn.scene, now.at_hand)
+    mentioned = nouns.mentioned(turn.text, turn.scene, now.at_hand)
     if last is not None and canonical_direction(last.action) is None and last.place == turn.here:
         here = turn.scene.here if turn.scene else frozenset[int]()
-        found = (noun for noun in found if nouns.numbers(noun) & here)
-    turn.place.mentioned |= dict.fromkeys(found)
+        mentioned = (noun for noun in mentioned if nouns.numbers(noun) & here)
+    turn.place.mentioned |= dict.fromkeys(mentioned)
 
 
 def _note_laid_down(turn: TurnView) -> None:
-    """Forget the tools that were laid down and are held again, or no longer seen where they were."""
+    """Update the dropped tools: remove those that are held again or have disappeared."""
     notes, seen = turn.notes, turn.names(turn.context.observation.visible)
     notes.laid_down = {
         thing: place
@@ -172,7 +172,7 @@ def _note_light(turn: TurnView) -> None:
 
 
 def _give_up_target(turn: TurnView) -> None:
-    """Forget what the player came here for, unless a memory tells of it; if it can't be tried, as done."""
+    """Drop the target action at this place, unless it comes from a memory. If it can't be tried, mark it as done."""
     notes, place = turn.notes, turn.place
     if notes.target is None or notes.target[0] != turn.here:
         return

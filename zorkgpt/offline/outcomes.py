@@ -20,7 +20,7 @@ class ActionOutcome(StrEnum):
     WORKS = "works"
     LEADS = "leads"
     TELLS = "tells"
-    """Changes nothing, but the answer is worth knowing. Only a model remembers these two."""
+    """Changes nothing, but has an informative response. Only a model remembers this and failures."""
     FAILS = "fails"
 
 
@@ -46,7 +46,7 @@ def is_dark_place(memory: Memory) -> bool:
 
 
 def is_deadly_company(memory: Memory) -> bool:
-    """Return whether a memory tells of a death by being at its place or with its creature, and of few escapes."""
+    """Return whether a memory records a death caused by the presence of its place or creature, with few escapes."""
     kills = is_observed_loss(memory) and not memory.action and memory.outcome == "died" and is_danger(memory)
     return kills and times_safe(memory) < ENOUGH_SAFE
 

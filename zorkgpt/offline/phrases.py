@@ -1,4 +1,4 @@
-"""Phrases by which rules recognize what the game says, and the shortening of its texts."""
+"""Recognize phrases in the game's text, and shorten texts."""
 
 import re
 
@@ -21,12 +21,12 @@ _UNLOCKED = re.compile(r"\b(?:(?:is|are)(?: already)? unlocked|already unlocked|
 
 
 def is_laden(text: str) -> bool:
-    """Return whether the text says that no more can be carried."""
+    """Return whether the text says that the player can't carry more."""
     return bool(_LADEN.search(text.lower()))
 
 
 def is_unlocked(text: str) -> bool:
-    """Return whether the text says that something is not locked, or no longer."""
+    """Return whether the text says that something is unlocked."""
     return bool(_UNLOCKED.search(text.lower()))
 
 
@@ -42,7 +42,7 @@ def is_hostile(text: str) -> bool:
 
 def quoted_words(text: str) -> tuple[str, ...]:
     """Return the single words that a text puts in quotation marks, in lower case."""
-    return tuple(dict.fromkeys(found[1].lower() for found in _QUOTED_WORD.finditer(text)))
+    return tuple(dict.fromkeys(match[1].lower() for match in _QUOTED_WORD.finditer(text)))
 
 
 _QUOTED_WORD = re.compile(r"[\"“]([a-zA-Z]{3,20})[.,!?]?[\"”]")
@@ -50,18 +50,18 @@ _QUOTED_WORD = re.compile(r"[\"“]([a-zA-Z]{3,20})[.,!?]?[\"”]")
 
 def topics_in(text: str) -> tuple[str, ...]:
     """Return the words that a text puts in quotation marks or in capitals: names, answers, magic words."""
-    return tuple(dict.fromkeys(found[0].strip('"“”.,!?').lower() for found in _TOPIC.finditer(text)))
+    return tuple(dict.fromkeys(match[0].strip('"“”.,!?').lower() for match in _TOPIC.finditer(text)))
 
 
 _TOPIC = re.compile(r"[\"“][a-zA-Z]{3,20}[.,!?]?[\"”]|\b[A-Z]{4,20}\b")
 
 
 def whole_sentences(text: str, limit: int) -> str:
-    """Return as many of the first sentences as fit into `limit` characters, in one line; "" if none fits."""
+    """Return the first sentences that fit into `limit` characters, on one line; "" if none fits."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
-    ends = [found.end() for found in _SENTENCE_END.finditer(line[: max(0, limit) + 1])]
+    ends = [match.end() for match in _SENTENCE_END.finditer(line[: max(0, limit) + 1])]
     return line[: ends[-1]].rstrip() if ends else ""
 
 

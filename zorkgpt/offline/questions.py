@@ -1,4 +1,4 @@
-"""What to answer when the story asks something instead of awaiting a command: a few answers, each once."""
+"""Answers to try when the story asks a question instead of reading a command."""
 
 import re
 
@@ -10,12 +10,12 @@ _ANY = ("yes", "no", "1", "2", "enter", "space", "q", "escape")
 
 
 def answers_to(question: Question) -> tuple[str, ...]:
-    """Return what is worth answering.
+    """Return the answers to try, the most promising first.
 
-    At a pause or in a menu that is what leads back to commands; else the first thing that the question names, its
-    numbers, yes or no.
+    At a pause or in a menu, the way back to commands comes first. Otherwise it is the first thing that the question
+    names, then its numbers, yes and no.
     """
     back = question.way_back[:1]
-    named = [found[1].lower() for found in _WHICH.finditer(question.text)][:1]
+    named = [match[1].lower() for match in _WHICH.finditer(question.text)][:1]
     first = back if question.mode is not InputMode.LINE else ()
     return tuple(dict.fromkeys((*first, *named, *_NUMBER.findall(question.text), *back, *_ANY)))

@@ -11,17 +11,17 @@ _LIMITS = ReadLimits("The walkthrough", "It is not played.", 1 << 20)
 
 
 class WalkthroughPlayer(Player):
-    """Plays the given commands in order, one a turn, from the first one in every episode."""
+    """Plays the given commands in order, one per turn. Every episode starts with the first one."""
 
     def __init__(self, commands: Sequence[str]) -> None:
         self.commands = tuple(commands)
 
     @classmethod
     def from_file(cls, path: Path) -> "WalkthroughPlayer":
-        """Read a file with one command a line; empty lines and lines that begin with `#` are skipped.
+        """Read a file with one command per line. Empty lines and lines that begin with `#` are skipped.
 
         Raises:
-            ZorkGPTError: there is no such file, it is too large, or there is no command in it.
+            ZorkGPTError: If the file is missing, too large or has no command.
         """
         try:
             lines = read_file(path, _LIMITS).decode("utf-8").splitlines()
