@@ -91,7 +91,7 @@ def test_following_stops_at_the_first_difference(played, tmp_path):
     other = replace(line, digests=(*line.digests[:2], "elsewhere", *line.digests[3:]))
     turns, prompts = follow(tmp_path, other, "FOLLOW", turns=3)
     assert [turn.player for turn in turns] == ["best line", "best line", "model"]
-    assert f"'{line.route.steps[1].action}' did not lead to the state" in prompts[1]
+    assert f"'{line.route.steps[1].action}' led to another state than before" in prompts[1]
 
 
 def test_off_the_beaten_track_the_line_ends_before_what_is_known_to_kill(played, tmp_path):
