@@ -32,6 +32,7 @@ SAME = [
     ("The baker closes the shop.", "The baker closed the shop."),
     ("The boat sinks.", "The boat sank."),
     ("She opens the shop.", "She opened the shop."),
+    ("She uses the rope.", "She used the rope."),
     ("Turn the dial to open the safe.", "Turning the dial opens the safe."),
     ("Turn the dial to open.", "Turning the dial opens."),
     ("Press the bell, then pull the cord.", "Pressing the bell, then pulling the cord."),
