@@ -593,12 +593,13 @@ def test_another_response_to_the_same_blow_in_the_same_state_is_asked_about(play
             {"location_changed": True, "location_after": 6},
             (Trigger.LOCATION,),
         ),
+        ({"outcome": "to 6", "action": "East"}, {"location_changed": True, "location_after": 6}, (Trigger.LOCATION,)),
         ({"outcome": "died"}, {"died": True}, (Trigger.DEATH,)),
         ({"outcome": "changed"}, {"inventory_changed": True}, (Trigger.INVENTORY,)),
     ],
-    ids=["same way", "another place", "something lost", "unconfirmed", "death", "some change"],
+    ids=["same way", "another place", "something lost", "unconfirmed", "another action", "death", "some change"],
 )
 def test_what_came_of_a_turn_beside_the_known_outcome_is_a_reason_to_ask(known, facts, reasons):
-    memories = (memory("North", action="North", **known),)
+    memories = (memory("North", **{"action": "North"} | known),)
     turn = SynthesisRequest(5, "Hall", "north", "Attic", ZMachineContext(**facts), memories)
     assert should_ask(turn) == reasons

@@ -62,6 +62,16 @@ def test_what_was_pinned_since_it_was_found_or_is_gone_is_not_merged(old_file):
             assert merge(draft, [found]) == 0
 
 
+def test_further_repeats_of_a_place_are_merged_though_one_is_gone(tmp_path):
+    with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
+        for turn, text in enumerate((GATE, AGAIN, "The cook closes the shop.", "the cook closed the shop")):
+            manager.add_memory(1, "Gate", fact(text, turns=str(turn)))
+    with opened(tmp_path) as manager:
+        first, second = manager.consolidate(apply=False)
+        with manager.store.transaction() as draft:
+            assert merge(draft, [replace(first, merged=first.kept), second]) == 1
+
+
 def test_the_judge_is_asked_about_what_is_unsure(tmp_path):
     with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
         manager.add_memory(1, "Gate", fact(PULL))
