@@ -18,7 +18,7 @@ from zorkgpt.memory.models import GAME, Memory
 
 LOOK = "I look again.\nACTION: look"
 LAST = "\nThat was the last call of this turn. Answer now: your reasons, then the ACTION line."
-SPENT = "Not done: 3 calls are the most in a turn. Answer now: your reasons, then the ACTION line."
+SPENT = "Not done: only 3 calls are allowed in a turn. Answer now: your reasons, then the ACTION line."
 RULE = {
     "title": "The tide",
     "fact": "The tide turns every hour.",
@@ -93,45 +93,33 @@ def test_a_whole_exchange_as_the_model_reads_it(known):
         '- The way to "Salt Pans": "north", "west"\n'
         '- 2 moves away, at "Salt Pans", on your route: "Deep mud: Sinking is deadly here."',
         'Memories of "Salt Pans":\n```\n[DANGER] Deep mud: Sinking is deadly here.\n```',
-        f'Memories that fit "what is deadly?":\n```\nSalt Pans: [DANGER] Deep mud: Sinking is deadly here.\n```{LAST}',
+        f'Memories that match "what is deadly?":\n```\nSalt Pans: [DANGER] Deep mud: Sinking is deadly here.\n```{LAST}',
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "result"),
-    [
-        ("recall", {"query": "parrot"}, 'There are no memories that fit "parrot".'),
-        ("recall_place", {"name": "Attic"}, 'Not done: You know no place called "Attic".'),
-        ("recall_place", {"name": "Salt Pans table"}, 'Not done: You know no place called "Salt Pans table".'),
-        ("recall_thing", {"name": "parrot"}, 'Not done: You know no thing called "parrot".'),
-        ("route", {"place": "Attic"}, '- No way to "Attic" is known: you have not seen a place with this name.'),
-        ("route", {"place": "Causeway End"}, "You are there."),
-        ("drop_objective", {"text": "9"}, "Not done: That names no objective. Give its number, from 1 to 1."),
-        (
-            "note",
-            RULE | {"subject": "parrot"},
-            'Not done: You know no place or thing called "parrot". The subject may al',
-        ),
-        ("note", RULE | {"kind": "location"}, "Not noted: the whereabouts of things are known from the game state."),
-        (
-            "note",
-            RULE | {"fact": "..."},
-            "Not done: The arguments of note are wrong: fact: Value error, the text has no",
-        ),
-        ("note", RULE | {"lasts": "forever"}, "Not done: The arguments of note are wrong: lasts: Input should be 'alw"),
-        (
-            "fly",
-            {},
-            "Not done: There is no tool 'fly'. The tools are: recall, recall_place, recall_thing, note, route,",
-        ),
-        ("recall", "lamp", "Not done: The arguments of recall are not a JSON object."),
-    ],
-)
-def test_what_can_not_be_answered_is_said(known, name, arguments, result):
-    model = played(
-        known, call(("add_objective", {"text": "Cross the mere"})), LOOK, call((name, arguments)), LOOK, turns=2
-    )
-    assert model.results()[-1].startswith(result)
+UNANSWERED = [
+    ("recall", {"query": "parrot"}, 'There are no memories that match "parrot".'),
+    ("recall_place", {"name": "Attic"}, 'Not done: You know no place called "Attic".'),
+    ("recall_place", {"name": "Salt Pans table"}, 'Not done: You know no place called "Salt Pans table".'),
+    ("recall_thing", {"name": "parrot"}, 'Not done: You know no thing called "parrot".'),
+    ("route", {"place": "Attic"}, '- No way to "Attic" is known: you have not seen a place with this name.'),
+    ("route", {"place": "Causeway End"}, "You are there."),
+    ("drop_objective", {"text": "9"}, "Not done: That names no objective. Give its number, from 1 to 1."),
+    ("note", RULE | {"subject": "parrot"}, 'Not done: You know no place or thing called "parrot".'),
+    ("note", RULE | {"kind": "location"}, "Not noted: the whereabouts of things are known from the game state."),
+    ("note", RULE | {"fact": "..."}, "Not done: The arguments of note are wrong: fact: Value error, the text has no"),
+    ("note", RULE | {"lasts": "forever"}, "Not done: The arguments of note are wrong: lasts: Input should be 'alw"),
+    ("fly", {}, "Not done: There is no tool 'fly'. The tools are: recall, recall_place, recall_thing, note, route,"),
+    ("recall", "lamp", "Not done: The arguments of recall are not a JSON object."),
+]
+
+
+def test_what_can_not_be_answered_is_said(known):
+    turns = [answer for name, arguments, _ in UNANSWERED for answer in (call((name, arguments)), LOOK)]
+    objective = call(("add_objective", {"text": "Cross the mere"}))
+    model = played(known, objective, LOOK, *turns, turns=1 + len(UNANSWERED))
+    for (name, arguments, expected), result in zip(UNANSWERED, model.results()[1:], strict=True):
+        assert result.startswith(expected), (name, arguments)
 
 
 def test_where_a_thing_is_and_what_is_untried(known):
@@ -167,7 +155,7 @@ def test_a_remark_beside_a_call_is_no_action(known):
 def test_a_call_as_text_is_answered_in_the_chat(known):
     model = played(known, 'recall("mud")', LOOK)
     asked, result = (message["content"] for message in model.asked[-1]["messages"][2:])
-    assert (asked, result.splitlines()[:2]) == ('recall("mud")', ["Result of recall:", 'Memories that fit "mud":'])
+    assert (asked, result.splitlines()[:2]) == ('recall("mud")', ["Result of recall:", 'Memories that match "mud":'])
 
 
 def test_a_server_without_tools_is_played_by_the_line(known):
@@ -220,7 +208,9 @@ def test_a_person_decides_against_a_note(tmp_path):
     with ChatServer(model) as server, a_run(tmp_path, client_of(server)) as run:
         run.play_episode()
         assert [each.memory.text for each in run.simple_memory.find(GAME)] == ["The tide turns every hour."]
-    assert model.results() == ['Not noted, because a surer memory says otherwise: "The tide turns every hour.".']
+    assert model.results() == [
+        'Not noted, because a better supported memory says otherwise: "The tide turns every hour.".'
+    ]
 
 
 def test_objectives_change_with_the_turn(tmp_path):
@@ -238,7 +228,7 @@ def test_objectives_change_with_the_turn(tmp_path):
         assert "Cross the mere" not in objectives(run)
     assert model.results()[-2:] == [
         "Dropped. It leaves your list after this turn.",
-        "You have this objective already.",
+        "You already have this objective.",
     ]
 
 
