@@ -22,7 +22,7 @@ STORY = find_story(own_stories.compiled("strongbox"))
 """Its points need a command with two objects, and one whose effect only a variable shows."""
 
 
-def a_search(path, *, story=STORY, steps=500, seed=1, max_turns=100, known=None):
+def a_search(path, *, story=STORY, steps=100, seed=1, max_turns=100, known=None):
     open_game = partial(JerichoInterface, story=story, seed=seed)
     return searched_route(path / SEARCH_FILE, open_game, seed, steps, max_turns, MapGraph(), known)
 
@@ -31,7 +31,7 @@ def archive_in(path, *, story=STORY, seed=1):
     return load_archive(path / SEARCH_FILE, story.sha256, seed)
 
 
-def a_search_run(workdir, *, steps=500, **options):
+def a_search_run(workdir, *, steps=150, **options):
     settings = {"search_steps": steps}
     return a_run(workdir, choice=SEARCH, story=STORY, settings=settings, **options)
 
@@ -59,7 +59,7 @@ def test_the_same_seed_finds_the_same(tmp_path):
     folders = [tmp_path / name for name in ("first", "second", "other")]
     for folder, seed in zip(folders, (1, 1, 2), strict=True):
         folder.mkdir()
-        a_search(folder, steps=200, seed=seed)
+        a_search(folder, seed=seed)
     first, second, other = ((folder / SEARCH_FILE).read_bytes() for folder in folders)
     assert first == second != other
     assert archive_in(folders[0], seed=2).cells == []
@@ -93,7 +93,7 @@ def test_the_log_says_that_saves_are_used(searched):
 
 def test_the_next_episode_searches_on(searched):
     archive = archive_in(searched)
-    assert archive.steps > 500
+    assert archive.steps > 150
     assert archive.highest >= 5
 
 
