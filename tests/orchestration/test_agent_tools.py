@@ -93,7 +93,8 @@ def test_a_whole_exchange_as_the_model_reads_it(known):
         '- The way to "Salt Pans": "north", "west"\n'
         '- 2 moves away, at "Salt Pans", on your route: "Deep mud: Sinking is deadly here."',
         'Memories of "Salt Pans":\n```\n[DANGER] Deep mud: Sinking is deadly here.\n```',
-        f'Memories that match "what is deadly?":\n```\nSalt Pans: [DANGER] Deep mud: Sinking is deadly here.\n```{LAST}',
+        'Memories that match "what is deadly?":\n'
+        f"```\nSalt Pans: [DANGER] Deep mud: Sinking is deadly here.\n```{LAST}",
     ]
 
 
