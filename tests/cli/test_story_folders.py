@@ -116,7 +116,7 @@ def test_the_folder_of_another_story_is_refused_and_left_as_it_is(other, said, m
     before = contents(Path("mine"))
     assert play("--workdir", "mine", "--game", other) == ExitCode.BAD_INPUT
     told = said()
-    assert "mine keeps memories, map and runs of Slack Water (release 3" in told
+    assert "mine has the memories, map and runs of Slack Water (release 3" in told
     assert "Other! (release 3, serial 991231" in told
     assert "--workdir" in told
     assert contents(Path("mine")) == before
@@ -131,7 +131,7 @@ def test_a_configured_folder_of_a_story_is_used_for_it_and_refused_to_others(oth
     assert episodes_in(Path("mine")) == [1, 2]
     before = contents(Path("mine"))
     assert play("--game", other) == ExitCode.BAD_INPUT
-    assert "mine keeps memories, map and runs of Slack Water" in said()
+    assert "mine has the memories, map and runs of Slack Water" in said()
     assert run(["doctor", "--game", other]) == ExitCode.BAD_INPUT
     assert contents(Path("mine")) == before
 
@@ -142,7 +142,7 @@ def test_a_damaged_marker_is_named_and_nothing_is_changed(said):
     before = contents(SLACK_WATER)
     for options in ((), ("--workdir", str(SLACK_WATER))):
         assert play(*options) == ExitCode.BAD_INPUT
-        assert f"{SLACK_WATER / MARKER}, which says whose folder it is, is damaged" in said()
+        assert f"{SLACK_WATER / MARKER}, which identifies the folder's story, is damaged" in said()
     assert contents(SLACK_WATER) == before
     (SLACK_WATER / MARKER).unlink()
     assert play("--workdir", str(SLACK_WATER)) == play() == ExitCode.OK

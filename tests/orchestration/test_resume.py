@@ -139,7 +139,7 @@ def test_of_two_the_last_that_nobody_plays_is_resumed(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"seed": 2}, "begun with seed 1, not 2"), ({"remember": False}, "begun with remember True, not False")],
+    [({"seed": 2}, "started with seed 1, not 2"), ({"remember": False}, "started with remember True, not False")],
 )
 def test_what_it_was_begun_with_is_not_changed(tmp_path, options, said):
     an_interrupted_one(tmp_path)
@@ -163,7 +163,7 @@ def test_an_episode_of_another_story_in_the_folder_is_refused(tmp_path, bundled_
 def test_the_folder_of_another_story_is_refused(tmp_path, bundled_story):
     other = find_story(of_another_build(bundled_story, tmp_path / "other.z5"))
     an_interrupted_one(tmp_path / "first")
-    with pytest.raises(WorkdirError, match=r"first keeps memories, map and runs of Slack Water"):
+    with pytest.raises(WorkdirError, match=r"first has the memories, map and runs of Slack Water"):
         a_run(tmp_path / "first", story=other)
     with a_run(tmp_path / "first") as run:
         run.resume_episode(1)

@@ -75,9 +75,9 @@ class EpisodeLog:
         return event
 
     def resume(self, saved: SavedEpisode) -> EpisodeResumed:
-        """Continue the log of an interrupted episode and return the event that records this.
+        """Continue the log of an interrupted episode and return the event of the resumption.
 
-        Of what was written after the checkpoint, only the events about interruptions are kept.
+        Events after the checkpoint are removed, except `EpisodeResumed` and `EpisodeEnded`.
 
         Raises:
             WorkdirError: If the log can't be written.
@@ -117,7 +117,7 @@ class EpisodeLog:
         left_to_try: Mapping[int, Sequence[str]],
         last_answers: LastAnswers,
     ) -> EpisodeEnded:
-        """Write the last events, close the log and return the last one; log a warning if they can't be written."""
+        """Write the last events, close the log and return the last event. Errors are logged."""
         state = self._state
         event = EpisodeEnded(
             episode=state.episode_id,
@@ -140,7 +140,7 @@ class EpisodeLog:
                 self.write(LeftToTry(state.episode_id, actions))
             self.write(event)
         except WorkdirError as error:
-            self._log.warning("the log lacks how the episode ended", extra={"reason": str(error)})
+            self._log.warning("the end of the episode could not be logged", extra={"reason": str(error)})
         if self._writer:
             with suppress(OSError):
                 self._writer.close()
@@ -152,7 +152,7 @@ class EpisodeLog:
         return run_directory(self._workdir, self._state.episode_id)
 
     def _check_place(self) -> None:
-        """Check that the log still exists: writing to a deleted file would succeed and be lost.
+        """Check that the log still exists, because writing to a deleted file would succeed.
 
         Raises:
             WorkdirError: If the log was deleted or moved.

@@ -1,4 +1,4 @@
-"""The episodes in a working directory: write their logs, read them, count failures, and see which is being played."""
+"""The episodes in a working directory: write and read their logs, count failures, and detect running ones."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,9 +23,9 @@ from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, Event, from_reco
 log = logging.getLogger("zorkgpt.runlog")
 
 LOCK = "playing.lock"
-"""A file in the episode's folder, locked for as long as a process plays the episode."""
+"""A file in the episode's folder, locked while a process plays the episode."""
 PATIENCE_S = 0.2
-"""How long a player tries to get the lock: a process that only checks it holds it for an instant."""
+"""The timeout of the lock. A process that only checks it holds it for an instant."""
 
 
 def claim_run_directory(workdir: Path, episode: int) -> bool:
@@ -46,10 +46,10 @@ def claim_run_directory(workdir: Path, episode: int) -> bool:
 
 
 def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
-    """Yield the events of a log; a line that is incomplete or not understood is skipped and logged.
+    """Yield the events of a log. Incomplete or invalid lines are skipped and logged.
 
     Args:
-        after: The byte to begin at, which follows the end of a line.
+        after: The byte to start at, which must be the start of a line.
 
     Raises:
         FileError: If the log can't be read.
@@ -77,19 +77,19 @@ def _lines(path: Path, after: int) -> Iterator[bytes]:
 
 
 def read_episode(workdir: Path, episode: int, file_name: str = EPISODE_LOG) -> list[Event]:
-    """Return the events of an episode; none if it left no log."""
+    """Return the events of an episode; an empty list without a log."""
     path = run_directory(workdir, episode) / file_name
     return list(read_events(path)) if has_log(path) else []
 
 
 def turns_in(events: Iterable[Event]) -> dict[int, TurnRecord]:
-    """Return the turns by number, in order; if one was played again after a kill, its last record."""
+    """Return the turns by number, in order. For turns that were played again, return the last record."""
     played = {event.turn: event for event in events if isinstance(event, TurnRecord)}
     return dict(sorted(played.items()))
 
 
 def last_end(events: Iterable[Event]) -> EpisodeEnded | None:
-    """Return how an episode ended, the last time if it was resumed; None if it goes on or was killed."""
+    """Return the last end of an episode; None if it is running or was killed."""
     end: EpisodeEnded | None = None
     for event in events:
         if isinstance(event, EpisodeEnded):
@@ -100,7 +100,7 @@ def last_end(events: Iterable[Event]) -> EpisodeEnded | None:
 
 
 class RunLogWriter:
-    """Appends events to the log of an episode, one JSON object a line, flushed when `write` returns."""
+    """Appends events to the log of an episode, one JSON object per line, flushed by each `write`."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def playing_lock(directory: Path) -> FileLock:
 
 
 def is_played(directory: Path) -> bool | None:
-    """Return whether a process plays the episode now; None where that can't be determined."""
+    """Return whether a process is playing the episode; None if unknown."""
     try:
         import fcntl
 
@@ -140,7 +140,7 @@ def is_played(directory: Path) -> bool | None:
                 return True
             return False
     except (ImportError, OSError):
-        # The system has no such locks, or none was ever made in this folder.
+        # The system has no such locks, or there is no lock file.
         return None
 
 
@@ -161,7 +161,7 @@ class FailureCount:
 
 
 def count_failures(episodes: Iterable[Iterable[Event]]) -> Iterator[FailureCount]:
-    """Count the failures of each episode that has turns; the episodes are given in order, from the first one on."""
+    """Count the failures of each episode with turns. Episodes must be in order, from the first one."""
     failed_before: set[tuple[int | None, str]] = set()
     for events in episodes:
         turns = list(turns_in(events).values())
@@ -176,7 +176,7 @@ def count_failures(episodes: Iterable[Iterable[Event]]) -> Iterator[FailureCount
 
 
 def turns_to_scores(turns: Iterable[TurnRecord]) -> dict[int, int]:
-    """Return each score that was higher than all before it → the turn that reached it."""
+    """Return each new highest score → the turn that reached it."""
     scored: dict[int, int] = {}
     best = 0
     for turn in turns:
@@ -195,10 +195,10 @@ class PlayedTurns:
         self._file_name = config.episode_log_file
         self._state = game_state
         self._earlier: dict[int, tuple[TurnRecord, ...]] = {}
-        """The turns of earlier episodes that have been read."""
+        """A cache of the turns of earlier episodes."""
 
     def clear(self) -> None:
-        """Forget the turns that were read."""
+        """Clear the cache."""
         self._earlier = {}
 
     def current(self) -> tuple[TurnRecord, ...]:
@@ -206,7 +206,7 @@ class PlayedTurns:
         return self._state.history.recent(len(self._state.history))
 
     def of(self, episode: int | str) -> Sequence[TurnRecord]:
-        """Return the turns of any episode; none if its log is missing or can't be read."""
+        """Return the turns of any episode; an empty sequence if its log is missing or can't be read."""
         if episode == self._state.episode_id:
             return self.current()
         if not isinstance(episode, int):

@@ -16,7 +16,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class EpisodeStarted:
-    """An episode began from a fresh world."""
+    """A new episode started."""
 
     kind: ClassVar[str] = "episode_started"
     episode: int
@@ -34,9 +34,9 @@ class EpisodeStarted:
     background: bool = False
     """Whether questions were asked in the background while turns were played."""
     late_answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Earlier episode → its background questions whose answers were applied only before this episode."""
+    """Earlier episode → its background questions whose answers were applied before this episode."""
     uses_saves: bool = False
-    """Commands were tried from saved states to choose some of those that are played."""
+    """Whether the player tries commands from saved states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,32 +46,32 @@ class KnowledgeUpdated:
     kind: ClassVar[str] = "knowledge_updated"
     episode: int | str
     turn: int
-    """The turn before the change; 0 for the beginning of the episode."""
+    """The turn before the change; 0 for the start of the episode."""
     added: list[str]
     """Texts of new lines."""
     struck: list[str]
-    """Texts of lines that were withdrawn."""
+    """Texts of struck lines."""
     text: str
-    """The file, cut to a length that suits a line of the log."""
+    """The content of the file, cut if it is very long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectivesUpdated:
-    """The objectives or their outcomes changed."""
+    """The objectives changed."""
 
     kind: ClassVar[str] = "objectives_updated"
     episode: int
     turn: int
-    """The last turn that was played."""
+    """The last turn."""
     objectives: list[dict[str, Any]]
-    """Those that are pursued, the most promising first, then those that this episode reached or gave up: text,
+    """The pursued objectives, the most promising first, then those reached or abandoned in this episode: text,
     condition, done_when, places, origin, scope, status ("open", "stale", "reached" or "abandoned"), given_up, and
-    reached: each time, with what shows it."""
+    reached, with the evidence for each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftToTry:
-    """What the rules left untried when the episode ended."""
+    """The actions that the rules left untried at the end of the episode."""
 
     kind: ClassVar[str] = "left_to_try"
     episode: int
@@ -86,14 +86,14 @@ class ModelCalled:
     kind: ClassVar[str] = "model_called"
     episode: int | str
     turn: int
-    """The turn that it was made for; 0 if before the first."""
+    """The turn of the call; 0 before the first turn."""
     time: str
     call: CallRecord
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResumed:
-    """An interrupted episode goes on; the turns after the checkpoint are played, and logged, again."""
+    """An interrupted episode was resumed. The turns after the checkpoint are played and logged again."""
 
     kind: ClassVar[str] = "episode_resumed"
     episode: int
@@ -105,7 +105,7 @@ class EpisodeResumed:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeEnded:
-    """An episode ended or was interrupted; if it goes on later, `EpisodeResumed` comes next."""
+    """An episode ended or was interrupted. If it is resumed later, `EpisodeResumed` follows."""
 
     kind: ClassVar[str] = "episode_ended"
     episode: int
@@ -118,14 +118,14 @@ class EpisodeEnded:
     places: int
     deaths: int
     memories: dict[str, int]
-    """core, permanent, ephemeral, as they stood at the end."""
+    """The numbers of core, permanent and ephemeral memories at the end."""
     message: str = ""
-    """The error that ended it, if one did."""
+    """The error that ended it; "" without an error."""
     metrics: dict[str, Any] = field(default_factory=dict)
     answers: tuple[str, ...] = ()
     """The background questions whose answers were applied after the last turn, as in `TurnRecord`."""
     memory_events: tuple[MemoryEvent, ...] = ()
-    """What the memory recorded with these answers."""
+    """The changes of the memory by these answers."""
 
 
 Event = (
@@ -139,15 +139,12 @@ Event = (
     | EpisodeEnded
 )
 _INNER: dict[type, str] = {TurnRecord: "transition", ModelCalled: "call"}
-"""The field whose own fields are written in its place."""
+"""The field that is replaced by its own fields in the log."""
 _KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in get_args(Event)}
 
 
 def to_record(event: Event) -> dict[str, Any]:
-    """Return the event as a JSON object.
-
-    The fields of a turn's transition, and of a model's call, are among those of the event.
-    """
+    """Return the event as a JSON object. The fields of a turn's transition or a model's call are merged into it."""
     record: dict[str, Any] = {"v": SCHEMA_VERSION, "event": event.kind} | _fields(event)
     inner = _INNER.get(type(event))
     return record | _fields(record.pop(inner)) if inner else record
@@ -157,7 +154,7 @@ def from_record(record: dict[str, Any]) -> Event | None:
     """Return the event in a JSON object; None if it is of a kind that a later version added.
 
     Raises:
-        ValidationError: A required field is missing, or a value has the wrong type.
+        ValidationError: If a required field is missing, or a value has the wrong type.
     """
     kind = _KINDS.get(record.get("event", ""))
     if kind is None:
@@ -167,7 +164,7 @@ def from_record(record: dict[str, Any]) -> Event | None:
 
 
 def _fields(value: Event | Transition | CallRecord) -> dict[str, Any]:
-    # `asdict`, which copies deeply, takes many times as long.
+    # `asdict` copies deeply, which is much slower.
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 

@@ -1,4 +1,4 @@
-"""A run with a model as a recording: how it was played, and the answers of its models."""
+"""A recorded run with a model: its options and the answers of its models."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCall
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What is needed to repeat a run."""
+    """The data for repeating a run."""
 
     started: EpisodeStarted
-    """The beginning of its first episode."""
+    """The start of its first episode."""
     episodes: int
     calls: tuple[CallRecord, ...]
     """All calls, oldest first."""
     answers: Mapping[tuple[int, int], tuple[str, ...]] | None = None
-    """Episode and turn → the background questions whose answers were applied before it, in order. After the last turn
-    of an episode, the next number; before a later episode, -1. None if every question was answered at once."""
+    """Episode and turn → the background questions whose answers were applied then, in order. See `AppliedAnswers` in
+    `managers.background`. None if every question was answered at once."""
 
 
 def recording_in(workdir: Path) -> Recording:

@@ -1,4 +1,4 @@
-"""Keep the folders of old episodes small: compress their logs, and delete what only a resume would need."""
+"""Keep the folders of old episodes small: compress their logs, and delete files that are only for resuming."""
 
 import logging
 import shutil
@@ -17,12 +17,12 @@ log = logging.getLogger("zorkgpt.runlog")
 
 
 def pack_old_episodes(workdir: Path, keep: int, log_name: str) -> None:
-    """Pack all episodes but the newest, except those that a process plays.
+    """Compress all episodes except the newest and the running ones.
 
-    They can be viewed and evaluated as before, but not resumed. A folder that can't be written is logged and left.
+    They can still be viewed and evaluated, but not resumed. Errors are logged.
 
     Args:
-        keep: The number of episodes that stay as they are.
+        keep: The number of episodes to leave unchanged.
     """
     for number in episodes_in(workdir)[:-keep]:
         directory = run_directory(workdir, number)
@@ -33,14 +33,14 @@ def pack_old_episodes(workdir: Path, keep: int, log_name: str) -> None:
             with playing_lock(directory).acquire(timeout=0):
                 _pack(directory, logs)
         except Timeout:
-            # A process plays it.
+            # It is being played.
             continue
         except (OSError, FileError) as error:
             log.warning("an old episode was not compressed", extra={"path": str(directory), "reason": str(error)})
 
 
 def _pack(directory: Path, logs: Iterable[Path]) -> None:
-    # First the checkpoint: it needs the log as it is.
+    # Delete the checkpoint first, because it refers to positions in the log.
     for name in (CHECKPOINT, TURN_JOURNAL):
         (directory / name).unlink(missing_ok=True)
     with suppress(FileNotFoundError):

@@ -17,7 +17,7 @@ from zorkgpt.runlog.episodes import PATIENCE_S, last_end, playing_lock, read_eve
 from zorkgpt.runlog.events import EpisodeEnded
 
 FINAL_ENDINGS = ("victory", "death", "the story's end")
-"""Endings after which nothing can follow."""
+"""Endings after which an episode can't be resumed."""
 _TAIL_BYTES = 1 << 16
 """The bytes at the end of a log that are read for its last line, which contains the ending."""
 
@@ -32,10 +32,10 @@ class SavedEpisode:
     """The turns in the log, by number."""
 
     def check(self, run: Run) -> None:
-        """Check that the episode was begun with the story and the options of this run.
+        """Check that the episode was started with the story and options of this run.
 
         Raises:
-            CheckpointError: It was not.
+            CheckpointError: If it was not.
         """
         theirs, episode = self.checkpoint.run, self.checkpoint.episode
         if theirs.story != run.story:
@@ -46,18 +46,18 @@ class SavedEpisode:
         for option in ("seed", "player", "remember"):
             was, now = getattr(theirs, option), getattr(run, option)
             if was != now:
-                raise CheckpointError(f"Episode {episode} was begun with {option} {was}, not {now}.")
+                raise CheckpointError(f"Episode {episode} was started with {option} {was}, not {now}.")
         if run.remember and "memory" not in self.checkpoint.snapshots:
             raise CheckpointError(f"Episode {episode} can't be resumed: its memory is missing. Start a new episode.")
 
     @property
     def played(self) -> list[TurnRecord]:
-        """Return the turns that the checkpoint contains, in order."""
+        """The turns before the checkpoint, in order."""
         return [self.turns[turn] for turn in range(1, self.checkpoint.turn + 1)]
 
     @property
     def decided(self) -> dict[int, TurnDecision]:
-        """Return the decisions after the checkpoint. They are played again without asking the player."""
+        """The decisions after the checkpoint, which are played again without asking the player."""
         return {turn: each for turn, each in self.journal.decided.items() if turn > self.checkpoint.turn}
 
 
@@ -65,7 +65,7 @@ def read_saved(directory: Path, log_name: str) -> SavedEpisode:
     """Read and validate the saved state of an episode.
 
     Raises:
-        CheckpointError: It is damaged, of a later version, or nothing was saved.
+        CheckpointError: If it is missing, damaged or of a later version.
     """
     path, log = directory / CHECKPOINT, directory / log_name
     events = read_events(log) if log.is_file() else ()
@@ -83,7 +83,7 @@ def read_saved(directory: Path, log_name: str) -> SavedEpisode:
 
 
 def _ends_a_line(log: Path, position: int) -> bool:
-    """Return whether a line ends at this position, where the log is cut. True if the log is shorter."""
+    """Return whether a line of the log ends at this position. True if the log is shorter."""
     if position == 0 or not log.is_file():
         return True
     with _opened(log) as file:
@@ -102,8 +102,8 @@ def lock_for_playing(directory: Path) -> FileLock:
     """Claim the episode of a directory for this process and return its lock.
 
     Raises:
-        EpisodeInUse: Another process plays it.
-        WorkdirError: The directory can't be written.
+        EpisodeInUse: If another process plays it.
+        WorkdirError: If the directory can't be written.
     """
     lock = playing_lock(directory)
     try:
@@ -121,10 +121,10 @@ def find_resumable(
     """Return the given episode, or the last interrupted one that no process plays.
 
     Args:
-        max_turns: The limit of turns from now on; None for the limit that it was begun with.
+        max_turns: The new limit of turns. Defaults to the limit that it was started with.
 
     Raises:
-        CheckpointError: There is none, it can't be resumed, or what was saved is damaged; the message says why.
+        CheckpointError: If there is none, or it can't be resumed.
     """
     reasons = {}
     for number in [episode] if episode is not None else reversed(episodes_in(workdir)):
@@ -134,7 +134,7 @@ def find_resumable(
         if reason is None:
             saved = read_saved(directory, log_name)
             limit = max_turns or saved.checkpoint.run.max_turns
-            # An episode without an end was killed, at the latest while it was being closed.
+            # An episode without an end was killed. That may have happened after its last turn, while it was closed.
             if saved.checkpoint.turn < limit or end is None:
                 return saved
             reason = f"its limit of {limit} turns is reached; allow more with --max-turns"

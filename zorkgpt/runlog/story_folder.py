@@ -1,7 +1,7 @@
-"""The folder of a story: which story it belongs to, how it is found again, and how it is made.
+"""The folder of a story: identify, find and create it.
 
-A file in it, `story.json`, names its story. Stories are told apart by the bytes of their files; the names of files and
-folders are for people.
+The file `story.json` in it identifies the story by the hash of the story file. Names of files and folders are only for
+people.
 """
 
 import os
@@ -26,16 +26,16 @@ from zorkgpt.runlog.events import EpisodeStarted
 _LOCK = ".stories.lock"
 _LOCK_TIMEOUT_S = 30
 _MOST_CHARACTERS = 60
-"""The limit of a folder's name."""
+"""Maximum length of a folder's name."""
 
 
 class StoryMark(BaseModel):
-    """Which story a folder belongs to."""
+    """The story that a folder belongs to."""
 
     model_config = ConfigDict(frozen=True)
 
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
-    """The hash of the story itself, extracted where it is in a Blorb file."""
+    """The hash of the story, without the Blorb file around it."""
     title: str | None = None
     """None if unknown."""
     release: int | None = None
@@ -45,10 +45,10 @@ class StoryMark(BaseModel):
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> "StoryMark":
-        """Make a mark from what the log of an episode says about its story.
+        """Return the mark for the description of a story in the log of an episode.
 
         Raises:
-            ValidationError: If it does not identify the story.
+            ValidationError: If the description does not identify the story.
         """
         return cls.model_validate(dict(summary))
 
@@ -63,7 +63,7 @@ class StoryMark(BaseModel):
         return self.title or Path(self.file).stem or self.sha256[:12]
 
     def __str__(self) -> str:
-        # Two builds of a story may differ in the hash only.
+        # Two builds of a story may differ only in the hash.
         release = "" if self.release is None else f"release {self.release}, serial {self.serial}, "
         return f"{self.name} ({release}sha256 {self.sha256[:12]}…)"
 
@@ -81,7 +81,7 @@ class StoryFolder:
 
 
 def read_mark(folder: Path) -> StoryMark | None:
-    """Return which story the folder belongs to; None if it has no marker.
+    """Return the story that the folder belongs to; None if it has no marker.
 
     Raises:
         WorkdirError: If the marker is damaged or can't be read.
@@ -92,29 +92,29 @@ def read_mark(folder: Path) -> StoryMark | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise WorkdirError(f"{path}, which says whose folder it is, can't be read: {error.strerror}.") from None
+        raise WorkdirError(f"{path}, which identifies the folder's story, can't be read: {error.strerror}.") from None
     except ValidationError:
         raise WorkdirError(
-            f"{path}, which says whose folder it is, is damaged. Restore it, or delete it and play the folder's story "
-            f"with --workdir {folder}: that writes it anew."
+            f"{path}, which identifies the folder's story, is damaged. Restore it, or delete it and play the story "
+            f"with --workdir {folder} to write a new one."
         ) from None
 
 
 def story_folders(root: Path) -> list[StoryFolder]:
-    """Return the story folders in `root`, itself included if it is one; the one played last comes first.
+    """Return the story folders in `root`, and `root` if it is one, the most recently played first.
 
     Folders without a readable marker are left out.
     """
-    found = []
+    folders = []
     for folder in (root, *(marker.parent for marker in root.glob(f"*/{MARKER}"))):
         with suppress(WorkdirError, OSError):
             if mark := read_mark(folder):
-                found.append(((folder / MARKER).stat().st_mtime_ns, StoryFolder(folder, mark)))
-    return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
+                folders.append(((folder / MARKER).stat().st_mtime_ns, StoryFolder(folder, mark)))
+    return [folder for _, folder in sorted(folders, key=lambda pair: pair[0], reverse=True)]
 
 
 def stories_of(folder: Path, log_name: str) -> dict[str, StoryMark]:
-    """Return whose folder it is, by sha256: the story of its marker or, without one, those that its logs name.
+    """Return the stories of a folder by sha256: that of its marker or, without one, those in its logs.
 
     Raises:
         WorkdirError: If the marker is damaged or can't be read.
@@ -135,10 +135,10 @@ def _stories_played(folder: Path, log_name: str) -> dict[str, StoryMark]:
 
 
 def check_story(folder: Path, story: StoryMark, log_name: str) -> None:
-    """Raise an error if the folder is another story's; nothing is changed.
+    """Check that the folder does not belong to another story.
 
     Raises:
-        WorkdirError: If it is another story's, by its marker or, without one, by the logs of its episodes.
+        WorkdirError: If it does, by its marker or, without one, by its logs.
     """
     theirs = stories_of(folder, log_name)
     if theirs and story.sha256 not in theirs:
@@ -147,16 +147,16 @@ def check_story(folder: Path, story: StoryMark, log_name: str) -> None:
 
 def _wrong_story(folder: Path, theirs: StoryMark, ours: StoryMark) -> WorkdirError:
     return WorkdirError(
-        f"{folder} keeps memories, map and runs of {theirs}; {ours} can't be played there. Name another folder with "
-        "--workdir or zork_game_workdir; without either, each story has a folder of its own."
+        f"{folder} has the memories, map and runs of {theirs}. {ours} can't be played there. Name another folder with "
+        "--workdir or zork_game_workdir. Without either, each story has its own folder."
     )
 
 
 def mark_folder(folder: Path, story: StoryMark) -> None:
-    """Mark an existing folder as this story's, and as the one that was played last.
+    """Mark an existing folder as this story's, and as the most recently played one.
 
     Raises:
-        WorkdirError: If it is another story's, or can't be written.
+        WorkdirError: If it belongs to another story, or can't be written.
     """
     path = folder / MARKER
     try:
@@ -165,7 +165,7 @@ def mark_folder(folder: Path, story: StoryMark) -> None:
         mark = read_mark(folder)
         if mark and mark.sha256 != story.sha256:
             raise _wrong_story(folder, mark, story)
-        # The marker of another user can be read but not touched; that affects only the order of the folders.
+        # Another user's marker may be read-only. This affects only the order of the folders.
         with suppress(PermissionError):
             os.utime(path)
     except OSError as error:
@@ -173,13 +173,13 @@ def mark_folder(folder: Path, story: StoryMark) -> None:
 
 
 def kept_folder(root: Path, story: StoryMark, *, may_share: bool = True) -> Path | None:
-    """Return the folder of this story in `root`, or `root` itself; None if there is none yet.
+    """Return the folder of this story, in `root` or `root` itself; None if there is none yet.
 
     Args:
-        may_share: Whether there may be folders of other stories in a root that is one story's folder itself.
+        may_share: Whether a root that is a story's folder may contain folders of other stories.
 
     Raises:
-        WorkdirError: If the root is another story's folder, and not to be shared.
+        WorkdirError: If the root is another story's folder and `may_share` is false.
     """
     for folder in story_folders(root):
         if folder.mark.sha256 == story.sha256:
@@ -191,15 +191,15 @@ def kept_folder(root: Path, story: StoryMark, *, may_share: bool = True) -> Path
 
 
 def folder_for(root: Path, story: StoryMark, *, files: Sequence[str], log_name: str, may_share: bool = True) -> Path:
-    """Return the story's folder in `root`, made if there is none yet.
+    """Return the story's folder in `root`. Create it if there is none yet.
 
     Args:
-        files: Names of the files that a story's folder holds.
+        files: Names of the files in a story's folder.
         log_name: The name of an episode's log.
         may_share: See `kept_folder`.
 
     Raises:
-        WorkdirError: See `kept_folder`; or something can't be read or written.
+        WorkdirError: See `kept_folder`. Also if something can't be read or written.
     """
     if kept := kept_folder(root, story, may_share=may_share):
         return kept
@@ -236,14 +236,14 @@ def _candidates(root: Path, story: StoryMark) -> Iterator[Path]:
     name = name[:_MOST_CHARACTERS].strip("-") or "story"
     number = 1
     while True:
-        # The folder of the episodes has that name already.
+        # This is already the name of the folder of episodes.
         if number > 1 or name != RUNS:
             yield root / (name if number == 1 else f"{name}-{number}")
         number += 1
 
 
 def _is_free(folder: Path, story: StoryMark, files: Sequence[str], log_name: str) -> bool:
-    """Whether the folder does not exist, is empty, or was made for this story by a person."""
+    """Return whether the folder does not exist, is empty, or was created for this story by a person."""
     if read_mark(folder) is not None:
         return False
     if not folder.exists() and not folder.is_symlink():

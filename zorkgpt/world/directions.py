@@ -1,4 +1,4 @@
-"""The directions of interactive fiction, and the exits that a text names."""
+"""The directions of interactive fiction, and the exits in a text."""
 
 import re
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ OPPOSITE = {
 DIRECTIONS = tuple(OPPOSITE)
 
 _OTHER_WORDS = SHORT_DIRECTIONS | {"enter": "in", "inside": "in", "exit": "out", "leave": "out", "outside": "out"}
-# "up" and "in" occur in any sentence; in prose only compass directions indicate an exit.
+# Only compass directions, because "up" and "in" are common words.
 _COMPASS_WORD = re.compile(r"\b(?:(north|south)(?:-?(east|west))?|(east|west))\b", re.IGNORECASE)
 _GOING = ("go ", "walk ", "run ", "head ")
 
 
 @lru_cache(maxsize=4096)
 def canonical_direction(action: str) -> str | None:
-    """Return the direction that an action goes: "go nw" → "northwest"; None if it is not just a direction."""
+    """Return the direction of an action: "go nw" → "northwest"; None if it is not just a direction."""
     words = normalized_action(action)
     for verb in _GOING:
         words = words.removeprefix(verb)
@@ -45,9 +45,9 @@ def exit_name(action: str) -> str:
 
 
 def directions_in(text: str) -> tuple[str, ...]:
-    """Return the compass directions that a text names, each once: "a path leads north-east" → ("northeast",)."""
-    found = ("".join(match.groups("")).lower() for match in _COMPASS_WORD.finditer(text))
-    return tuple(dict.fromkeys(found))
+    """Return the compass directions in a text, each once: "a path leads north-east" → ("northeast",)."""
+    directions = ("".join(match.groups("")).lower() for match in _COMPASS_WORD.finditer(text))
+    return tuple(dict.fromkeys(directions))
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -98,21 +98,21 @@ _OPENED = _pattern(r"\b(?:reveal|open|appear|uncover|disclose|swing|slide)\w*\b"
 
 
 def exits_in(description: str) -> tuple[str, ...]:
-    """Return the exits that the description of a place names: "a stair leads up; a door is west" → ("west", "up")."""
+    """Return the exits in the description of a place: "a stair leads up; a door is west" → ("west", "up")."""
     return _in_order(_clauses(description))
 
 
 def exits_opened(response: str) -> tuple[str, ...]:
-    """Return the exits that the response to an action says have opened: "... revealing a stair going down" → ("down",).
+    """Return the exits that opened according to a response: "... revealing a stair going down" → ("down",).
 
-    Other sentences of a response may name directions in which nothing leads on.
+    Other sentences of a response are ignored, because they may mention directions without an exit.
     """
     return _in_order(clause for clause in _clauses(response) if _OPENED.search(clause) and _WAY.search(clause))
 
 
 def _in_order(clauses: Iterator[str]) -> tuple[str, ...]:
-    found = {way for clause in clauses for way in _named(clause)}
-    return tuple(way for way in DIRECTIONS if way in found)
+    named = {way for clause in clauses for way in _named(clause)}
+    return tuple(way for way in DIRECTIONS if way in named)
 
 
 def _clauses(text: str) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _compass(clause: str) -> Iterator[str]:
 
 
 def _is_position(before: str, after: str, has_way: bool) -> bool:
-    """Return whether the direction tells where something is ("the west side of the house"), not where a way goes."""
+    """Return whether the direction is the position of something ("the west side of the house"), not an exit."""
     if _WALL.match(after):
         return not before.endswith(("enters the ", "into the ", "through the "))
     if not _PART.match(after):

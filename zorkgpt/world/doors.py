@@ -1,4 +1,4 @@
-"""The doors on the ways of a map: which open or closed things a way depends on, judged by when it worked."""
+"""The doors of a map: the openable things that an exit depends on, inferred from its successes and failures."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -14,21 +14,21 @@ class DoorSign(StrEnum):
     FAILED_CLOSED = "failed closed"
     """The way led nowhere while the thing was closed."""
     BETWEEN = "between"
-    """The thing was at hand on both sides of a walk."""
+    """The thing was visible or carried on both sides of a walk."""
 
 
 class Doors:
-    """The evidence about the doors of a map, and which doors are closed now."""
+    """The evidence about the doors of a map, and the doors that are closed now."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
-        """Object number → name, for everything that there is evidence about."""
+        """Object number → name, for all things with evidence."""
         self.closed: frozenset[int] = frozenset()
-        """The doors that are closed now; not saved, since every episode begins with its own."""
+        """The doors that are closed now. Not saved, because an episode resets them."""
         self._signs: dict[tuple[int, str], dict[int, set[DoorSign]]] = {}
 
     def add(self, room_id: int, way: str, number: int, name: str, sign: DoorSign) -> bool:
-        """Add evidence; return whether it is new."""
+        """Add evidence and return whether it is new."""
         signs = self._signs.setdefault((room_id, way), {}).setdefault(number, set())
         if sign in signs:
             return False
@@ -42,13 +42,14 @@ class Doors:
 
     def refuted(self, room_id: int, way: str) -> frozenset[int]:
         """Return the numbers of the things that were closed when the way was walked."""
-        found = self._signs.get((room_id, way), {})
-        return frozenset(number for number, signs in found.items() if DoorSign.WALKED_CLOSED in signs)
+        return self._with_sign(room_id, way, DoorSign.WALKED_CLOSED)
 
     def closed_at_failure(self, room_id: int, way: str) -> frozenset[int]:
         """Return the numbers of the things that were closed when the way led nowhere."""
-        found = self._signs.get((room_id, way), {})
-        return frozenset(number for number, signs in found.items() if DoorSign.FAILED_CLOSED in signs)
+        return self._with_sign(room_id, way, DoorSign.FAILED_CLOSED)
+
+    def _with_sign(self, room_id: int, way: str, sign: DoorSign) -> frozenset[int]:
+        return frozenset(number for number, signs in self._signs.get((room_id, way), {}).items() if sign in signs)
 
     def rooms(self) -> set[int]:
         """Return the rooms with evidence about any of their ways."""

@@ -1,4 +1,4 @@
-"""The map for people and for other programs: a picture (SVG), or a graph (GraphML)."""
+"""Export the map as a picture (SVG) or a graph (GraphML)."""
 
 from collections.abc import Collection, Iterator, Mapping
 from html import escape
@@ -11,7 +11,7 @@ from zorkgpt.world.movement import MoveKind
 _STUB = 15
 _BESIDE_A_LINE = 9
 _FAR = 2
-"""Squares; an exit that is no compass direction and leads further gets a label instead of a line."""
+"""In squares. A longer exit that is not a compass direction gets a label instead of a line."""
 _STYLE = """
 text { font-family: "DejaVu Sans", Verdana, sans-serif; fill: #222; text-anchor: middle }
 .room rect { fill: #fffdf6; stroke: #333; stroke-width: 1.5 }
@@ -69,7 +69,7 @@ class _SvgMap:
         self._notes: dict[int, int] = {}
         """Room → the number of notes below it."""
         self._used: set[tuple[int, Square]] = set()
-        """(Room, side) where a line begins or ends."""
+        """The (room, side) pairs where a line starts or ends."""
 
     def svg(self) -> str:
         width, height = self._pixels.size
@@ -173,7 +173,7 @@ class _SvgMap:
                 self._add_note(move.from_id, f"{move.way} ⇢ {self._name(move.to_id)}", False)
 
     def _add_note(self, room: int, words: str, danger: bool) -> None:
-        """Add a line of text below a room, beside the port in the middle."""
+        """Add a line of text below a room."""
         number = self._notes[room] = self._notes.get(room, 0) + 1
         x, y = self._pixels.centre(room)
         self._labels.append(
@@ -196,7 +196,7 @@ class _SvgMap:
 
 
 def _svg_text(words: str, limit: int = 80) -> str:
-    """Return a text escaped for SVG, shortened and printable: names and actions are untrusted data."""
+    """Return a text that is printable, shortened and escaped for SVG. Names and actions are untrusted."""
     printable = "".join(char if char.isprintable() else "\ufffd" for char in words)
     return escape(shorten(printable, limit, placeholder="…"))
 
@@ -211,8 +211,8 @@ _NOT_IN_XML = str.maketrans(dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65
 def graphml(graph: MapGraph) -> str:
     """Return the map as GraphML: rooms as nodes with their names, connections and other moves as edges.
 
-    A connection with several destinations is an edge for each. An edge has its action, kind, confidence and share of
-    the walks; `times` is how often it was taken.
+    A connection has one edge for each destination, with its action, kind, confidence and share of the walks. `times` is
+    the number of walks.
     """
     import networkx
 

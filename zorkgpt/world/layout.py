@@ -1,4 +1,4 @@
-"""Lay out rooms on a grid as people draw adventure maps, and place boxes and lines in pixels."""
+"""Arrange rooms on a grid, as in hand-drawn adventure maps, and compute boxes and lines in pixels."""
 
 from collections.abc import Collection, Iterable, Mapping
 from heapq import heappop, heappush
@@ -7,7 +7,7 @@ from itertools import count
 from zorkgpt.world.directions import OPPOSITE
 
 Square = tuple[int, int]
-"""Column and row; rows grow downwards."""
+"""Column and row, from the top left."""
 COMPASS: dict[str, Square] = {
     "north": (0, -1),
     "south": (0, 1),
@@ -18,13 +18,13 @@ COMPASS: dict[str, Square] = {
     "southeast": (1, 1),
     "southwest": (-1, 1),
 }
-# Where other exits go by custom: up beside and above, down beside and below.
+# The usual positions of other exits on maps.
 _LEANING = {"up": (1, -1), "down": (-1, 1), "in": (1, 0), "out": (-1, 0)}
 Connections = Mapping[int, Mapping[str, int]]
 
 
 def lay_out(rooms: Iterable[int], connections: Connections) -> dict[int, Square]:
-    """Return room → square. Rooms connected by compass directions form a block; blocks are placed near their entry."""
+    """Return room → square. Rooms connected by compass directions form a block, which is placed near its entry."""
     neighbours = _neighbours(rooms, connections)
     placed: dict[int, Square] = {}
     lines: set[Square] = set()
@@ -45,7 +45,7 @@ def lay_out(rooms: Iterable[int], connections: Connections) -> dict[int, Square]
 
 
 def between(one: Square, other: Square) -> set[Square]:
-    """Return the squares that a straight line crosses between two squares, without both."""
+    """Return the squares on the straight line between two squares, excluding both."""
     (x, y), (dx, dy) = one, (other[0] - one[0], other[1] - one[1])
     steps = max(abs(dx), abs(dy))
     return {(x + round(dx * i / steps), y + round(dy * i / steps)) for i in range(1, steps)}
@@ -54,10 +54,10 @@ def between(one: Square, other: Square) -> set[Square]:
 def paired_exit(
     connections: Connections, room: int, name: str, other: int, drawn: Collection[tuple[int, str]]
 ) -> str | None:
-    """Return the exit back that shares a line with an exit: its opposite, or else one whose opposite leads elsewhere.
+    """Return the way back that shares a line with an exit: its opposite, or else one whose opposite leads elsewhere.
 
     Args:
-        drawn: (room, exit) that have a line already.
+        drawn: The (room, exit) pairs that already have a line.
     """
     if room == other:
         return None
@@ -71,7 +71,7 @@ def paired_exit(
 
 
 _Neighbours = dict[int, list[tuple[int, Square, int]]]
-"""Room → (0 if both agree on the direction or 1, direction, neighbour)."""
+"""Room → (0 if both rooms agree on the direction, else 1; direction; neighbor)."""
 
 
 def _neighbours(rooms: Iterable[int], connections: Connections) -> _Neighbours:
@@ -87,7 +87,10 @@ def _neighbours(rooms: Iterable[int], connections: Connections) -> _Neighbours:
 
 
 def _blocks(neighbours: _Neighbours, connections: Connections) -> list[tuple[list[int], int | None, Square]]:
-    """Return (rooms, entry first; the room outside that leads there or None; its direction), the largest first."""
+    """Return each block as (its rooms, entry first; the room that leads there or None; the direction), largest first.
+
+    A block that is connected to an earlier one comes before larger unconnected ones.
+    """
     blocks: list[list[int]] = []
     seen: set[int] = set()
     for start in neighbours:
@@ -118,14 +121,14 @@ def _blocks(neighbours: _Neighbours, connections: Connections) -> list[tuple[lis
 
 
 def _reached(start: int, neighbours: _Neighbours) -> list[int]:
-    found = [start]
-    for room in found:
-        found.extend(other for _, _, other in neighbours[room] if other not in found)
-    return list(dict.fromkeys(found))
+    reached = [start]
+    for room in reached:
+        reached.extend(other for _, _, other in neighbours[room] if other not in reached)
+    return list(dict.fromkeys(reached))
 
 
 def _shape(block: list[int], neighbours: _Neighbours) -> dict[int, Square]:
-    """Arrange the rooms of a block around its first, starting with directions on which both ends agree."""
+    """Arrange the rooms of a block around the first, starting with directions on which both ends agree."""
     squares: dict[int, Square] = {block[0]: (0, 0)}
     order = count()
     waiting: list[tuple[int, int, Square, int, int]] = []
@@ -148,7 +151,7 @@ def _with(squares: dict[int, Square], room: int, step: Square, other: int) -> di
     x, y = squares[room][0] + step[0], squares[room][1] + step[1]
     taken = set(squares.values())
     if (x, y) in taken and (x + step[0], y + step[1]) not in taken:
-        # A diagonal may pass beside the room that is there; a straight line would cross it.
+        # A diagonal line can pass the room on that square. A straight line would cross it.
         if step[0] and step[1]:
             x, y = x + step[0], y + step[1]
         else:
@@ -159,7 +162,7 @@ def _with(squares: dict[int, Square], room: int, step: Square, other: int) -> di
 
 
 def _spread(squares: dict[int, Square], at: Square, step: Square) -> dict[int, Square]:
-    """Move everything from this square on by one in the direction of the step."""
+    """Move all rooms from this square on by one square in the direction of the step."""
 
     def moved(square: Square) -> Square:
         x, y = square
@@ -173,9 +176,9 @@ def _spread(squares: dict[int, Square], at: Square, step: Square) -> dict[int, S
 
 
 def nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square], target: Square) -> Square:
-    """Return the shift nearest to `target` at which the shape is on no line and touches no occupied square."""
+    """Return the shift nearest to `target` where the shape overlaps no line and no occupied square."""
     shape = list(shape)
-    # Larger blocks keep a distance of one square, so that unconnected rooms don't look like neighbours.
+    # Larger blocks keep a distance of one square, so that unconnected rooms don't look like neighbors.
     margin = 1 if len(shape) > 2 else 0
     around = [(dx, dy) for dx in range(-margin, margin + 1) for dy in range(-margin, margin + 1)]
     blocked = lines | {(x + dx, y + dy) for x, y in taken for dx, dy in around}
@@ -186,7 +189,7 @@ def nearest_fit(shape: Iterable[Square], taken: set[Square], lines: set[Square],
             for dy in range(-radius, radius + 1)
             if max(abs(dx), abs(dy)) == radius
         ]
-        for dx, dy in sorted(ring, key=lambda one: (abs(one[0]) + abs(one[1]), one)):
+        for dx, dy in sorted(ring, key=lambda square: (abs(square[0]) + abs(square[1]), square)):
             shift = (target[0] + dx, target[1] + dy)
             if all((x + shift[0], y + shift[1]) not in blocked for x, y in shape):
                 return shift
@@ -201,7 +204,7 @@ _BOW = (110.0, 70.0)
 
 
 class PixelLayout:
-    """A layout in pixels. A side of a room is a direction: (1, -1) is its upper right corner."""
+    """A layout in pixels. A side of a room is a direction, for example (1, -1) for its upper right corner."""
 
     def __init__(self, squares: Mapping[int, Square]) -> None:
         self.squares = squares
@@ -223,23 +226,23 @@ class PixelLayout:
         return x + side[0] * BOX[0] / 2, y + side[1] * BOX[1] / 2
 
     def toward(self, room: int, other: int) -> Square:
-        """Return the side that faces another room: a corner unless they are in line."""
+        """Return the side that faces another room, which is a corner unless they are in line."""
         (x1, y1), (x2, y2) = self.squares[room], self.squares[other]
         return _sign(x2 - x1), _sign(y2 - y1)
 
     def distance(self, room: int, other: int) -> int:
-        """Return the distance of two rooms in squares; a diagonal step counts as one."""
+        """Return the distance of two rooms in squares, with diagonal steps counted as one."""
         (x1, y1), (x2, y2) = self.squares[room], self.squares[other]
         return max(abs(x2 - x1), abs(y2 - y1))
 
     def path(self, room: int, leaving: Square, other: int, arriving: Square) -> str:
-        """Return the SVG path between two sides: straight if it crosses no room, else curved around."""
+        """Return the SVG path between two sides: straight if it crosses no room, else curved."""
         (x1, y1), (x2, y2) = self.port(room, leaving), self.port(other, arriving)
         facing = (-leaving[0], -leaving[1]) == arriving and self.toward(room, other) == leaving
         if facing and not between(self.squares[room], self.squares[other]) & self._occupied:
             return f"M{x1:g} {y1:g} L{x2:g} {y2:g}"
         if facing and not (leaving[0] and leaving[1]):
-            # Around what is between, above it or to its right.
+            # Curve around the rooms in between, above or to the right.
             ax, ay = bx, by = abs(leaving[1]) * _BOW[0], -abs(leaving[0]) * _BOW[1]
         else:
             bend = max(_MIN_BEND, (abs(x2 - x1) + abs(y2 - y1)) / 3.5)

@@ -1,6 +1,6 @@
 """Classify a turn as a movement, by the numbers of the rooms before and after.
 
-The text only tells whether a walk went through a room in which the player did not stay.
+The text is only used to recognize walks through a room in which the player did not stay.
 """
 
 import re
@@ -16,15 +16,15 @@ class MoveKind(StrEnum):
     """How the player came to another room. Only the first two are connections of the map."""
 
     WALKED = "walked"
-    """In a direction, or by an action of going ("enter window")."""
+    """In a direction, or by a movement such as "enter window"."""
     ABOARD = "aboard"
-    """The same in a vehicle: it may not be possible on foot."""
+    """The same in a vehicle, so it may be impossible on foot."""
     TRANSPORTED = "transported"
-    """By another action: a word, a prayer, touching a thing."""
+    """By another action, such as a magic word."""
     CARRIED = "carried"
-    """By no action of the player: a current, a thief, a creature, also if it was met on a walk."""
+    """Not by the player's action: by a current or a creature, for example."""
     DIED = "died"
-    """The player died, and the story put them somewhere."""
+    """By the player's death."""
 
 
 PLACE_KILLS = "wait"
@@ -35,7 +35,7 @@ WAYS = frozenset({MoveKind.WALKED, MoveKind.ABOARD})
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move from one room to another; after a death they may be the same."""
+    """A move from one room to another. After a death they may be the same."""
 
     from_id: int
     way: str
@@ -44,19 +44,19 @@ class Move:
     kind: MoveKind = MoveKind.WALKED
 
 
-# English verbs of going. Any other action that moves the player is a transport.
+# English verbs of movement. Any other action that moves the player is a transport.
 _GOING = re.compile(
     r"(?:go|walk|run|head|step|enter|exit|leave|climb|ascend|descend|cross|jump|leap|swim|wade|crawl|slide|squeeze|"
     r"ride|board|embark|disembark|launch|land|sail|row|drive|fly|follow)\b"
 )
-# "Loud Room", "East of Chasm": words with capitals, at most six of them, without a mark at the end.
+# "Loud Room", "East of Chasm": at most six capitalized words, without punctuation at the end.
 _HEADING = re.compile(r"[A-Z][\w'’-]*(?: (?:[A-Z][\w'’-]*|of|the|in|on|at|a|an|to|and)){0,5}")
 # Actions that can't move the player by themselves.
 _IDLE = re.compile(r"(?:wait|z|look|l|examine|x|inventory|inv|i|listen|smell|score|diagnose|time)\b|$")
 
 
 def move_of(step: Transition) -> Move | None:
-    """Return the movement of a turn; None if the player stayed, or it is not known."""
+    """Return the movement of a turn; None if the player stayed, or the rooms are unknown."""
     before, after = step.before.location, step.after.location
     if before is None or step.fault or step.refused or step.is_answer:
         return None
@@ -81,7 +81,7 @@ def _kind(step: Transition) -> MoveKind:
     aboard, action = step.before.vehicle is not None, step.action.strip().lower()
     if _is_going(action):
         return MoveKind.ABOARD if aboard else MoveKind.WALKED
-    # A vehicle drifts, whatever the player does in it.
+    # A vehicle may drift during any action.
     return MoveKind.CARRIED if aboard or _IDLE.match(action) else MoveKind.TRANSPORTED
 
 
@@ -90,7 +90,7 @@ def _is_going(action: str) -> bool:
 
 
 def _passed_through(response: str, name: str) -> bool:
-    """Return whether the text has a heading of another room above that of the room where the player is now."""
+    """Return whether the text has the heading of another room above that of the current room."""
     lines = [line.strip() for line in response.strip().splitlines()]
     arrived = next((number for number, line in reversed(list(enumerate(lines))) if line == name), 0)
     paragraphs = (number for number in range(arrived) if number == 0 or not lines[number - 1])
@@ -98,7 +98,7 @@ def _passed_through(response: str, name: str) -> bool:
 
 
 def led_nowhere(step: Transition) -> bool:
-    """Return whether a direction was tried and the player stayed where they were."""
+    """Return whether a direction was tried and the player stayed."""
     before, after = step.before, step.after
     if step.fault or step.refused or step.died or step.finished or before.location is None:
         return False

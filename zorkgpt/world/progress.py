@@ -1,4 +1,4 @@
-"""Detect whether an episode makes progress: how long nothing was new, and whether the world is as it was before."""
+"""Detect a lack of progress in an episode: turns without anything new, and returns to an earlier state."""
 
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class NoveltyTracker:
         self._last = 0
 
     def learn(self, record: TurnRecord) -> int:
-        """Process a turn; return the number of turns since the last one with something new, 0 if this one had it."""
+        """Process a turn and return the number of turns since the last one with something new."""
         step = record.transition
         if not self._places and not self._objects:
             self._observe(step.before)
@@ -44,10 +44,10 @@ class NoveltyTracker:
 
 
 _StateKey = int | tuple[int, str]
-"""An object whose parent differs from the beginning, or (object, attribute) whose value does."""
+"""An object whose parent has changed since the start, or (object, attribute) if its value has changed."""
 _MIN_UNSEEN_CHANGES = 2
 _MIN_LOOP_TURNS = 4
-"""Turns. Going somewhere and coming back is no loop yet; doing it twice is."""
+"""Going somewhere and back once does not count as a loop. Twice does."""
 _MIN_REPETITIONS = 3
 
 
@@ -60,11 +60,11 @@ class Loop:
     turns: int
     """The number of turns since then."""
     repeated: str = ""
-    """The action that got the same response each time without changing anything; "" if it is a longer loop."""
+    """The repeated action without effect that got the same response each time; "" for a longer loop."""
     times: int = 0
-    """How often the action was repeated."""
+    """The number of repetitions."""
     unnamed: bool = False
-    """Whether something changed that is no object's parent or attribute, so the world may differ after all."""
+    """Whether something other than parents and attributes of objects changed, so the world may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class _WorldState:
     score: int | None
     carried: frozenset[int]
     changes: dict[_StateKey, int]
-    """The differences from the beginning of the episode."""
+    """The differences from the start of the episode."""
     action: str = ""
     response: str = ""
     unnamed: int = 0
@@ -83,14 +83,14 @@ class _WorldState:
 
 
 class RecurrenceDetector:
-    """Detects that the world is in the same state as within the last `window` turns.
+    """Detects states of the world that are equal to one of the last `window` states.
 
-    The state is the place, the score, what is carried, and every parent and attribute. Objects that change by
-    themselves, such as a roaming creature, are ignored, since they would make every state new; they are recognized by
-    having changed out of sight more than once.
+    The state consists of the place, the score, the carried things, and the parents and attributes of all objects.
+    Objects that have changed out of sight more than once, such as a roaming creature, are ignored, because they would
+    make every state new.
 
     Args:
-        new_places_count: Whether a place that was not seen before makes the state new, even if nothing else changed.
+        new_places_count: Whether a new place makes the state new, even if nothing else changed.
     """
 
     def __init__(self, window: int, *, new_places_count: bool = True) -> None:
@@ -106,16 +106,16 @@ class RecurrenceDetector:
         self._unnamed = 0
 
     def learn(self, turn: int, step: Transition) -> Loop | None:
-        """Process a turn; return the loop that it closed, None if it closed none."""
+        """Process a turn and return the loop that it closed; None if it closed none."""
         same = self._same_states(turn, step)
         return _loop(same, self._past[-1]) if same else None
 
     def equal_turns(self, turn: int, step: Transition) -> tuple[int, ...]:
-        """Process a turn; return the earlier turns after which the world was in the same state as now."""
+        """Process a turn and return the earlier turns with the same state after them."""
         return tuple(past.turn for past in self._same_states(turn, step))
 
     def _same_states(self, turn: int, step: Transition) -> list[_WorldState]:
-        """Process a turn; return the same states before it, oldest first."""
+        """Process a turn and return the earlier equal states, oldest first."""
         if not self._past:
             if step.before.location is not None:
                 self._changes[step.before.location.num, "seen"] = True
@@ -179,9 +179,9 @@ def _loop(same: Sequence[_WorldState], now: _WorldState) -> Loop | None:
 
 
 def _at_hand(step: Transition) -> set[int]:
-    """Return what the player saw, carried or was in, before or after the turn."""
+    """Return the objects that the player saw, carried or was in, before or after the turn."""
     near: set[int] = set()
-    for moment in (step.before, step.after):
-        near |= {item.num for item in moment.at_hand}
-        near |= {place.num for place in (moment.location, moment.vehicle) if place is not None}
+    for state in (step.before, step.after):
+        near |= {item.num for item in state.at_hand}
+        near |= {place.num for place in (state.location, state.vehicle) if place is not None}
     return near

@@ -1,18 +1,18 @@
-"""What was tried in the rooms of a map, and which things were not tried yet."""
+"""The tried actions and untried things in the rooms of a map."""
 
 from collections.abc import Collection, Iterable
 
 
 class Tries:
-    """Actions that had no effect, the actions that opened exits, and the things that no action has named or changed."""
+    """Actions without effect, actions that opened exits, and things that no action has named or changed."""
 
     def __init__(self) -> None:
         self.without_effect: dict[int, dict[str, str]] = {}
-        """Room → action → the response, for actions that had no effect when they were last tried."""
+        """Room → action → the response, for actions whose last try had no effect."""
         self.before_failure: dict[int, dict[str, set[str]]] = {}
-        """Room → exit → actions that had an effect there in the same episode before the exit led nowhere."""
+        """Room → exit → actions with an effect there, in the same episode, before the exit led nowhere."""
         self.opened_by: dict[int, dict[str, tuple[str, ...]]] = {}
-        """Room → exit → the actions that had an effect there after the exit led nowhere and before it worked."""
+        """Room → exit → actions with an effect there, after the exit led nowhere and before it worked."""
         self.untried_things: dict[int, tuple[int, str]] = {}
         """Object number → the room where an untried thing was last seen, and its name."""
         self.tried_things: set[int] = set()
@@ -22,7 +22,7 @@ class Tries:
         """Record that an action had no effect in a room.
 
         Args:
-            before: For an exit, the actions that had an effect there before and did not open it.
+            before: For an exit, the earlier actions with an effect there, which did not open it.
         """
         self.without_effect.setdefault(room_id, {})[action] = response
         if actions := set(before):
@@ -34,14 +34,14 @@ class Tries:
             records.get(room_id, {}).pop(action, None)
 
     def add_opening(self, room_id: int, exit_: str, actions: Iterable[str]) -> None:
-        """Record which actions in a room may have opened an exit. Only those that did so every time are kept."""
+        """Record the actions that may have opened an exit. Only those that preceded every opening are kept."""
         known, new = self.opened_by.get(room_id, {}).get(exit_), tuple(actions)
-        kept = new if known is None else tuple(action for action in known if action in new) or known
-        if kept:
-            self.opened_by.setdefault(room_id, {})[exit_] = kept
+        common = new if known is None else tuple(action for action in known if action in new) or known
+        if common:
+            self.opened_by.setdefault(room_id, {})[exit_] = common
 
     def has_failed_after(self, room_id: int, exit_: str, action: str) -> bool:
-        """Return whether an exit has led nowhere after this action had an effect in the same room."""
+        """Return whether an exit led nowhere after this action had an effect in the room."""
         return action in self.before_failure.get(room_id, {}).get(exit_, ())
 
     def add_thing(self, room_id: int, number: int, name: str) -> None:
