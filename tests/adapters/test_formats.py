@@ -350,7 +350,7 @@ BAD = [
         "result 2 is not a memory of mem0: The",
     ),
     ("mem0", '[{"memory": "a", "user_id": 5}]', "its user_id is 5; it must be a text"),
-    ("mem0", '[{"memory": "a\\u0000", "user_id": "u"}]', "holds the control character '\\x00'"),
+    ("mem0", '[{"memory": "a\\u0000", "user_id": "u"}]', "has the control character '\\x00'"),
     ("mem0", '[{"memory": "a", "metadata": {"n": NaN}}]', "NaN is not a JSON value"),
     ("mem0", '[{"memory": "a", "expiration_date": "soon"}]', "its expiration_date is 'soon'"),
     ("mem0", "[" * 100_000, "is nested more than 100 deep"),
@@ -382,7 +382,7 @@ def test_bad_input_is_named_and_nothing_is_stored(tmp_path, file_format, content
         (b"---\ntitle: x\n- [a] b\n", "line 1: the frontmatter has no end"),
         (b"- [a] caf\xe9\n", "is not UTF-8"),
         (b'---\npermalink: "a\\u0000"\n---\n- [a] b\n', "control character"),
-        (b"- [a] good\n- [a] \x01\n", "line 2: The observation holds the control character"),
+        (b"- [a] good\n- [a] \x01\n", "line 2: The observation has the control character"),
     ],
 )
 def test_a_bad_note_is_named_and_nothing_is_stored(tmp_path, content, message):

@@ -64,7 +64,7 @@ def test_after_a_yes_every_memory_is_marked_and_the_old_file_is_kept(file, capsy
     assert classify(file, "--yes") == ExitCode.OK
     said = capsys.readouterr().out
     assert "4 memories classified" in said
-    assert "as it is read without a mark; no model was asked" in said
+    assert "the default for unmarked memories; no model was asked" in said
     assert file.with_name("Memories.md.unclassified.backup").read_text() == OLD
     marked = file.read_text()
     for header in (

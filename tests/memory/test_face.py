@@ -100,7 +100,7 @@ CALLS = {
             "remember",
             {"title": "x" * 10**6 + "\0"},
             ValueError,
-            r"^The title holds the control character '\\x00'.{,300}$",
+            r"^The title has the control character '\\x00'.{,300}$",
         ),
         ("search", {"query": None}, TypeError, "The query is None, of the type NoneType; it must be a text"),
         ("search", {"k": "3"}, TypeError, "The number of results is '3'; it must be a whole number"),

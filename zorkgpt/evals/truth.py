@@ -21,7 +21,7 @@ from zorkgpt.memory.places import is_place
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.upkeep.audit import is_so
+from zorkgpt.memory.upkeep.audit import is_claim_true
 from zorkgpt.run_folder import run_directory
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import indented
@@ -140,7 +140,7 @@ class WorldSnapshot:
             return None
         if claim.relation is Relation.ABSENT:
             return thing.room != place
-        return is_so(claim, thing, place)
+        return is_claim_true(claim, thing, place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ class MemorySynthesisResponse(BaseModel):
     supersedes_memory_titles: Titles = Field(default_factory=set)
     also: Annotated[tuple[FurtherFact, ...], BeforeValidator(_few)] = Field(
         default=(),
-        description="further facts from the same turn; usually empty",
+        description="further facts; usually empty",
         json_schema_extra={"maxItems": MOST_FURTHER_FACTS},
     )
     confirm_memory_titles: Titles = Field(default_factory=set)

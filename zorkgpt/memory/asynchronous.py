@@ -45,10 +45,10 @@ class AsyncMemory:
     def __init__(self, memory: AgentMemory) -> None:
         self.memory = memory
         self._threads: dict[int, ThreadPoolExecutor] = {}
-        """The threads of each process: a child has none of those of its parent."""
+        """One pool for each process, because a forked child has no threads of its parent."""
 
     def _own_threads(self) -> ThreadPoolExecutor:
-        # A pool of its own: calls that wait for a lock must not block the program's other threads.
+        # Not the default pool: calls that wait for a lock must not block other users of that pool.
         process = os.getpid()
         return self._threads.get(process) or self._threads.setdefault(
             process, ThreadPoolExecutor(_THREADS, thread_name_prefix="zorkgpt-memory")

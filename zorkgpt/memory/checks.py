@@ -50,18 +50,18 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|[\ud800-\udfff]")
 _CATEGORY = re.compile(r"[A-Z][A-Z0-9_]*")
 _TITLE_WORDS, _TITLE_LETTERS = 8, 60
 _METADATA = ReadLimits("The metadata", "Make it smaller, or flatter.", 10_000, max_depth=50)
-"""Flatter than the records that contain it, which are refused below 100."""
+"""Less nesting than records allow (100), so that every record with valid metadata is valid."""
 
 
 def normalize(memory: Memory) -> None:
-    """Bring a memory's metadata and times into the form in which they are stored.
+    """Convert a memory's metadata and times to their stored form.
 
     Raises:
         TypeError, ValueError: If a field has a type or a number that a file can't hold, or its value is invalid.
     """
     for name, kind in _KINDS.items():
         value = getattr(memory, name)
-        # JSON's true is not a number.
+        # In Python, True is an integer.
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             raise TypeError(
                 f"The {name} of memory {quoted(memory.title)} is {quoted(value)}; it must be {_in_words(kind)}."
@@ -108,9 +108,9 @@ def checked_metadata(value: object) -> dict[str, Any]:
     """Return a copy of metadata.
 
     Raises:
-        TypeError: It is no mapping with texts as keys.
-        ValueError: A value is none of JSON, or the whole is longer than 10,000 characters as JSON or nested more than
-            50 deep.
+        TypeError: If it is not a mapping with strings as keys.
+        ValueError: If it has a value that JSON can't represent, is longer than 10,000 characters as JSON, or is nested
+            more than 50 levels deep.
     """
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise TypeError(f"The metadata is {quoted(value)}; it must be a dict with texts as keys.")
@@ -127,13 +127,13 @@ def checked_metadata(value: object) -> dict[str, Any]:
 
 
 def checked_time(value: object) -> str | None:
-    """Return a moment in UTC as ISO 8601 with microseconds; None for None.
+    """Return a time in UTC as ISO 8601 with microseconds. None for None.
 
     Args:
-        value: a moment with its time zone, as a `datetime` or as ISO 8601, or a `timedelta` from now.
+        value: A time with a time zone, as a `datetime` or ISO 8601 string, or a `timedelta` from now.
 
     Raises:
-        TypeError, ValueError: It is something else, or has no time zone.
+        TypeError, ValueError: If it is something else, or has no time zone.
     """
     if value is None:
         return None
@@ -150,7 +150,7 @@ def checked_time(value: object) -> str | None:
 
 
 def utc_now() -> str:
-    """Return this moment as `checked_time` does."""
+    """Return the current time in the format of `checked_time`."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
@@ -162,12 +162,12 @@ def check_name(name: object) -> None:
 def check_text(name: str, text: object) -> None:
     """Raise TypeError or ValueError unless a text is a string, not blank, and without control characters."""
     check_wanted(name, text)
-    if found := _CONTROL.search(str(text)):
-        raise ValueError(f"The {name} holds the control character {found[0]!r}: {quoted(text)}. Leave it out.")
+    if match := _CONTROL.search(str(text)):
+        raise ValueError(f"The {name} has the control character {match[0]!r}: {quoted(text)}. Remove it.")
 
 
 def check_wanted(name: str, text: object) -> None:
-    """Raise TypeError or ValueError unless a text to look for is a string and not blank."""
+    """Raise TypeError or ValueError unless a text to search for is a string and not blank."""
     _check_type(name, text)
     if not str(text).strip():
         raise ValueError(f"The {name} is {text!r}; it must not be blank.")
@@ -181,7 +181,7 @@ def check_query(query: object, most: object) -> None:
 
 
 def check_threshold(threshold: object) -> None:
-    """Raise TypeError or ValueError unless the least score of a search is a number from 0 to 1."""
+    """Raise TypeError or ValueError unless the minimum score of a search is a number from 0 to 1."""
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
         raise TypeError(f"The threshold is {quoted(threshold)}; it must be a number from 0 to 1.")
     if not 0 <= threshold <= 1:
@@ -209,7 +209,7 @@ def check_episode(episode: object) -> None:
 
 
 def checked_facts(facts: object) -> dict[str, object]:
-    """Return the facts of an outcome; {} for None.
+    """Return the facts of an outcome. {} for None.
 
     Raises:
         TypeError, ValueError: If they are not a mapping from strings, or their turn is invalid.
@@ -259,7 +259,7 @@ def check_world(world: object) -> None:
 def check_parts(**parts: object) -> None:
     """Raise ConfigurationError if a part lacks an attribute that it needs. None is accepted for each."""
     for name, part in parts.items():
-        missing = [each for each in _PARTS[name] if part is not None and not hasattr(part, each)]
+        missing = [attribute for attribute in _PARTS[name] if part is not None and not hasattr(part, attribute)]
         if missing:
             raise ConfigurationError(
                 f"{type(part).__name__} can't be used as {name}: it has no {' and no '.join(missing)}."
@@ -282,4 +282,4 @@ def title_of(text: str) -> str:
 def _in_words(kind: Any) -> str:
     names = {int: "a whole number", str: "a text", bool: "True or False", tuple: "a tuple", type(None): "None"}
     kinds = kind.__args__ if isinstance(kind, UnionType) else (kind,)
-    return " or ".join(names[one] for one in kinds)
+    return " or ".join(names[each] for each in kinds)

@@ -1,4 +1,4 @@
-"""The running episode: its turn, and its state in a file of its own."""
+"""The running episode, its current turn, and its session file."""
 
 import json
 import threading
@@ -17,35 +17,35 @@ from zorkgpt.memory.synthesis import RecentTurn
 log = get_logger(__name__)
 
 SESSION = "ephemeral_session.json"
-"""The name of a session in a folder."""
+"""The name of the session file in a folder."""
 
 
 class EpisodeState:
-    """The running episode and its present turn.
+    """The running episode and its current turn.
 
     Args:
-        game_state: anything with some of `episode_id`, `turn_count`, `action_history` and `action_reasoning_history`;
-            None: nobody counts turns.
+        game_state: Any object with some of `episode_id`, `turn_count`, `action_history` and
+            `action_reasoning_history`. None if turns are not counted.
     """
 
     def __init__(self, game_state: object) -> None:
         self._game_state = game_state
         self._recording = threading.local()
-        """Its `turn`: the one that this thread records."""
+        """Its attribute `turn` is the turn that this thread records."""
 
     @property
     def episode(self) -> int | str:
-        found = getattr(self._game_state, "episode_id", 1)
-        return found if isinstance(found, (int, str)) else 1
+        episode = getattr(self._game_state, "episode_id", 1)
+        return episode if isinstance(episode, (int, str)) else 1
 
     @property
     def turn(self) -> int:
-        """0 where nobody counts."""
-        found = getattr(self._game_state, "turn_count", 0)
-        return found if isinstance(found, int) else 0
+        """The current turn. 0 if turns are not counted."""
+        turn = getattr(self._game_state, "turn_count", 0)
+        return turn if isinstance(turn, int) else 0
 
     def stamp(self) -> TurnStamp | None:
-        """Return the turn that this thread records; else the present one, if anybody counts."""
+        """Return the turn that this thread records, or else the current turn. None if turns are not counted."""
         recorded: TurnStamp | None = getattr(self._recording, "turn", None)
         if recorded is not None or self._game_state is None:
             return recorded
@@ -69,19 +69,18 @@ def recent_turns(actions: Any, reasoning: Any, window: int) -> tuple[RecentTurn,
     """Return the last turns, oldest first.
 
     Args:
-        actions: objects or dicts with `turn, location_name, action, response` or some of these, or pairs of
-            action and response.
-        reasoning: objects or dicts with `turn` and `reasoning`, matched by their turn; for pairs by `action`, from the
-            last one back, and perhaps with `location`, the place's name.
+        actions: Objects or dicts with some of `turn, location_name, action, response`, or pairs of action and response.
+        reasoning: Objects or dicts with `turn` and `reasoning`. They are matched by turn. For pairs, they are matched
+            by `action`, last one first, and can have the name of the place in `location`.
     """
     notes = _last(reasoning, 2 * window)
-    thoughts = {_field(entry, "turn"): str(_field(entry, "reasoning") or "") for entry in notes}
-    found = []
+    reasoning_by_turn = {_field(entry, "turn"): str(_field(entry, "reasoning") or "") for entry in notes}
+    turns = []
     for entry in reversed(_last(actions, window)):
-        pair = isinstance(entry, (tuple, list)) and len(entry) >= 2
-        note = notes.pop() if pair and notes and _field(notes[-1], "action") == entry[0] else None
-        found.append(_from_pair(entry, note) if note is not None else _from_entry(entry, thoughts))
-    return tuple(reversed(found))
+        is_pair = isinstance(entry, (tuple, list)) and len(entry) >= 2
+        note = notes.pop() if is_pair and notes and _field(notes[-1], "action") == entry[0] else None
+        turns.append(_from_pair(entry, note) if note is not None else _from_entry(entry, reasoning_by_turn))
+    return tuple(reversed(turns))
 
 
 def _from_pair(pair: Any, note: Any) -> RecentTurn:
@@ -95,7 +94,7 @@ def _from_pair(pair: Any, note: Any) -> RecentTurn:
     )
 
 
-def _from_entry(entry: Any, thoughts: Mapping[Any, str]) -> RecentTurn:
+def _from_entry(entry: Any, reasoning_by_turn: Mapping[Any, str]) -> RecentTurn:
     if isinstance(entry, RecentTurn):
         return entry
     if isinstance(entry, (tuple, list)) and len(entry) >= 2:
@@ -106,7 +105,7 @@ def _from_entry(entry: Any, thoughts: Mapping[Any, str]) -> RecentTurn:
         str(_field(entry, "location_name") or ""),
         str(_field(entry, "action") or ""),
         str(_field(entry, "response") or ""),
-        str(_field(entry, "reasoning") or thoughts.get(turn, "")),
+        str(_field(entry, "reasoning") or reasoning_by_turn.get(turn, "")),
     )
 
 
@@ -121,7 +120,7 @@ def _field(entry: Any, name: str) -> Any:
 
 
 def write_session(path: Path, session: dict[str, Any]) -> bool:
-    """Write the state of an episode to a file, or into a folder. False if that is not possible."""
+    """Write the state of an episode to a file, or into a folder. False if this failed."""
     path = path / SESSION if path.is_dir() else path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +132,7 @@ def write_session(path: Path, session: dict[str, Any]) -> bool:
 
 
 def read_session(path: Path, episode: int | str) -> dict[str, Any] | None:
-    """Return the state of this episode; None if the file is missing, damaged, or of another episode."""
+    """Return the state of this episode. None if the file is missing, damaged, or of another episode."""
     path = path / SESSION if path.is_dir() else path
     try:
         session = saved_json(path)

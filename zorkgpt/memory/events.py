@@ -1,4 +1,4 @@
-"""Tells what became of memories: as events for the player, the viewer and the log."""
+"""Events about changes of memories, for the player, the viewer and the log."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -14,7 +14,7 @@ _LOGGED = ("added", "superseded", "invalidated")
 
 
 class MemoryEvents:
-    """What became of memories since the last `drain`.
+    """The events since the last `drain`.
 
     Args:
         debug: Whether to log every change of an ephemeral memory.
@@ -33,12 +33,12 @@ class MemoryEvents:
         return events
 
     def ignore(self, place: SubjectKey, memory: Memory, why: str) -> None:
-        """Tell that a memory is not kept."""
+        """Record that a memory is not stored."""
         self.waiting.append(_event("ignored", place, memory, why))
         self._log.info("memory ignored", extra={"location_id": place, "title": memory.title, "why": why})
 
     def tell(self, change: Change, draft: Draft) -> None:
-        """Tell of a change that was stored."""
+        """Record a stored change."""
         kind, place, memory = change.kind, change.location_id, change.memory
         detail = change.reason or memory.invalidation_reason or memory.superseded_by or ""
         self.waiting.append(_event(kind, place, memory, detail, change.other))
@@ -49,11 +49,11 @@ class MemoryEvents:
             self._log.info("ephemeral memory", extra=extra)
 
     def forget(self, is_trace: Callable[[str], bool], gone: Collection[SubjectKey]) -> None:
-        """Drop the events at places that are gone, and those that contain a trace of what is forgotten."""
+        """Drop the events at forgotten places, and those that contain text to forget."""
         self.waiting[:] = [
-            one
-            for one in self.waiting
-            if one.location_id not in gone and not any(map(is_trace, (one.title, one.text, one.detail)))
+            event
+            for event in self.waiting
+            if event.location_id not in gone and not any(map(is_trace, (event.title, event.text, event.detail)))
         ]
 
     def _log_change(self, change: Change, draft: Draft) -> None:
@@ -68,7 +68,7 @@ class MemoryEvents:
             "invalidated": f" because {memory.invalidation_reason!r}",
         }
         name = self._known.name_of(place)
-        # In words and not in fields: a manager's logger is anybody's, and few formats show fields.
+        # A message without fields, because the logger may be the caller's and few formats show fields.
         self._log.info(
             "%s: %r%s at %s%s, which has %d persistent and %d ephemeral now",
             what,
@@ -82,7 +82,6 @@ class MemoryEvents:
 
 
 def _event(kind: str, place: SubjectKey, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
-    said = other.text if other else ""
     return MemoryEvent(
         kind,
         place if is_place(place) else None,
@@ -92,6 +91,6 @@ def _event(kind: str, place: SubjectKey, memory: Memory, detail: str, other: Mem
         detail,
         memory.text,
         memory.status,
-        said,
+        other.text if other else "",
         "" if is_place(place) else render_place(place),
     )

@@ -1,4 +1,4 @@
-"""The id of a memory: a short digest of its place and of the title that it was given first."""
+"""The id of a memory: a short digest of its place and its first title."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -11,54 +11,54 @@ _DIGITS = 8
 
 
 class MemoryId(str):
-    """The id of a memory, where a title could stand too."""
+    """An id, for arguments that accept a title or an id."""
 
     __slots__ = ()
 
 
 def memory_id(place: SubjectKey, memory: Memory) -> str:
-    """Return the id of a memory of this place; `Memory.id` is empty where it follows from the title."""
+    """Return the id of a memory at this place. `Memory.id` is empty if the id can be derived from the title."""
     return memory.id or id_of_title(place, memory.title)
 
 
-# The ids of all memories of a place are compared with that of each new one.
+# Called for all memories of a place whenever one is added.
 @lru_cache(maxsize=1 << 16)
 def id_of_title(place: SubjectKey, title: str, number: int = 1) -> str:
-    """Return the id that a title gives at a place; from the second memory of that title on with its number."""
-    told = f"{render_place(place)}\n{' '.join(title.split())}" + (f"\n{number}" if number > 1 else "")
-    return blake2b(told.encode("utf-8", "backslashreplace"), digest_size=_DIGITS // 2).hexdigest()
+    """Return the id of the memory with this title at a place. `number` is 2 for the second such memory, and so on."""
+    text = f"{render_place(place)}\n{' '.join(title.split())}" + (f"\n{number}" if number > 1 else "")
+    return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=_DIGITS // 2).hexdigest()
 
 
 def with_id(place: SubjectKey, memory: Memory, is_taken: Callable[[str], bool], *, follows: bool = True) -> str:
-    """Return what `Memory.id` is to be for a new memory of a place: its own, if that is not taken.
+    """Return the value of `Memory.id` for a new memory of a place: its own id if that is free, or else another one.
 
     Args:
-        follows: whether it may be left empty where it follows from place and title.
+        follows: Whether the id that is derived from place and title may be used (and the value be empty).
     """
-    own = id_of_title(place, memory.title)
-    found, _ = _free_id(place, memory, 1, lambda id: is_taken(id) or (id == own and not follows))
-    return "" if found == own else found
+    derived = id_of_title(place, memory.title)
+    id, _ = _free_id(place, memory, 1, lambda id: is_taken(id) or (id == derived and not follows))
+    return "" if id == derived else id
 
 
 def _free_id(place: SubjectKey, memory: Memory, number: int, is_taken: Callable[[str], bool]) -> tuple[str, int]:
-    """Return the first free id of those of a memory's title after this number, and its number."""
-    found = memory_id(place, memory)
-    while is_taken(found):
+    """Return the memory's id, or the first free one derived from its title with a larger number, and the number."""
+    id = memory_id(place, memory)
+    while is_taken(id):
         number += 1
-        found = id_of_title(place, memory.title, number)
-    return found, number
+        id = id_of_title(place, memory.title, number)
+    return id, number
 
 
 def give_ids(place: SubjectKey, memories: Iterable[Memory]) -> None:
-    """Give memories of one place, as they were read, an id of their own where two would have the same."""
+    """Give memories of one place different ids after they were read."""
     memories = list(memories)
-    if not any(one.id for one in memories) and len({one.title for one in memories}) == len(memories):
+    if not any(memory.id for memory in memories) and len({memory.title for memory in memories}) == len(memories):
         return
     taken: set[str] = set()
     numbers: dict[str, int] = {}
-    # What is written in the file counts first.
-    for memory in sorted(memories, key=lambda one: not one.id):
-        own = id_of_title(place, memory.title)
-        found, numbers[own] = _free_id(place, memory, numbers.get(own, 1), taken.__contains__)
-        memory.id = "" if found == own else found
-        taken.add(found)
+    # Ids from the file take precedence.
+    for memory in sorted(memories, key=lambda memory: not memory.id):
+        derived = id_of_title(place, memory.title)
+        id, numbers[derived] = _free_id(place, memory, numbers.get(derived, 1), taken.__contains__)
+        memory.id = "" if id == derived else id
+        taken.add(id)

@@ -27,7 +27,7 @@ class KnownMemories:
         self.ephemeral: dict[SubjectKey, tuple[Memory, ...]] = {}
         self.names: dict[SubjectKey, str] = {}
         self._other_names: set[tuple[SubjectKey, str]] = set()
-        """Other names of places that were logged."""
+        """Ignored names of places that were already logged."""
         self._log = log
 
     @property
@@ -44,12 +44,12 @@ class KnownMemories:
         """Return the memories of the running episode."""
         return [memory for memories in self.ephemeral.values() for memory in memories]
 
-    def located(self, found: Iterable[tuple[SubjectKey, Memory]]) -> list[LocatedMemory]:
-        """Return memories with their places and the names of these. A database is asked for all names at once."""
-        memories = list(found)
-        headings = self.store.lasting.headings({place for place, _ in memories})
+    def located(self, memories: Iterable[tuple[SubjectKey, Memory]]) -> list[LocatedMemory]:
+        """Return memories with their places and names. All names are read in one query."""
+        placed = list(memories)
+        headings = self.store.lasting.headings({place for place, _ in placed})
         names = self.names | {place: heading.name for place, heading in headings.items() if heading.name}
-        return [LocatedMemory(place, names.get(place, ""), memory) for place, memory in memories]
+        return [LocatedMemory(place, names.get(place, ""), memory) for place, memory in placed]
 
     def name_of(self, place: SubjectKey) -> str:
         """Return the name of a place in the store, or else the first one given; "" if unknown."""

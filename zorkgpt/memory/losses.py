@@ -1,4 +1,4 @@
-"""Losses of a turn: the player's life, points, or things that were carried; with the cause, if it is known."""
+"""Losses of a turn (the player's life, points or carried things) and their causes."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class LossKind(StrEnum):
-    """What was lost."""
+    """The kind of loss."""
 
     DEATH = "death"
     POINTS = "points"
@@ -14,38 +14,38 @@ class LossKind(StrEnum):
 
 
 class LossCause(StrEnum):
-    """What a loss comes from, by counterfactuals."""
+    """The cause of a loss, found by counterfactuals."""
 
     ACTION = "action"
     """The command: waiting instead would have been safe."""
     PLACE = "place"
-    """Being there: waiting there brings it too, being elsewhere does not."""
+    """Being there: the loss also happens when waiting there, but not elsewhere."""
     CREATURE = "creature"
-    """A creature that was there."""
+    """A creature that was present."""
     CLOCK = "clock"
-    """A clock or a need: it comes at that time, whatever the player does and wherever it is."""
+    """A clock or a need: the loss happens at that time, whatever the player does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a turn cost the player."""
+    """A loss of the player on one turn."""
 
     kind: LossKind
     cause: LossCause | None = None
     """None if unknown."""
     sentence: str = ""
-    """The end of the response, which tells how it happened; without the lines that stories print after a death."""
+    """The end of the response, which describes the loss, without the lines that stories print after a death."""
     creature: int | None = None
     """The object number of the creature that caused it."""
     creature_name: str = ""
     clock: int | None = None
-    """For a clock: the story's count of moves when it happened. None if unknown."""
+    """For a clock, the story's count of moves when it happened. None if unknown."""
     points: int = 0
-    """How many points were lost."""
+    """The number of lost points."""
     things: tuple[str, ...] = ()
-    """The names of the things that were lost."""
+    """The names of the lost things."""
     harmless_elsewhere: bool | None = None
-    """The same command was tried at the place before this one, and did no harm. None if that was not tried."""
+    """Whether the same command was harmless at the previous place. None if this was not tried."""
 
     @property
     def outcome(self) -> str:
@@ -58,9 +58,9 @@ _OUTCOME = re.compile(r"(?:(died)|lost (points|things))(?: at move ([0-9]{1,18})
 
 
 def loss_in(outcome: str) -> tuple[LossKind, int | None] | None:
-    """Return what an outcome says was lost, and for a clock at which move. None if it says nothing of a loss."""
-    found = _OUTCOME.fullmatch(outcome)
-    if found is None:
+    """Return the kind of loss in an outcome, and the move for a clock. None if the outcome is not a loss."""
+    match = _OUTCOME.fullmatch(outcome)
+    if match is None:
         return None
-    kind = LossKind.DEATH if found[1] else LossKind(found[2])
-    return kind, int(found[3]) if found[3] else None
+    kind = LossKind.DEATH if match[1] else LossKind(match[2])
+    return kind, int(match[3]) if match[3] else None

@@ -7,7 +7,7 @@ from zorkgpt.memory.claims import Claim, Relation
 
 @dataclass(frozen=True, slots=True)
 class ThingState:
-    """An object at hand, with its holder and its state."""
+    """An object that is present, with its holder and its state."""
 
     number: int
     name: str
@@ -16,20 +16,20 @@ class ThingState:
     holder: str = ""
     """The name of the holder."""
     on_top: bool = False
-    """It is on its holder, not in it."""
+    """Whether it is on its holder, not in it."""
     carried: bool = False
     worn: bool = False
     fixed: bool = False
-    """It can't be taken, as far as the story shows."""
+    """It can't be taken, as far as known."""
     alive: bool = False
     states: tuple[str, ...] = ()
     """Its known states: open or closed, locked or unlocked, lit or unlit."""
     out_of_sight: bool = False
-    """It was at hand before the turn and is where it was, but the player no longer sees it: the player left the place,
-    a container was closed, or it is dark."""
+    """It was present before the turn and hasn't moved, but the player no longer sees it: the player left the place, a
+    container was closed, or it is dark."""
 
     def claims(self) -> tuple[Claim, ...]:
-        """Return everything that can be claimed of it now."""
+        """Return its whereabouts and states as claims, whereabouts first."""
         if self.carried:
             where = Claim(Relation.CARRIED, self.number, self.name)
         elif self.holder_number is not None:
@@ -47,12 +47,12 @@ class PlacedObject:
     number: int
     name: str
     room: int | None
-    """The location that it is in, directly or inside other objects. None if it is in none."""
+    """The location that contains it, directly or inside other objects. None if there is none."""
     room_name: str = ""
     holder: int | None = None
     """The number of its holder. None if the location itself holds it."""
     movable: bool = False
-    """It is known to be takeable, or alive and no scenery. The place of any other object proves nothing, since a story
+    """It is known to be takeable, or it is a creature. The location of any other object proves nothing, since a story
     may use one object for a thing that is visible from several locations."""
     states: tuple[str, ...] = ()
     """See `ThingState.states`."""
@@ -60,7 +60,7 @@ class PlacedObject:
 
 @dataclass(frozen=True, slots=True)
 class ObjectMove:
-    """An object has another parent in the object tree than before the action."""
+    """A change of an object's parent in the object tree."""
 
     number: int
     name: str
@@ -76,12 +76,12 @@ class ObjectMove:
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """An attribute of an object was set or cleared."""
+    """A change of an object's attribute."""
 
     number: int
     name: str
     attribute: str
-    """Its name if the meaning of the number is known ("open"), else "attribute 11"."""
+    """Its name if known ("open"), otherwise its number ("attribute 11")."""
     value: bool
     by_itself: bool = False
     """The action did not cause it, as in `ObjectMove`: a lamp burns down."""

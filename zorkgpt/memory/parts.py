@@ -43,18 +43,18 @@ class EmbeddingClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The optional parts that a memory uses; "" for each one that is missing."""
+    """The optional parts of a memory. A missing part is ""."""
 
     words: bool
     """Whether texts are compared word by word. If not, only identical texts count as duplicates."""
     vectors: str
     """The embedding model."""
     judge: str
-    """The class that judges pairs that the word comparison leaves unsure. Used only with embeddings."""
+    """The class that judges the pairs that the word check leaves unsure. Used only with embeddings."""
     synthesizer: str
     """The class that decides what a turn teaches."""
     vectors_kept: str = ""
-    """Where vectors are stored, and why there."""
+    """Where vectors are stored, with the reason."""
 
     def __str__(self) -> str:
         vectors = f"{self.vectors}, kept {self.vectors_kept}" if self.vectors_kept else self.vectors
@@ -109,7 +109,7 @@ def with_model(
 def configured_embeddings(
     settings: DeduplicationSettings, client: LLM | ChatClient | None
 ) -> "EmbeddingProvider | None":
-    """Return the configured embedding provider; None if there is none, or it doesn't work."""
+    """Return the configured embedding provider. None if there is none or it doesn't work."""
     if not settings.enable or settings.provider in ("", "none"):
         return None
     from zorkgpt.embeddings.choose import choose_provider
@@ -132,7 +132,7 @@ def deduplicator(
     judge: "Judge | None",
     log: logging.Logger,
 ) -> Deduplicator | None:
-    """Return the deduplicator; None if it is disabled or no provider is configured."""
+    """Return the deduplicator. None if it is disabled or no provider is configured."""
     if not settings.enable or (embeddings is None and not settings.provider):
         return None
     table = store.vectors() if embeddings is not None and settings.cache_embeddings else None

@@ -18,15 +18,15 @@ LIMIT = 10**18
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _THING = re.compile(r"thing ([0-9]{1,18})")
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Control characters, what ends a line, and halves of surrogate pairs, which UTF-8 has no bytes for."""
+"""Control characters, line separators, and unpaired surrogates, which UTF-8 can't encode."""
 _HIDDEN = re.compile(r"[^\S ]|[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""What no editor shows, or shows as a space, or in another order than it is read."""
+"""Invisible characters, unusual spaces, and marks that change the text direction."""
 _IN_JSON = "subject"
 _NUMBER_COLUMN, _TEXT_COLUMN, _PATH_COLUMN, _THING_COLUMN, _GAME_COLUMN = "01234"
 _BETWEEN, _AFTER = "\x01", "\x02"
-"""No place holds a control character, so these are before everything that can follow an element of a path."""
+"""Places have no control characters, so these sort before everything that can follow an element of a path."""
 FOLLOWING = _BETWEEN
-"""With it, a column is the next one after itself."""
+"""A column with this suffix sorts directly after the column itself."""
 _LAST = "\U0010ffff"
 
 
@@ -36,12 +36,12 @@ def is_place(key: SubjectKey | None) -> TypeGuard[PlaceKey]:
 
 
 def path_of(place: PlaceKey) -> tuple[int | str, ...]:
-    """Return the elements of a place: a number or a text is its only element."""
+    """Return the elements of a place. A number or a string is its own only element."""
     return place if isinstance(place, tuple) else (place,)
 
 
 def is_text_of_place(text: str) -> bool:
-    """Return whether a text can be a place, or an element of one."""
+    """Return whether a string can be a place, or an element of one."""
     return bool(text.strip()) and _UNWRITABLE.search(text) is None
 
 
@@ -70,24 +70,24 @@ def checked_place(key: object) -> SubjectKey:
 
 
 def _checked_element(key: object, path: tuple[object, ...] | None = None) -> int | str:
-    """Return a place that is no path, or an element of this path."""
+    """Return a place that is not a path, or an element of this path."""
     if isinstance(key, bool) or not isinstance(key, (int, str)):
         raise TypeError(
-            f"{_said(key, path)}, of the type {type(key).__name__}; it must be a whole number or a text, such as 5 or "
-            '"https://shop/cart"' + ("." if path else ', or a path of these, such as ("acme", "user-7").')
+            f"{_described(key, path)}, of the type {type(key).__name__}; it must be a whole number or a text, such as "
+            '5 or "https://shop/cart"' + ("." if path else ', or a path of these, such as ("acme", "user-7").')
         )
     if isinstance(key, int):
         if abs(key) >= LIMIT:
-            raise ValueError(f"{_said(key, path)}; a number must have at most 18 digits. Give it as a text.")
+            raise ValueError(f"{_described(key, path)}; a number must have at most 18 digits. Give it as a text.")
         return int(key)
     if not key.strip():
-        raise ValueError(f"{_said(key, path)}; a text must not be blank.")
-    if found := _UNWRITABLE.search(key):
-        raise ValueError(f"{_said(key, path)}; it must not hold the control character {found[0]!r}. Leave it out.")
+        raise ValueError(f"{_described(key, path)}; a text must not be blank.")
+    if match := _UNWRITABLE.search(key):
+        raise ValueError(f"{_described(key, path)}; it has the control character {match[0]!r}. Remove it.")
     return str.__str__(key)
 
 
-def _said(key: object, path: tuple[object, ...] | None) -> str:
+def _described(key: object, path: tuple[object, ...] | None) -> str:
     return f"The place {quoted(path)} has the element {quoted(key)}" if path else f"The place is {quoted(key)}"
 
 
@@ -124,23 +124,23 @@ def checked_prefix(prefix: object) -> str | tuple[int | str, ...]:
 
 
 def render_place(key: SubjectKey) -> str:
-    """Return a key as it stands in a file.
+    """Return a key in the format of files.
 
-    `5`, the JSON string `"https://shop/cart"` and the JSON array `["acme", 7]` are places. `thing 181` is a thing, and
-    `game` the game.
+    Places are written like `5`, `"https://shop/cart"` or `["acme", 7]`, a thing like `thing 181`, and the game as
+    `game`.
     """
     if not isinstance(key, (str, tuple)):
         return str(key)
-    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(key, ensure_ascii=False))
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(key, ensure_ascii=False))
 
 
 def place_text(key: SubjectKey) -> str:
-    """Return a key for a text that people or models read: like `render_place`, but a string without quotation marks."""
+    """Return a key for display: like `render_place`, but strings have no quotation marks."""
     return render_place(key) if isinstance(key, tuple) else str(key)
 
 
 def place_label(key: SubjectKey, name: str = "") -> str:
-    """Return a subject as people read it: `Kitchen (79)`. The number tells places of the same name apart."""
+    """Return a subject for display, such as `Kitchen (79)`. The number distinguishes places with the same name."""
     return f"{name} ({place_text(key)})" if name else place_text(key)
 
 
@@ -152,10 +152,10 @@ def place_in_words(key: SubjectKey) -> str:
 
 
 def parse_place(text: str) -> SubjectKey:
-    """Parse what `render_place` has written.
+    """Parse the format of `render_place`.
 
     Raises:
-        ValueError: it is no key of a subject.
+        ValueError: If the text is not the key of a subject.
     """
     if _NUMBER.fullmatch(text):
         return int(text)
@@ -170,29 +170,29 @@ def parse_place(text: str) -> SubjectKey:
 def _other_subject(text: str) -> Thing | WholeGame | None:
     if text == str(GAME):
         return GAME
-    found = _THING.fullmatch(text)
-    return None if found is None else Thing(int(found[1]))
+    match = _THING.fullmatch(text)
+    return None if match is None else Thing(int(match[1]))
 
 
 def _loaded(text: str) -> str | list[object]:
     value = parse_json(text, ADDRESS)
     if not isinstance(value, (str, list)):
-        raise ValueError(f"{quoted(text)} is neither a whole number nor a string or an array of JSON.")
+        raise ValueError(f"{quoted(text)} is not a whole number, a JSON string or a JSON array.")
     return value
 
 
 def place_to_json(key: SubjectKey) -> int | str | list[int | str] | dict[str, str]:
-    """Return a key as a plain value: a path as a list, another place as it is, and `{"subject": "thing 181"}`."""
+    """Return a key as a JSON value: a path as a list, other places unchanged, and `{"subject": "thing 181"}`."""
     if isinstance(key, tuple):
         return list(key)
     return key if isinstance(key, (int, str)) else {_IN_JSON: render_place(key)}
 
 
 def place_from_json(value: object) -> SubjectKey:
-    """Return the key that `place_to_json` has written.
+    """Return the key from the value of `place_to_json`.
 
     Raises:
-        TypeError, ValueError: If it is none.
+        TypeError, ValueError: If the value is not a key.
     """
     if not isinstance(value, Mapping):
         given: object = tuple(value) if isinstance(value, list) else value
@@ -207,10 +207,10 @@ def place_from_json(value: object) -> SubjectKey:
 
 
 def saved_place(value: object) -> PlaceKey:
-    """Return the place that a snapshot has as a plain value.
+    """Return the place from the value in a snapshot.
 
     Raises:
-        TypeError, ValueError: If it is no place.
+        TypeError, ValueError: If the value is not a place.
     """
     key = place_from_json(value)
     if not is_place(key):

@@ -12,18 +12,18 @@ from zorkgpt.text import quoted
 
 @dataclass(frozen=True, slots=True)
 class PlaceScope:
-    """The beginning of all places of a memory object."""
+    """The prefix of all places of a memory object."""
 
     path: tuple[int | str, ...] = ()
     """() for the whole memory."""
 
     @property
     def whole(self) -> SubjectKey:
-        """The key of what is true everywhere in the scope, as it is stored."""
+        """The stored key for facts that are true everywhere in the scope."""
         return checked_place(self.path) if self.path else GAME
 
     def contains(self, place: SubjectKey | None) -> bool:
-        """Return whether a stored key belongs to the scope. None stands for text of no place."""
+        """Return whether a stored key belongs to the scope. None is the key of text outside any place."""
         return not self.path or (place is not None and has_prefix(place, self.path))
 
     @overload
@@ -34,7 +34,7 @@ class PlaceScope:
         """Return the key under which a place of the scope is stored.
 
         Raises:
-            TypeError: If it is a `Thing`, and this is not the whole memory.
+            TypeError: If it is a `Thing` and the scope is not the whole memory.
         """
         if not self.path:
             return place
@@ -48,7 +48,7 @@ class PlaceScope:
         return (*self.path, *path_of(place))
 
     def relative(self, place: SubjectKey) -> SubjectKey:
-        """Return a stored key of the scope as it is relative to it."""
+        """Return a stored key relative to the scope."""
         if not self.path or not is_place(place):
             return place
         rest = path_of(place)[len(self.path) :]
@@ -60,10 +60,10 @@ EVERYWHERE = PlaceScope()
 
 
 def parse_scope(text: str) -> tuple[int | str, ...]:
-    """Return the path that a JSON array spells.
+    """Return the path from a JSON array.
 
     Raises:
-        ConfigurationError: If it is no such path.
+        ConfigurationError: If the text is not a valid path.
     """
     try:
         path = parse_json(text, ADDRESS)

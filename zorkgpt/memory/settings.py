@@ -1,4 +1,4 @@
-"""What the memory takes from a configuration, whatever object that is."""
+"""The settings of the memory, read from any configuration object."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from zorkgpt.run_folder import RUNS
 log = get_logger(__name__)
 
 DEFAULT_MODEL = "gpt-4o-mini"
-"""Asked for where a model client is handed in and nobody names a model."""
+"""Used if there is a model client but no configured model."""
 MEMORY_FILE = "Memories.md"
 DEFAULT_HISTORY_WINDOW = 3
 _LONG_HISTORY_WINDOW = 10
@@ -42,7 +42,7 @@ class ChangeLimit:
     """How much a model may supersede or invalidate before it is asked to confirm each further change."""
 
     changes: int = 10
-    """Lasting memories; 0: every change is confirmed."""
+    """Number of changed lasting memories. With 0, every change must be confirmed."""
     window_turns: int = 20
 
 
@@ -51,7 +51,7 @@ class MemorySettings:
     """The values of `[tool.zorkgpt.memory]`, `simple_memory` and `memory_deduplication`."""
 
     path: Path | str
-    """The memory file, or the address of a PostgreSQL."""
+    """The memory file, or the address of a PostgreSQL database."""
     runs: Path
     """The folder with a folder for each episode."""
     budget: Budget
@@ -60,7 +60,7 @@ class MemorySettings:
     model: str
     triggers: frozenset[Trigger]
     ask_only_once: bool
-    """Whether what was judged before is not asked again."""
+    """Whether earlier answers are reused."""
     change_limit: ChangeLimit
     deduplication: DeduplicationSettings
 
@@ -111,7 +111,7 @@ def settings_of(config: object, *, provider: str = "", wait_for_embeddings: bool
 
 
 def setting(config: object, name: str, default: _Value) -> _Value:
-    """Return the attribute of a foreign object, where it is of the type of its default."""
+    """Return an attribute of any object, or the default if it is missing or has another type."""
     value: Any = getattr(config, name, default)
     if isinstance(default, str):
         return str(value) if isinstance(value, (str, Path)) else default
@@ -119,12 +119,12 @@ def setting(config: object, name: str, default: _Value) -> _Value:
 
 
 def checked_window(window: object) -> int:
-    """Return how many turns a synthesis sees: at least one; many cost tokens on every turn."""
+    """Return a valid number of earlier turns for a synthesis. Logs a warning for an unsuitable one."""
     if not isinstance(window, int) or isinstance(window, bool):
         return DEFAULT_HISTORY_WINDOW
     if window < 1:
         log.warning("memory_history_window is under 1", extra={"given": window, "used": DEFAULT_HISTORY_WINDOW})
         return DEFAULT_HISTORY_WINDOW
     if window > _LONG_HISTORY_WINDOW:
-        log.warning("memory_history_window is over 10: every synthesis gets long", extra={"given": window})
+        log.warning("memory_history_window is over 10, so every prompt is long", extra={"given": window})
     return window

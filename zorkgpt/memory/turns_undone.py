@@ -19,17 +19,17 @@ class UndoneChange:
     location_id: SubjectKey
     location_name: str
     before: Memory | None
-    """As it was before its first change since then, other than by a count. None if it was added."""
+    """The memory before its first change since then, other than a count. None if it was added since."""
     now: Memory | None
-    """As it is before the undo. None if it was removed."""
+    """The memory before the undo. None if it was removed since."""
     kept_because: str = ""
-    """Why it stays as it is; "" if its changes are undone."""
+    """The reason why its changes are kept; "" if they are undone."""
 
 
 def undo_since(store: Store, episode: int | str, turn: int, *, apply: bool = True) -> list[UndoneChange]:
-    """Undo every change of a lasting memory from this turn on, also by later episodes.
+    """Undo every change of a lasting memory since the beginning of a turn, including those of later episodes.
 
-    A memory stays as it is if a person has changed it since, or the memory that replaced it.
+    Memories that a person changed since are kept, and so are those whose replacement a person changed.
 
     Args:
         apply: If False, nothing is changed.
@@ -42,15 +42,15 @@ def undo_since(store: Store, episode: int | str, turn: int, *, apply: bool = Tru
     """
     reason = f"all changes since turn {turn} of episode {episode}"
     with store.transaction(source="person") as draft:
-        found = _changes(draft, AsOf(store.journal, store.path.parent / RUNS).records_since(episode, turn))
-        for each in found if apply else ():
+        undone = _changes(draft, AsOf(store.journal, store.path.parent / RUNS).records_since(episode, turn))
+        for each in undone if apply else ():
             if not each.kept_because:
                 draft.apply(Change("undone", each.location_id, each.location_name, each.now, each.before, reason))
-    return found
+    return undone
 
 
 def _changes(draft: Draft, records: list[HistoryRecord]) -> list[UndoneChange]:
-    """Return the memories that these records changed, except those that are as they were."""
+    """Return the memories that these records changed, except those with no difference now."""
     first: dict[tuple[SubjectKey, str], HistoryRecord] = {}
     by_person = set()
     for record in records:
@@ -62,18 +62,18 @@ def _changes(draft: Draft, records: list[HistoryRecord]) -> list[UndoneChange]:
             by_person.add(key)
         else:
             first.setdefault(key, record)
-    current = {
-        key: next((one for one in draft.lasting.memories(key[0]) if memory_id(key[0], one) == key[1]), None)
-        for key in first.keys() | by_person
-    }
+    current: dict[tuple[SubjectKey, str], Memory | None] = {}
+    for place, id in first.keys() | by_person:
+        memories = draft.lasting.memories(place)
+        current[place, id] = next((memory for memory in memories if memory_id(place, memory) == id), None)
     kept_titles = {(place, now.title) for (place, id), now in current.items() if now and (place, id) in by_person}
-    found = []
-    for key, record in first.items():
-        place, before, now = key[0], record.change.before, current[key]
+    changes = []
+    for (place, id), record in first.items():
+        before, now = record.change.before, current[place, id]
         if now == before:
             continue
-        why = "changed by a person since" if key in by_person else ""
-        if not why and now is not None and (place, now.superseded_by) in kept_titles:
-            why = f"replaced by “{now.superseded_by}”, which a person has changed since"
-        found.append(UndoneChange(place, record.change.location_name, before, now, why))
-    return found
+        reason = "changed by a person since" if (place, id) in by_person else ""
+        if not reason and now is not None and (place, now.superseded_by) in kept_titles:
+            reason = f"replaced by “{now.superseded_by}”, which a person has changed since"
+        changes.append(UndoneChange(place, record.change.location_name, before, now, reason))
+    return changes

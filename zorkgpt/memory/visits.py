@@ -1,4 +1,4 @@
-"""Tracks where the player has been: first visits of the episode, and one count for every visit."""
+"""The player's visits: first visits of the episode, and the number of visits."""
 
 from typing import Any
 
@@ -10,31 +10,31 @@ from zorkgpt.memory.storage.lasting import LastingMemories, episodes_of, heading
 
 
 class Visits:
-    """Knows which locations have had a turn in this episode, and when a new visit begins."""
+    """Tracks the locations that had a turn in this episode, and when a new visit begins."""
 
     def __init__(self) -> None:
         self._processed: dict[PlaceKey, int] = {}
         self._here: PlaceKey | None = None
         self._stays: dict[PlaceKey, int] = {}
-        """How often the player has come to each location in this episode."""
+        """Number of arrivals at each location in this episode."""
         self._just_reached: PlaceKey | None = None
-        """Where the player has come to and had no turn yet."""
+        """The location that the player has just reached, without a turn there yet."""
         self._uncounted: dict[PlaceKey, list[int | str]] = {}
 
     def is_first(self, location_id: PlaceKey, turn: int) -> bool:
-        """Return True until a turn *at* the location has been processed; the same all through that turn."""
+        """Return True until the end of the first turn *at* the location."""
         return self._processed.get(location_id, turn) >= turn
 
     def stays(self, location_id: PlaceKey) -> int:
-        """Return how often the player has come to the location in this episode."""
+        """Return the number of arrivals at the location in this episode."""
         return self._stays.get(location_id, 0)
 
     def processed(self, location_id: PlaceKey, turn: int) -> None:
-        """Note a turn at this location; the first one is kept."""
+        """Record a turn at this location, if it is the first."""
         self._processed.setdefault(location_id, turn)
 
     def enter(self, location_id: PlaceKey, episode: int | str) -> None:
-        """Note that the player is here now. A new visit is kept until it is counted in the file."""
+        """Record that the player is here now. A new visit is kept until it is counted in the file."""
         self._just_reached = None
         if location_id != self._here:
             self._here = location_id
@@ -42,9 +42,9 @@ class Visits:
             self._uncounted.setdefault(location_id, []).append(episode)
 
     def record_move(self, location_id: PlaceKey | None, episode: int | str) -> None:
-        """Record that the player has moved to this location. None if it is unknown.
+        """Record a move to this location, or to an unknown one if None.
 
-        The visit is stored together with what the move taught.
+        Until the next turn, the visit is only written together with other changes.
         """
         self._here = None
         if location_id is not None:
@@ -52,33 +52,40 @@ class Visits:
             self._just_reached = location_id
 
     def settle(self) -> None:
-        """Count the place that was just reached too, since no turn follows there."""
+        """Include the location that was just reached, because no turn follows."""
         self._just_reached = None
 
     def uncounted(self, location_id: PlaceKey) -> tuple[int | str, ...]:
-        """Return the episode of each visit that the file does not count yet."""
+        """Return the episode of each visit that is not counted in the file yet."""
         return tuple(self._uncounted.get(location_id, ()))
 
     def totals(self, lasting: LastingMemories, location_id: PlaceKey, *present: int | str) -> tuple[int, int]:
-        """Return the number of visits of a location, counted or not, and of episodes with a visit.
+        """Return the number of visits to a location, counted or not, and of episodes with a visit.
 
         Args:
-            present: The episode, if a visit that begins now is to be included.
+            present: The episode, to include a visit that begins now.
         """
         begins = present if location_id != self._here else ()
         uncounted = (*self.uncounted(location_id), *begins)
-        episodes = {episode_key(each) for each in (*episodes_of(lasting, location_id), *uncounted, *present)}
+        episodes = {episode_key(episode) for episode in (*episodes_of(lasting, location_id), *uncounted, *present)}
         return heading_of(lasting, location_id).visits + len(uncounted), len(episodes)
 
     def are_waiting(self, lasting: LastingMemories) -> bool:
-        """Return whether there are any to be counted at the places that the file has, of a turn at least."""
+        """Return whether there are uncounted visits, with a turn, to locations in the file."""
         return bool(lasting.headings(place for place in self._uncounted if place != self._just_reached))
 
     def count_in(self, draft: Draft) -> None:
-        """Count the visits of all places that the draft has. Call `written` once it is stored."""
-        if self._uncounted:
-            there = draft.lasting.headings(self._uncounted)
-            draft.apply(*(VisitCount(place, "", tuple(of)) for place, of in self._uncounted.items() if place in there))
+        """Count the visits to all locations in the draft. Call `written` once it is stored."""
+        if not self._uncounted:
+            return
+        headings = draft.lasting.headings(self._uncounted)
+        draft.apply(
+            *(
+                VisitCount(place, "", tuple(episodes))
+                for place, episodes in self._uncounted.items()
+                if place in headings
+            )
+        )
 
     def written(self, draft: Draft) -> None:
         """Drop the visits that a stored draft has counted."""
@@ -93,7 +100,7 @@ class Visits:
         self._here = self._just_reached = None
 
     def drop(self) -> None:
-        """Forget the visits that are not counted."""
+        """Drop the uncounted visits."""
         self._uncounted.clear()
 
     def snapshot(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What things are called where the memory is used, and which facts of an outcome are certain."""
+"""The vocabulary of the world in which the memory is used, and which facts about an outcome are certain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The words of a world, for the questions that a model is asked."""
+    """The vocabulary of a world, for prompts."""
 
     agent: str
-    """Whose memory it is, with its article: "a text adventure player"."""
+    """The owner of the memory, with its article: "a text adventure player"."""
     place: str
-    """What a place is called: "page"."""
+    """The word for a place: "page"."""
     action: str
-    """What an action is called: "command"."""
+    """The word for an action: "command"."""
     outcome: str
-    """What comes back of an action is called: "response"."""
+    """The word for the result of an action: "response"."""
     reset: str
-    """A sentence: what becomes of the agent's doings when an episode is over."""
+    """A sentence about what happens to the agent's changes at the end of an episode."""
     certain: frozenset[str] | None = None
-    """The names of the facts that count as certain; the others are told as reported. None: all are certain."""
+    """The names of the certain facts. The others are presented as reported. None if all are certain."""
     template: str | Path = "memory_outcome"
-    """The question: the path of a Jinja template with the blocks `system` and `user`, or the name of one of ours."""
+    """The prompt: the path of a Jinja template with the blocks `system` and `user`, or the name of a built-in one."""
 
 
 TEXT_ADVENTURE = World(
@@ -45,33 +45,33 @@ NEUTRAL = World(
 
 
 _OWN = ("reward", "done", "changed", "place_after")
-"""Facts that say something of a turn under other names than the context has, or in another form."""
+"""Facts that are converted to fields of `ZMachineContext`."""
 
 
 def context_of(facts: Mapping[str, object]) -> dict[str, object]:
-    """Return what facts say of a turn in the terms of `ZMachineContext`; facts of other names are left alone.
+    """Return facts about a turn as fields of `ZMachineContext`. Facts with other names are returned unchanged.
 
     Args:
-        facts: `reward` (a number), `done` and `first_visit` (true or false), `changed` (true or false, or what has
-            changed), `place_after` (where the action led to), `turn`, or any field of `ZMachineContext`.
+        facts: `reward` (a number), `done` and `first_visit` (booleans), `changed` (a boolean, or the changes),
+            `place_after` (the destination of the action), `turn`, or any field of `ZMachineContext`.
 
     Raises:
-        TypeError, ValueError: the reward is no number.
+        TypeError, ValueError: If the reward is not a finite number.
     """
-    told = {name: value for name, value in facts.items() if name not in _OWN}
+    fields = {name: value for name, value in facts.items() if name not in _OWN}
     reward = facts.get("reward")
     if reward is not None:
-        # NumPy's numbers are real ones too.
+        # `Real` includes NumPy's numbers.
         if isinstance(reward, bool) or not isinstance(reward, Real):
             raise TypeError(f"The reward is {reward!r}; it must be a number.")
         value = reward if isinstance(reward, int) else float(reward)
         if isinstance(value, float) and not isfinite(value):
             raise ValueError(f"The reward is {reward!r}; it must be finite.")
-        # A small reward is one too.
-        told.setdefault("score_delta", int(value) or (value > 0) - (value < 0))
+        # A reward between -1 and 1 counts as one point.
+        fields.setdefault("score_delta", int(value) or (value > 0) - (value < 0))
     changed = bool(facts.get("changed")) or bool(facts.get("done"))
-    told.setdefault("unnamed_change", changed)
-    told.setdefault("nothing_changed", "changed" in facts and not changed and not told.get("score_delta"))
+    fields.setdefault("unnamed_change", changed)
+    fields.setdefault("nothing_changed", "changed" in facts and not changed and not fields.get("score_delta"))
     if facts.get("place_after") is not None:
-        told.setdefault("location_after", facts["place_after"])
-    return told
+        fields.setdefault("location_after", facts["place_after"])
+    return fields

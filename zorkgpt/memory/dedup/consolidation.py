@@ -1,7 +1,8 @@
-"""Merges what says the same in the whole file, place by place, and takes single merges back."""
+"""Merging of duplicates in the whole file, and undoing single merges."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from zorkgpt.memory.dedup.decision import absorb, decide
 from zorkgpt.memory.dedup.deduplicator import Deduplicator, is_compared
@@ -18,14 +19,14 @@ from zorkgpt.memory.storage.tables import Journal
 from zorkgpt.memory.storage.versions import is_current, known_again, same_words, seen_between, seen_first, seen_last
 
 MOST_QUESTIONS = 20
-"""To the judge, in one go."""
+"""Maximum number of questions to the judge per run."""
 _MOST_AT_A_PLACE = 1000
 _UNDOABLE = ("merged", "superseded", "contested")
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Two memories of one place, the second to be replaced by the first, which counts its observations too."""
+    """A proposed merge of two memories of one place. The kept one takes over the observations of the merged one."""
 
     location_id: SubjectKey
     location_name: str
@@ -43,42 +44,42 @@ class Merge:
 
 
 def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | None = None) -> list[Merge]:
-    """Return what says the same as something else of its place; nothing is changed.
+    """Return the proposed merges of memories that say the same as others of their place. Nothing is changed.
 
     Args:
-        threshold: cosine below which two memories are left apart; the candidates' threshold by default.
+        threshold: Minimum cosine of a merge. Defaults to the threshold of candidates.
     """
     last_question = deduplicator.counts.judge_calls + MOST_QUESTIONS
-    found: list[Merge] = []
+    merges: list[Merge] = []
     for location_id in sorted(store.lasting.places(), key=place_order):
         name = heading_of(store.lasting, location_id).name
         memories = [*filter(is_compared, store.lasting.memories(location_id))][-_MOST_AT_A_PLACE:]
-        found += _of_place(deduplicator, location_id, name, memories, threshold, last_question)
-    return found
+        merges += _of_place(deduplicator, location_id, name, memories, threshold, last_question)
+    return merges
 
 
 def merge_all(merges: Sequence[Merge], write: Callable[..., int | None]) -> int:
-    """Make the merges, each place in one write, and return how many were made.
+    """Make the merges, in one write per place, and return how many were made.
 
     Args:
         write: See `MemoryWriter.write`.
     """
     made = 0
     for place in dict.fromkeys(each.location_id for each in merges):
-        its = [each for each in merges if each.location_id == place]
-        made += write(lambda draft, its=its: merge(draft, its), lasting=True) or 0
+        of_place = [each for each in merges if each.location_id == place]
+        made += write(partial(merge, merges=of_place), lasting=True) or 0
     return made
 
 
 def merge(draft: Draft, merges: Sequence[Merge]) -> int:
-    """Make the merges whose two memories are still there, and return how many were made."""
+    """Make the merges whose two memories still exist, and return how many were made."""
     made = 0
     for each in merges:
         stored = draft.lasting.memories(each.location_id)
-        kept, repeat = _current(stored, each.kept), _current(stored, each.merged)
-        if kept is None or repeat is None or kept is repeat or repeat.is_settled_by_person:
+        kept, merged = _current(stored, each.kept), _current(stored, each.merged)
+        if kept is None or merged is None or kept is merged or merged.is_settled_by_person:
             continue
-        absorb(draft, each.location_id, kept, repeat, each.comparison.describe())
+        absorb(draft, each.location_id, kept, merged, each.comparison.describe())
         made += 1
     return made
 
@@ -91,13 +92,13 @@ def _of_place(
     threshold: float | None,
     last_question: int,
 ) -> list[Merge]:
-    """Compare each memory with those before it that still stand, so that no chain of likenesses is followed."""
-    standing: list[Memory] = []
+    """Compare each memory with the remaining ones before it, so that merges don't form chains."""
+    remaining: list[Memory] = []
     merges = []
     for memory in memories:
-        comparisons = deduplicator.comparisons(location_id, memory, standing) if standing else []
+        comparisons = deduplicator.comparisons(location_id, memory, remaining) if remaining else []
         if threshold is not None:
-            comparisons = [one for one in comparisons if one.cosine is None or one.cosine >= threshold]
+            comparisons = [each for each in comparisons if each.cosine is None or each.cosine >= threshold]
         if deduplicator.counts.judge_calls < last_question:
             comparisons = deduplicator.judged(location_id, name, memory, comparisons)
         decision = decide(memory, comparisons)
@@ -107,8 +108,8 @@ def _of_place(
             continue
         if about is not None and decision.kind == "refines":
             merges.append(Merge(location_id, name, memory, about.known, about))
-            standing = [one for one in standing if one is not about.known]
-        standing.append(memory)
+            remaining = [each for each in remaining if each is not about.known]
+        remaining.append(memory)
     return merges
 
 
@@ -119,20 +120,21 @@ def _current(memories: Sequence[Memory], wanted: Memory) -> Memory | None:
 
 @dataclass(frozen=True, slots=True)
 class Undoable:
-    """What the comparison of two memories has led to."""
+    """The changes that followed from the comparison of two memories."""
 
     at: str
+    """The time of the changes, as ISO 8601."""
     changes: tuple[Change, ...]
-    """The last first."""
+    """Newest first."""
     before: Memory
-    """What the last change found."""
+    """The memory before the newest change."""
     other: Memory
-    """What it was compared with."""
+    """The memory that it was compared with."""
 
     def describe(self) -> str:
-        """Return one line: what was done to which memory because of which, and why."""
+        """Return one line with the kinds of change, both memories and the reason."""
         change, before, other = self.changes[0], self.before, self.other
-        kinds = " and ".join(dict.fromkeys(one.kind for one in self.changes))
+        kinds = " and ".join(dict.fromkeys(change.kind for change in self.changes))
         return (
             f"{self.at[:19]} {kinds} at {change.location_id} {change.location_name}: "
             f"“{before.title}”: {one_line(before.text)} | “{other.title}”: {one_line(other.text)} | "
@@ -140,27 +142,27 @@ class Undoable:
         )
 
     def titles(self) -> set[str]:
-        """Return the titles of both memories, for looking it up."""
+        """Return the titles of both memories in lower case."""
         return {self.before.title.casefold(), self.other.title.casefold()}
 
 
 def undoable(journal: Journal) -> list[Undoable]:
-    """Return what can be undone, the last first."""
-    taken_back: list[Change] = []
-    found: list[Undoable] = []
+    """Return the changes that can be undone, newest first."""
+    undone: list[Change] = []
+    entries: list[Undoable] = []
     for record in reversed(list(journal.records())):
         change = record.change
         if change.other is None or change.before is None:
             continue
         if change.kind == "undone":
-            taken_back.append(change)
-        elif change.kind in _UNDOABLE and not _was_taken_back(record, taken_back):
-            last = found[-1] if found else None
+            undone.append(change)
+        elif change.kind in _UNDOABLE and not _was_undone(record, undone):
+            last = entries[-1] if entries else None
             if last and last.at == record.at and _pair(last.changes[0]) == _pair(change):
-                found[-1] = replace(last, changes=(*last.changes, change))
+                entries[-1] = replace(last, changes=(*last.changes, change))
             else:
-                found.append(Undoable(record.at, (change,), change.before, change.other))
-    return found
+                entries.append(Undoable(record.at, (change,), change.before, change.other))
+    return entries
 
 
 def _pair(change: Change) -> tuple[SubjectKey, frozenset[tuple[str, str]]]:
@@ -169,7 +171,7 @@ def _pair(change: Change) -> tuple[SubjectKey, frozenset[tuple[str, str]]]:
 
 
 def undo(store: Store, what: Undoable) -> bool:
-    """Undo it. False if the memory is gone or was changed since in another way.
+    """Undo the changes. False if the memory was removed or changed in another way since.
 
     Raises:
         MemoryStoreError: If the memories can't be written.
@@ -185,13 +187,13 @@ def undo(store: Store, what: Undoable) -> bool:
 
 
 def _return_observations(draft: Draft, change: Change) -> None:
-    """Take from a refinement the observations of the memory that it refined; its own stay."""
+    """Subtract the observations of the refined memory from those of the refinement."""
     refined, alone = change.before, change.other
     now = _same(draft.lasting.memories(change.location_id), alone)
     if now is None or refined is None or alone is None:
         return
-    took_over = seen_first(now).is_at(seen_first(refined))
-    if not took_over or seen_first(now).is_at(seen_first(alone)):
+    was_added = seen_first(now).is_at(seen_first(refined))
+    if not was_added or seen_first(now).is_at(seen_first(alone)):
         return
     own = seen_between(now, seen_first(alone), seen_last(now))
     after = replace(
@@ -212,7 +214,7 @@ def _undo(draft: Draft, change: Change) -> bool:
     if now is None or before is None or other is None or change.after is None:
         return False
     if change.kind == "merged" and now != change.after:
-        # Seen again since: only what this merge has added is taken away.
+        # Observed again since: subtract only the observations that the merge added.
         added = change.after.observation_count - before.observation_count
         span = seen_between(now, seen_first(before), seen_last(now))
         before = replace(span, observation_count=max(1, now.observation_count - added))
@@ -227,13 +229,17 @@ def _undo(draft: Draft, change: Change) -> bool:
 def _same(memories: Iterable[Memory], wanted: Memory | None) -> Memory | None:
     if wanted is None:
         return None
-    return next((one for one in memories if same_words(one, wanted) and is_current(one) == is_current(wanted)), None)
+    for memory in memories:
+        if same_words(memory, wanted) and is_current(memory) == is_current(wanted):
+            return memory
+    return None
 
 
-def _was_taken_back(record: HistoryRecord, taken_back: list[Change]) -> bool:
-    for later in taken_back:
+def _was_undone(record: HistoryRecord, undone: list[Change]) -> bool:
+    """Return whether a later change undid this one. If so, remove the later change from the list."""
+    for later in undone:
         if later.location_id == record.change.location_id and _pair_in_order(later) == _pair_in_order(record.change):
-            taken_back.remove(later)
+            undone.remove(later)
             return True
     return False
 

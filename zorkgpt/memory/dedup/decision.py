@@ -1,6 +1,6 @@
-"""Decides what is to be done with a new memory, given how it compares with those that are kept, and does it.
+"""The decision about a new memory, based on its comparisons with stored ones, and the resulting changes.
 
-Each change says with what the memory was compared, so that it can be undone.
+Each change records the compared memory, so that it can be undone.
 """
 
 from collections.abc import Sequence
@@ -16,26 +16,26 @@ from zorkgpt.memory.storage.versions import is_current, known_again, same_words,
 DecisionKind = Literal["new", "repeats", "refines", "contradicts"]
 Belief = Literal["newer", "older", "open"]
 
-# By so many observations a memory has to be ahead of what contradicts it, to be believed against it.
+# The lead in observations that makes a memory believed against a contradicting one.
 _AHEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How a new memory relates to those that are kept."""
+    """How a new memory relates to the stored ones."""
 
     kind: DecisionKind
     about: Comparison | None = None
-    """The comparison that decided; None: the memory is about none of them."""
+    """The decisive comparison. None if the memory is about something else."""
 
     def joins(self, new: Memory) -> bool:
-        """Return whether the new memory is joined with the one it was compared with, or opposed to it.
+        """Return whether `apply` handles the new memory together with the compared one.
 
-        If not, it is stored by itself, or is an identical repeat.
+        If not, the new memory is stored by itself, or is an identical repeat.
         """
         if self.about is None or self.kind != "repeats":
             return self.about is not None and self.kind != "new"
-        # Added as an identical repeat, a tentative memory would count as confirmed.
+        # An identical repeat would confirm a tentative memory.
         return not same_words(self.about.known, new) or self.about.known.status == MemoryStatus.TENTATIVE
 
 
@@ -43,47 +43,47 @@ NEW = Decision("new")
 
 
 def decide(new: Memory, comparisons: Sequence[Comparison]) -> Decision:
-    """Return what the nearest memory that says the same decides; else one that says part of it; else a contradiction.
+    """Return the decision about a new memory.
 
-    All of them are looked at: where a place holds a fact and its contradiction, the contradiction is often nearer.
+    The nearest memory that says the same decides, or else the nearest one that says part of it, or else the nearest
+    contradiction. The nearest memory of all can be the contradiction of a stored fact that the new one repeats.
     """
-    ranked = sorted(comparisons, key=lambda one: -(one.cosine or 0.0))
-    # What is open against its contrary is not settled by being said once more: observations decide that.
-    contested = any(one.relation == "conflict" for one in ranked)
+    ranked = sorted(comparisons, key=lambda comparison: -(comparison.cosine or 0.0))
+    # Repeating one of two contradicting memories doesn't confirm it. Observations decide.
+    contested = any(comparison.relation == "conflict" for comparison in ranked)
     for relation in ("same", "adds", "conflict"):
-        for one in ranked:
-            decision = _decided(new, one, contested) if one.relation == relation else NEW
+        for comparison in ranked:
+            decision = _decided(new, comparison, contested) if comparison.relation == relation else NEW
             if decision.kind != "new":
                 return decision
-    return next((Decision("new", one) for one in ranked), NEW)
+    return Decision("new", ranked[0]) if ranked else NEW
 
 
-def _decided(new: Memory, one: Comparison, contested: bool) -> Decision:
-    known = one.known
+def _decided(new: Memory, comparison: Comparison, contested: bool) -> Decision:
+    known, relation = comparison.known, comparison.relation
     unconfirmed = new.status == MemoryStatus.TENTATIVE and known.status == MemoryStatus.ACTIVE
-    if known.is_settled_by_person and one.relation in ("same", "adds"):
-        # A person wants it as it is: what says more is kept beside it.
-        return Decision("repeats", one) if one.relation == "same" else NEW
-    if one.relation == "same":
+    if known.is_settled_by_person and relation in ("same", "adds"):
+        # A person's memory stays unchanged. One that says more is stored beside it.
+        return Decision("repeats", comparison) if relation == "same" else NEW
+    if relation == "same":
         confirms = known.status == MemoryStatus.TENTATIVE and new.status == MemoryStatus.ACTIVE and not contested
         permanent = Persistence.PERMANENT
         lasts_longer = known.persistence != permanent and new.persistence == permanent and not unconfirmed
-        return Decision("refines" if confirms or lasts_longer else "repeats", one)
-    if one.relation == "adds":
-        return NEW if unconfirmed else Decision("refines", one)
-    # What is seen at the start and how the game works may differ: one of them is the state of the world.
-    return Decision("contradicts", one) if known.persistence == new.persistence else NEW
+        return Decision("refines" if confirms or lasts_longer else "repeats", comparison)
+    if relation == "adds":
+        return NEW if unconfirmed else Decision("refines", comparison)
+    # A core and a permanent memory don't contradict each other: only the first is about the state of the world.
+    return Decision("contradicts", comparison) if known.persistence == new.persistence else NEW
 
 
 def believed(older: Memory, newer: Memory, *, was_believed_before: bool = False) -> Belief:
     """Return which of two contradicting memories to believe.
 
-    A score that came with it is the game's own word; else it counts how often each was observed, the newer one once
-    more for being newer. Open while neither is well ahead, and where the fact has flipped back. What a person has
-    pinned or edited is believed.
+    A person's memory wins. Otherwise, the numbers of observations decide, with a bonus for a score and for the newer
+    memory. "open" if neither is well ahead, or if the fact has changed back.
 
     Args:
-        was_believed_before: the newer one was, and the older one has replaced it.
+        was_believed_before: Whether the newer one was believed before and replaced by the older one.
     """
     if older.is_settled_by_person:
         return "older"
@@ -96,7 +96,7 @@ def believed(older: Memory, newer: Memory, *, was_believed_before: bool = False)
 
 
 def is_settled(seen: Memory, rival: Memory) -> bool:
-    """Return whether a memory that was open against its rival, and was observed again, is far enough ahead of it."""
+    """Return whether a tentative memory that was observed again is far enough ahead of its rival."""
     return not rival.is_settled_by_person and _weight(seen) - _weight(rival) >= _AHEAD
 
 
@@ -108,9 +108,10 @@ def _weight(memory: Memory) -> int:
 def apply(
     draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Decision, turn: int | None
 ) -> Memory | None:
-    """Carry out a decision, and return the memory that now stands for the new one.
+    """Carry out a decision, and return the stored memory with the new fact.
 
-    None if nothing was changed and the new memory must be added.
+    Returns:
+        None if nothing was changed and the new memory must be added.
     """
     match = decision.about
     kept = draft.lasting.memories(place)
@@ -136,7 +137,7 @@ def apply(
 
 
 def _was_settled_by_person(kept: Sequence[Memory], known: Memory, new: Memory) -> bool:
-    """Return whether the contradiction is recorded already, and a person decided for the known memory."""
+    """Return whether this contradiction is already stored, and a person decided for the known memory."""
     return known.is_settled_by_person and any(same_words(old, new) and old.superseded_by == known.title for old in kept)
 
 
@@ -145,25 +146,25 @@ def _is_kept_beside(known: Memory, kept: Sequence[Memory], new: Memory) -> bool:
 
 
 def settle(draft: Draft, place: SubjectKey, seen: Memory, turn: int | None) -> Memory:
-    """Believe a tentative memory and not its opposite, if it was observed often enough by now. Return it."""
+    """Mark a tentative memory as active and its opposite as superseded, if it was observed often enough. Return it."""
     for rival in draft.lasting.memories(place) if not seen.is_settled_by_person else ():
         if rival.status == MemoryStatus.TENTATIVE and is_settled(seen, rival):
             contrast = compared(rival, seen, None)
             if contrast.relation == "conflict":
                 reason = f"{contrast.reason}; observed {seen.observation_count} times"
-                sure = replace(seen, status=MemoryStatus.ACTIVE)
-                believed_now = draft.replace(place, seen, sure, "contested", reason, other=rival)
-                draft.supersede(place, rival, sure.title, turn, reason, other=sure)
-                return believed_now
+                active = replace(seen, status=MemoryStatus.ACTIVE)
+                stored = draft.replace(place, seen, active, "contested", reason, other=rival)
+                draft.supersede(place, rival, active.title, turn, reason, other=active)
+                return stored
     return seen
 
 
 def refine(
     draft: Draft, place: SubjectKey, name: str, known: Memory, new: Memory, turn: int | None, reason: str
 ) -> Memory:
-    """Replace the known memory by one that says it better and lasts at least as long. Return the better one.
+    """Replace the known memory by a refinement that lasts at least as long. Return the refinement.
 
-    The fact is the same, so the observations and trials of the known memory count for the new one too.
+    It takes over the observations and trials of the known memory, because the fact is the same.
     """
     if known.persistence is Persistence.PERMANENT:
         new = replace(new, persistence=Persistence.PERMANENT)
@@ -183,7 +184,7 @@ def oppose(
     turn: int | None,
     reason: str,
 ) -> Memory:
-    """Keep both of two contradicting memories, and believe one of them, or neither for sure. Return the new one."""
+    """Store a memory that contradicts a known one, and return it. The loser is superseded, or both become tentative."""
     status = MemoryStatus.TENTATIVE if belief == "open" else new.status
     stored = draft.add(place, name, replace(new, status=status), reason=reason, other=known)
     if belief == "newer":
@@ -197,7 +198,7 @@ def oppose(
 
 
 def absorb(draft: Draft, place: SubjectKey, kept: Memory, repeat: Memory, reason: str) -> None:
-    """Merge two stored memories: the first takes over the observations of the second."""
-    seen = taking_over(kept, repeat, episodes_of(draft.lasting, place))
-    draft.replace(place, kept, seen, "merged", reason, other=repeat)
+    """Merge two stored memories. The first takes over the observations of the second."""
+    merged = taking_over(kept, repeat, episodes_of(draft.lasting, place))
+    draft.replace(place, kept, merged, "merged", reason, other=repeat)
     draft.supersede(place, repeat, kept.title, None, reason, other=kept)

@@ -43,7 +43,7 @@ class DeduplicationCounts:
     duplicates_prevented: int = 0
     metadata_updates: int = 0
     near_duplicates: int = 0
-    """Of those that were prevented or superseded, from `similarity_threshold` on."""
+    """Prevented duplicates and supersessions with a cosine of at least `similarity_threshold`."""
     supersessions_from_near_duplicates: int = 0
     contradictions_kept: int = 0
     judge_calls: int = 0
@@ -62,8 +62,8 @@ class Deduplicator:
 
     Args:
         judge: Decides pairs that the word check leaves unsure. If None, both memories are kept.
-        candidate_threshold: Cosine below which two memories are about different things.
-        similarity_threshold: Cosine from which a repeat counts as a near-duplicate.
+        candidate_threshold: Minimum cosine of two memories about the same thing.
+        similarity_threshold: Minimum cosine of a near-duplicate.
     """
 
     def __init__(
@@ -104,17 +104,18 @@ class Deduplicator:
 
         Args:
             is_judged: See `decide`.
-            after: Memories of the same place that are kept before it.
+            after: Memories of the same place that are stored before it.
         """
         if (self.judge is None and self.index.is_lost) or not is_compared(memory):
             return {}
         try:
-            found = self._relevant(
-                location_id, memory, is_judged, [*self._lasting(location_id), *filter(is_compared, after)]
-            )
-            return {} if any(map(_merges, found)) else self._asked(location_id, name, memory, found)
+            among = [*self._lasting(location_id), *filter(is_compared, after)]
+            comparisons = self._relevant(location_id, memory, is_judged, among)
+            if any(map(_merges, comparisons)):
+                return {}
+            return self._asked(location_id, name, memory, comparisons)
         except Exception:
-            # `decide` meets and reports the same error.
+            # `decide` raises and reports the same error.
             return {}
 
     def decide(
@@ -131,20 +132,20 @@ class Deduplicator:
         Args:
             among: The memories of the place.
             is_judged: Whether the author saw the memories of the place and named the ones to replace.
-            verdicts: What the judge has said of pairs that the word check leaves unsure.
+            verdicts: The judge's verdicts about the pairs that the word check leaves unsure.
         """
         if not is_compared(memory):
             return NEW
         try:
             started = time.perf_counter()
-            found = self._relevant(location_id, memory, is_judged, [*filter(is_compared, among)])
+            comparisons = self._relevant(location_id, memory, is_judged, [*filter(is_compared, among)])
             self.counts.compared += 1
             self.counts.total_ms += (time.perf_counter() - started) * 1000
-            if not any(map(_merges, found)):
-                found = _with_verdicts(found, verdicts)
-            return decide(memory, found)
+            if not any(map(_merges, comparisons)):
+                comparisons = _with_verdicts(comparisons, verdicts)
+            return decide(memory, comparisons)
         except Exception as error:
-            # A memory is never lost because it could not be compared.
+            # Store the memory even if it can't be compared.
             self._errors += 1
             self._log.warning("memory not compared", extra={"title": memory.title, "error": repr(error)}, exc_info=True)
             return NEW
@@ -153,10 +154,10 @@ class Deduplicator:
         self, location_id: SubjectKey, memory: Memory, is_judged: bool, among: Sequence[Memory]
     ) -> list[Comparison]:
         return [
-            one
-            for one in self.comparisons(location_id, memory, among)
+            comparison
+            for comparison in self.comparisons(location_id, memory, among)
             # The word check doesn't overrule an author who saw both and kept both, and never merges two actions.
-            if not (is_judged and one.relation == "conflict") and not _differ_in_action(one.known, memory)
+            if not (is_judged and comparison.relation == "conflict") and not _differ_in_action(comparison.known, memory)
         ]
 
     def note(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> None:
@@ -191,19 +192,18 @@ class Deduplicator:
     # Comparing
 
     def comparisons(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
-        """Compare with those of the known memories that are near enough, and that no person has told apart.
+        """Return the comparisons with near memories. Pairs whose merge a user reverted are omitted.
 
-        Without a judge, memories that the word check leaves unsure are left out, since vectors would change nothing.
+        Without a judge, memories that the word check leaves unsure are omitted too, because vectors can't decide them.
         """
         if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
             self.index.prepare()
             known = [memory for memory in known if not is_open(memory, new)]
-        found = self._compared_with_each(location_id, new, known)
         return [
-            one
-            for one in found
-            if (one.cosine is None or one.cosine >= self.candidate_threshold)
-            and not (one.relation in ("same", "adds", "conflict") and self._is_undone(one.known, new))
+            each
+            for each in self._compared_with_each(location_id, new, known)
+            if (each.cosine is None or each.cosine >= self.candidate_threshold)
+            and not (each.relation in ("same", "adds", "conflict") and self._is_undone(each.known, new))
         ]
 
     def says_the_same(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
@@ -211,14 +211,14 @@ class Deduplicator:
         return _are_comparable(old, new) and self._compared_with_each(location_id, new, [old])[0].relation == "same"
 
     def is_about_something_else(self, location_id: SubjectKey, old: Memory, new: Memory) -> bool:
-        """Return whether two memories have nothing to do with each other, by their vectors and their words."""
+        """Return whether two memories are about different things, by their vectors and their words."""
         if not _are_comparable(old, new) or (old.action and old.action == new.action):
             return False
         cosine = self._compared_with_each(location_id, new, [old])[0].cosine
         return cosine is not None and cosine < self.candidate_threshold and not share_a_subject(old, new)
 
     def nearest_duplicate(self, location_id: SubjectKey, text: str) -> tuple[Memory, float] | None:
-        """Return the nearest memory whose text this text says, and their cosine; None without vectors."""
+        """Return the nearest memory that the text repeats or extends, and their cosine. None without vectors."""
         known = self._lasting(location_id)
         cosines = self.index.cosines(text, [memory.text for memory in known])
         near = [
@@ -226,7 +226,7 @@ class Deduplicator:
             for memory, cosine in zip(known, cosines or (), strict=False)
             if cosine >= self.candidate_threshold and compare(memory.text, text).relation in ("same", "adds")
         ]
-        return max(near, key=lambda found: found[1], default=None)
+        return max(near, key=lambda pair: pair[1], default=None)
 
     def judged(
         self, location_id: SubjectKey, name: str, new: Memory, comparisons: list[Comparison]
@@ -241,33 +241,33 @@ class Deduplicator:
             return {}
         from zorkgpt.memory.dedup.judge import LONGEST_TEXT, MOST_AT_ONCE
 
-        doubtful = [
-            one
-            for one in comparisons
-            if one.relation == "unsure"
-            and one.cosine is not None
-            # The ledger writes lists of things; a sentence about them is another fact.
-            and not is_ledger_entry(one.known)
-            and max(len(one.known.text), len(new.text)) <= LONGEST_TEXT
-            and any(is_worth_asking(text, new.text) for text in self._wordings_of(location_id, one.known))
-            and not self._is_undone(one.known, new)
+        unsure = [
+            each
+            for each in comparisons
+            if each.relation == "unsure"
+            and each.cosine is not None
+            # Entries of the ledger are lists of things. A sentence about them is another fact.
+            and not is_ledger_entry(each.known)
+            and max(len(each.known.text), len(new.text)) <= LONGEST_TEXT
+            and any(is_worth_asking(text, new.text) for text in self._wordings_of(location_id, each.known))
+            and not self._is_undone(each.known, new)
         ]
-        doubtful = sorted(doubtful, key=lambda one: -(one.cosine or 0))[:MOST_AT_ONCE]
-        if not doubtful:
+        unsure = sorted(unsure, key=lambda each: -(each.cosine or 0))[:MOST_AT_ONCE]
+        if not unsure:
             return {}
         self.counts.judge_calls += 1
         try:
-            verdicts = self.judge.judge(name or place_text(location_id), new, [one.known for one in doubtful])
+            verdicts = self.judge.judge(name or place_text(location_id), new, [each.known for each in unsure])
         except Exception as error:
             # The judge may be the caller's own code.
             self.counts.judge_failures += 1
             level = logging.WARNING if self.counts.judge_failures == 1 else logging.INFO
             self._log.log(level, "the judge failed, both memories are kept", extra={"error": repr(error)})
             return {}
-        return {_words(one.known): verdicts[at] for at, one in enumerate(doubtful) if at in verdicts}
+        return {_words(each.known): verdicts[index] for index, each in enumerate(unsure) if index in verdicts}
 
     def _is_undone(self, known: Memory, new: Memory) -> bool:
-        """Return whether a person has told the two apart. The history is read only if the words relate them."""
+        """Return whether a user reverted a merge of the two. Reads the history on first use."""
         if self._undone is None:
             self._undone = _undone_pairs(self._store.journal)
         return not {(known.text, new.text), (new.text, known.text)}.isdisjoint(self._undone)
@@ -277,7 +277,7 @@ class Deduplicator:
             return [*filter(is_compared, self._store.lasting.memories(location_id))]
 
     def _compared_with_each(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[Comparison]:
-        """Compare in the order given. Without vectors, only the last ones are compared if there are very many."""
+        """Compare the new memory with each known one. Without vectors, at most the last 500 are compared."""
         cosines = self._cosines(location_id, new, known)
         if cosines is None:
             return [compared(memory, new, None) for memory in known[-_MOST_BY_WORDS:]]
@@ -289,13 +289,13 @@ class Deduplicator:
         ]
 
     def _cosines(self, location_id: SubjectKey, new: Memory, known: Sequence[Memory]) -> list[float] | None:
-        """Return the cosine of each memory; with a judge, that of its nearest wording."""
+        """Return the cosine of each memory. With a judge, this is the cosine of its nearest wording."""
         wordings = [self._wordings_of(location_id, memory) for memory in known]
         cosines = self.index.cosines(new.text, [text for texts in wordings for text in texts])
         if cosines is None:
             return None
-        left = iter(cosines)
-        return [max(islice(left, len(texts))) for texts in wordings]
+        remaining = iter(cosines)
+        return [max(islice(remaining, len(texts))) for texts in wordings]
 
     def _wordings_of(self, location_id: SubjectKey, memory: Memory) -> list[str]:
         if self.judge is None:
@@ -306,13 +306,13 @@ class Deduplicator:
     # The episode's counts, and the vectors on disk
 
     def texts(self) -> list[str]:
-        """Return the texts of all believed lasting memories, in every wording that is in use."""
+        """Return the texts of all current lasting memories, and their known wordings."""
         with self._store.guard:
             believed = [memory.text for _, memory in self._store.lasting.find(Filters())]
             return [*filter(str.strip, believed), *self._wordings.all()]
 
     def forget(self) -> None:
-        """Forget all cached texts and vectors; they are read from the file again."""
+        """Clear all cached texts and vectors. They are read again when needed."""
         self._wordings = _Wordings(self._store.journal)
         self._undone = None
         self.index.drop()
@@ -325,7 +325,7 @@ class Deduplicator:
         self.index.save(self.texts)
 
     def close(self) -> None:
-        """Save new vectors, and release what is held open."""
+        """Save new vectors, and stop loading the model."""
         self.index.close()
         self.index.save(self.texts)
 
@@ -344,7 +344,7 @@ class Deduplicator:
         return {"deduplication": asdict(self.counts), "errors": self._errors}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Take over what `snapshot` gave; nothing, where it was saved without deduplication."""
+        """Restore the counts from `snapshot`, unless it was saved without deduplication."""
         if "deduplication" in saved:
             self.counts = DeduplicationCounts(**saved["deduplication"])
             self._errors = int(saved["errors"])
@@ -353,7 +353,7 @@ class Deduplicator:
 class _Wordings:
     """The texts that were merged into each memory, read from the history on first use.
 
-    A new text may be near one of them only.
+    A new text may be similar to only one of them.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -361,10 +361,10 @@ class _Wordings:
         self._texts: dict[tuple[SubjectKey, str], list[str]] | None = None
 
     def of(self, location_id: SubjectKey, memory: Memory, kept: Iterable[Memory]) -> list[str]:
-        """Return its text, what was merged into it, and the same of what it refined.
+        """Return the memory's text, the texts merged into it, and those of the memories that it refined.
 
         Args:
-            kept: all memories of the place, the superseded too.
+            kept: All memories of the place, including superseded ones.
         """
         refined = [
             old
@@ -378,7 +378,7 @@ class _Wordings:
         _add_wording(self._loaded(), location_id, title, text)
 
     def all(self) -> list[str]:
-        """Return the wordings of every memory, as far as they were needed."""
+        """Return all wordings that were loaded."""
         return [text for texts in (self._texts or {}).values() for text in texts]
 
     def _loaded(self) -> dict[tuple[SubjectKey, str], list[str]]:
@@ -410,29 +410,32 @@ _RELATIONS: dict[str, _MemoryRelation] = {
 
 
 def _with_verdicts(comparisons: Iterable[Comparison], verdicts: VerdictByWords) -> list[Comparison]:
-    return [
-        replace(one, relation=_RELATIONS[verdict.relation], reason=verdict.reason or verdict.relation, by="model")
-        if one.relation == "unsure" and (verdict := verdicts.get(_words(one.known))) is not None
-        else one
-        for one in comparisons
-    ]
+    """Return the comparisons with the judge's verdicts in place of "unsure"."""
+    judged = []
+    for comparison in comparisons:
+        verdict = verdicts.get(_words(comparison.known)) if comparison.relation == "unsure" else None
+        if verdict is not None:
+            relation, reason = _RELATIONS[verdict.relation], verdict.reason or verdict.relation
+            comparison = replace(comparison, relation=relation, reason=reason, by="model")
+        judged.append(comparison)
+    return judged
 
 
 def _words(memory: Memory) -> tuple[str, str]:
     return memory.title, memory.text
 
 
-def _merges(one: Comparison) -> bool:
-    return one.relation in ("same", "adds")
+def _merges(comparison: Comparison) -> bool:
+    return comparison.relation in ("same", "adds")
 
 
 def is_compared(memory: Memory) -> bool:
-    """Return whether new memories are compared with this one: it is current and lasting, and has a text."""
+    """Return whether the memory is compared with others: it must be current and lasting, and have a text."""
     return memory.persistence.outlives_episode and is_current(memory) and bool(memory.text.strip())
 
 
 def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:
-    """Return the texts that a person has told apart."""
+    """Return the pairs of texts whose merge a user reverted."""
     return frozenset(
         (record.change.before.text, record.change.other.text)
         for record in journal.records()

@@ -28,7 +28,7 @@ _PARTING_S = 3.0
 
 @runtime_checkable
 class PerishableProvider(Protocol):
-    """A provider that may become unavailable in use."""
+    """A provider that can become unavailable."""
 
     @property
     def available(self) -> bool:
@@ -70,7 +70,7 @@ class EmbeddingIndex:
         """The vectors by text, loaded on first use.
 
         Raises:
-            ValueError: there is no provider.
+            ValueError: If there is no provider.
         """
         if self.provider is None:
             raise ValueError("There is no embedding provider, so no vectors are kept.")
@@ -83,7 +83,7 @@ class EmbeddingIndex:
 
     @property
     def kept(self) -> str:
-        """Where vectors are kept, for people; "" if only in this process."""
+        """Where vectors are stored, for display; "" if only in this process."""
         return "" if self._table is None else self._table.kept
 
     @property
@@ -96,7 +96,7 @@ class EmbeddingIndex:
 
     @property
     def is_lost(self) -> bool:
-        """Whether no provider is left, so that there will be no vectors."""
+        """Whether there is no available provider, so that there will be no vectors."""
         return self.provider is None or (self._perishable is not None and not self._perishable.available)
 
     @property
@@ -115,11 +115,11 @@ class EmbeddingIndex:
         matrix = self._attempt(lambda: self._finite(list(others), lasting=lasting))
         rebuilds = self.rebuilds
         vector = None if matrix is None else self.vector(text)
-        # Between the two the provider may have fallen back on another model.
+        # The provider may have fallen back to another model between the two calls.
         if matrix is None or vector is None or vector.shape != matrix.shape[1:] or rebuilds != self.rebuilds:
             return None
-        found: list[float] = (matrix @ vector).clip(-1, 1).tolist()
-        return found
+        cosines: list[float] = (matrix @ vector).clip(-1, 1).tolist()
+        return cosines
 
     def ready_vectors(self, texts: Sequence[str]) -> "Vectors | None":
         """Return the vectors of memory texts, or None. If making them takes long, it starts in the background."""
@@ -160,12 +160,12 @@ class EmbeddingIndex:
             self._attempt(lambda: self.cache.prune(texts()))
 
     def drop(self) -> None:
-        """Forget all vectors; those in the table are read again."""
+        """Clear the vectors in memory. Those in the table are read again."""
         with self._creating:
             self._cache, self._dirty = None, False
 
     def rebuild(self, texts: Sequence[str]) -> bool:
-        """Embed these texts again, and keep nothing else. False if that failed."""
+        """Embed these texts again, and drop all other vectors. False if this failed."""
         return self._attempt(lambda: self._rebuilt(texts)) is not None
 
     def _rebuilt(self, texts: Sequence[str]) -> bool:

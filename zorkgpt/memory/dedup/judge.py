@@ -1,4 +1,4 @@
-"""Asks a model how a new memory relates to those that the words alone leave open."""
+"""The judge: asks a model about the pairs of memories that the word check leaves unsure."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol
@@ -12,9 +12,9 @@ from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import render
 
 MOST_AT_ONCE = 8
-"""Memories in one question."""
+"""Maximum number of known memories in one question."""
 LONGEST_TEXT = 600
-"""Characters; a longer text is not judged, since nobody can tell of what was not shown whether it is the same."""
+"""Maximum characters of a text in a question. Longer texts are not judged, since the prompt would cut them off."""
 
 
 class Verdict(BaseModel):
@@ -22,29 +22,29 @@ class Verdict(BaseModel):
 
     number: int
     relation: Literal["same", "adds", "contradicts", "distinct"]
-    reason: str = Field("", description="what decides it, in a few words")
+    reason: str = Field("", description="the reason, in a few words")
 
 
 class Verdicts(BaseModel):
-    """One for each numbered memory."""
+    """A verdict for each numbered memory."""
 
     verdicts: list[Verdict] = Field(default_factory=list, max_length=2 * MOST_AT_ONCE)
 
 
 class Judge(Protocol):
-    """Understands what two memories say."""
+    """Decides how two memories relate."""
 
     def judge(self, place: str, new: Memory, known: Sequence[Memory]) -> dict[int, Verdict]:
-        """Return verdicts by the memory's position in `known`; one that is missing was not judged.
+        """Return verdicts by index into `known`. Memories without a verdict are missing.
 
         Raises:
-            LLMError: the model could not be asked, or its answer not be read.
+            LLMError: If the model could not be asked or its answer is invalid.
         """
         ...
 
 
 class ModelJudge:
-    """Asks the model of the role `memory`, once for all of them."""
+    """Asks the model of the role `memory` about all known memories in one question."""
 
     def __init__(self, llm: LLM, world: World = TEXT_ADVENTURE) -> None:
         self._llm = llm
@@ -57,7 +57,7 @@ class ModelJudge:
         answer = self._llm.complete(messages, role=Role.MEMORY, response_model=Verdicts).parsed
         if not isinstance(answer, Verdicts):
             return {}
-        # Two verdicts on one memory are none.
+        # Ignore memories with two verdicts.
         numbers = [verdict.number for verdict in answer.verdicts]
         return {
             verdict.number - 1: verdict

@@ -1,5 +1,4 @@
-"""The word check: whether one text says the same as another, more, or the opposite, judged by its words.
+"""The word check: decides from the words of two texts whether one repeats, extends or contradicts the other.
 
-`compare.py` compares two texts and `comparison.py` two memories. `lexicon.py` holds the English words and forms that
-it knows.
+`compare.py` compares two texts, `comparison.py` two memories. `lexicon.py` lists English function words and verb forms.
 """

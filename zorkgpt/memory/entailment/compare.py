@@ -1,7 +1,7 @@
-"""The comparison of two texts: whether the newer one says what the older one says, by the words alone.
+"""The comparison of two texts by their words.
 
-Cosine similarity can't tell a paraphrase from a contradiction: one word makes the difference. So this is strict: it
-says `same` or `adds` only where every word is accounted for, and leaves the rest to whoever understands it.
+Cosine similarity can't distinguish a paraphrase from a contradiction, because one word makes the difference. So this is
+strict: the result is `same` or `adds` only if every word is accounted for.
 """
 
 from dataclasses import dataclass
@@ -14,17 +14,18 @@ from zorkgpt.memory.entailment.text import Text, read
 
 TextRelation = Literal["same", "adds", "conflict", "unsure"]
 
-# What stands before a main clause is short; and nobody reads a reason that names more words than this.
 _LEADING_WORDS = 12
+"""Maximum length of a clause before the main clause."""
 _NAMED_WORDS = 8
-# Inside of a sentence a verb follows its subject; after anything else it may as well be a noun or an adjective.
+"""Maximum number of words in a reason."""
+# Within a sentence, a verb follows its subject. After one of these, the word may be a noun or an adjective.
 _NO_SUBJECT = lexicon.FUNCTION_WORDS - lexicon.PRONOUNS
 _MAY_BE_LEFT_OUT = lexicon.FUNCTION_WORDS | lexicon.NEGATIONS | {"do", "does", "did", "to", "of", "you"}
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """How a newer text relates to an older one, and what speaks against their being the same."""
+    """How a newer text relates to an older one, and the differences."""
 
     relation: TextRelation
     reasons: tuple[str, ...] = ()
@@ -33,46 +34,46 @@ class Contrast:
 def compare(older: str, newer: str) -> Contrast:
     """Return how the newer text relates to the older one.
 
-    `same`: they say the same; the order of the two makes no difference. `adds`: the newer one says all of the older one
-    and more; the other way round that is `unsure`, with the reason that the older one says more. `conflict`: they
-    differ in one negation or one pair of opposites and in nothing else. `unsure`: anything else, also what is merely
-    about another thing.
+    - `same`: they say the same, in either order.
+    - `adds`: the newer text says all of the older one and more. In the other direction, this is `unsure`.
+    - `conflict`: they differ only in one negation or one pair of opposites.
+    - `unsure`: anything else, including texts about different things.
     """
     first, second = read(older), read(newer)
-    found = _found(older, newer, first, second)
-    if found == "same":
+    relation = _relation(older, newer, first, second)
+    if relation == "same":
         return Contrast("same")
     if not first.words or not second.words:
         return Contrast("unsure", ("one has no words",))
-    if found == "adds":
+    if relation == "adds":
         return Contrast("adds", (f"adds: {' '.join(only_in(second, first)) or 'words that are there already'}",))
-    if found == "says less":
+    if relation == "says less":
         return Contrast("unsure", ("the older one says more",))
-    return Contrast(found, _differences(first, second))
+    return Contrast(relation, _differences(first, second))
 
 
 def relation_of(older: str, newer: str) -> TextRelation:
-    """Return how the newer text relates to the older one, without the reasons, which take most of the time."""
-    found = _found(older, newer, read(older), read(newer))
-    return "unsure" if found == "says less" else found
+    """Return how the newer text relates to the older one. Faster than `compare`, which also finds the reasons."""
+    relation = _relation(older, newer, read(older), read(newer))
+    return "unsure" if relation == "says less" else relation
 
 
 def is_plainly_open(older: str, newer: str) -> bool:
-    """Return whether two words of the older text have no counterpart in the newer one, so that it is "unsure".
+    """Return whether the texts are "unsure" because two words of the older one have no counterpart in the newer one.
 
-    It is quick, and most pairs are of this kind; where it returns False, nothing is known.
+    This is a fast check for the most common case. If it returns False, the relation is still unknown.
     """
-    theirs, missing = _stems_in(newer), 0
-    for stems in _telling_words(older):
-        missing += theirs.isdisjoint(stems)
+    newer_stems, missing = _stems_in(newer), 0
+    for stems in _significant_words(older):
+        missing += newer_stems.isdisjoint(stems)
         if missing > 1:
             return True
     return False
 
 
 @lru_cache(maxsize=1 << 16)
-def _telling_words(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return the stems of each word that can't be left out of a text that says the same, the longest word first."""
+def _significant_words(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return the stems of each word that a text with the same meaning must have, longest word first."""
     words = sorted({word for word in read(text).words if word not in _MAY_BE_LEFT_OUT}, key=lambda word: -len(word))
     return tuple(_stems_of(word) for word in words)
 
@@ -88,7 +89,7 @@ def _stems_of(word: str) -> tuple[str, ...]:
     return (*stems_of(word), *owner)
 
 
-def _found(older: str, newer: str, first: Text, second: Text) -> TextRelation | Literal["says less"]:
+def _relation(older: str, newer: str, first: Text, second: Text) -> TextRelation | Literal["says less"]:
     if not first.words or not second.words:
         return "same" if older.strip() == newer.strip() else "unsure"
     if covered := _covers(first, second):
@@ -100,11 +101,11 @@ def _found(older: str, newer: str, first: Text, second: Text) -> TextRelation | 
 
 
 def _covers(older: Text, newer: Text) -> Literal["same", "adds"] | None:
-    """Return whether the newer text says all that the older one says."""
+    """Return whether the newer text says the same as the older one, or more. None if neither."""
     if older.words == newer.words:
         stops = list(zip(older.stops, newer.stops, strict=True))[:-1]
-        return None if _is_parted_otherwise(older.words, stops) else "same"
-    # What stands before the main clause may stand behind it: "at dusk it closes".
+        return None if _is_divided_differently(older.words, stops) else "same"
+    # A leading clause can also follow the main clause: "at dusk it closes".
     for first in [older, *_turned(older, newer.words[0])]:
         end, inserted = _match(first, newer)
         if end == len(newer.words):
@@ -126,7 +127,11 @@ def _turned(text: Text, start: str) -> list[Text]:
 
 
 def _match(older: Text, newer: Text) -> tuple[int, bool]:
-    """Return where the newer text has said what the older one says, 0 if nowhere; and whether it inserts something."""
+    """Match the older text with the beginning of the newer one.
+
+    Returns:
+        The number of words in the newer text that cover the older one (0 if none), and whether some were inserted.
+    """
     theirs, ours = newer.words, older.words
     is_order = _may_differ(older, 0, newer, 0)
     may_insert = lexicon.NARROWED.isdisjoint(ours)
@@ -150,11 +155,11 @@ def _match(older: Text, newer: Text) -> tuple[int, bool]:
             there, inserted = there + 1, True
         else:
             return 0, False
-    return (0, False) if _is_parted_otherwise(ours, stops) else (there, inserted)
+    return (0, False) if _is_divided_differently(ours, stops) else (there, inserted)
 
 
 def _may_differ(older: Text, at: int, newer: Text, there: int) -> bool:
-    """Return whether these words are forms of one verb in places where the form does not matter."""
+    """Return whether these words are forms of the same verb, in positions where the form does not matter."""
     if older.literal[at] or newer.literal[there]:
         return False
     forms = forms_of(older.words[at], newer.words[there])
@@ -177,8 +182,8 @@ def _begins_clause(text: Text, place: int) -> bool:
     return place == 0 or bool(text.stops[place - 1]) or text.words[place - 1] in ("and", "then")
 
 
-def _is_parted_otherwise(words: tuple[str, ...], stops: list[tuple[str, str]]) -> bool:
-    """Return whether the pauses make other parts of the same words: one more or less does not, one moved does."""
+def _is_divided_differently(words: tuple[str, ...], stops: list[tuple[str, str]]) -> bool:
+    """Return whether punctuation groups the same words differently. An additional mark doesn't, a moved one does."""
     if not lexicon.CALCULATING.isdisjoint(words) and any(bool(one) != bool(other) for one, other in stops):
         return True
     return any(one and not other for one, other in stops) and any(other and not one for one, other in stops)
@@ -202,7 +207,7 @@ def _is_possessive(ours: tuple[str, ...], at: int, theirs: tuple[str, ...], ther
 
 
 def _is_receiver(text: Text, place: int) -> bool:
-    """Return whether "you" may be left out here: "it costs you one life"."""
+    """Return whether "you" can be omitted here: "it costs you one life"."""
     if text.words[place] != "you" or place == 0 or text.stops[place]:
         return False
     following, has_article = text.next_word(place)
@@ -210,7 +215,7 @@ def _is_receiver(text: Text, place: int) -> bool:
 
 
 def _goes_on(older: Text, newer: Text, end: int) -> bool:
-    """Return whether what the newer text says after the older one's end leaves that as true as it was."""
+    """Return whether the rest of the newer text leaves the meaning of the first part unchanged."""
     rest, stop = newer.part(end), newer.stops[end - 1]
     if not lexicon.UNDOING.isdisjoint(rest.words) or any("?" in word for word in rest.words):
         return False
@@ -228,7 +233,7 @@ def _goes_on(older: Text, newer: Text, end: int) -> bool:
 
 
 def _denies_elsewhere(rest: Text, stop: str) -> bool:
-    """Return whether a negation in the rest, if any, is about something else: a later part of another sentence."""
+    """Return whether the rest has no negation, or only one in a later part of another sentence."""
     places = [place for place, word in enumerate(rest.words) if word.rstrip(",") in lexicon.NEGATIONS]
     if rest.words[0] == "without" and rest.words[1].endswith("ing"):
         return len(places) == 1
@@ -254,7 +259,7 @@ def _goes_on_without_stop(older: Text, rest: Text) -> bool:
 
 
 def _is_item(text: Text, place: int) -> bool:
-    """Return whether this is one more of a list of numbers or quoted words, so that the list is another."""
+    """Return whether this word continues a list of numbers or quoted words, which makes it a different list."""
     return place < len(text.words) and (text.literal[place] or text.words[place][0].isdigit())
 
 
@@ -267,7 +272,7 @@ def _is_verb(text: Text, place: int) -> bool:
 
 
 def _is_main_verb(older: Text, verb: str) -> bool:
-    """Return whether a verb after a condition can't be part of it: "it glows when they are near and turns white"."""
+    """Return whether a verb after a condition belongs to the main clause: "it glows if they are near and turns red"."""
     condition = next(place for place, word in enumerate(older.words) if word in lexicon.CONDITIONS)
     return condition > 0 and verb.endswith("s") and not lexicon.PLURAL.isdisjoint(older.words[condition:])
 
@@ -280,7 +285,7 @@ def _is_conflict(first: Text, second: Text) -> bool:
 
 
 def _is_denied(plain: Text, denying: Text) -> bool:
-    """Return whether one is the other with a negation, and with the verb that this needs."""
+    """Return whether the second text is the first one with a negation, including its auxiliary verb."""
     places = [place for place, word in enumerate(denying.words) if word in lexicon.NEGATIONS]
     if len(places) != 1 or not lexicon.NEGATIONS.isdisjoint(plain.words):
         return False
@@ -310,21 +315,21 @@ def _are_opposed(first: Text, second: Text) -> bool:
     one, other = first.words[place], second.words[place]
     if frozenset((one, other)) not in lexicon.OPPOSITES and one != f"un{other}" and other != f"un{one}":
         return False
-    # The north exit and the south exit may both be there.
+    # Before a noun, they can describe two different things, such as the north exit and the south exit.
     return not lexicon.OPPOSED_ANYWHERE.isdisjoint((one, other)) or not (
         _is_before_noun(first, place) or _is_before_noun(second, place)
     )
 
 
 def _is_one_of_several(older: str, first: Text, second: Text) -> bool:
-    """Return whether they differ in the direction of what may be there twice: "a path leads north"."""
+    """Return whether they differ in the direction of something that can exist twice: "a path leads north"."""
     if lexicon.DIRECTIONS.isdisjoint(set(first.words) ^ set(second.words)):
         return False
     return not {"a", "an", "can", "there"}.isdisjoint(older.casefold().split())
 
 
 def _is_supposed(text: Text, place: int) -> bool:
-    """Return whether this is not stated: "if it is open" and "the cook says it is open" go with "if it is shut"."""
+    """Return whether this is not stated as a fact, as in "if it is open" and "the cook says it is open"."""
     for word, stop in zip(reversed(text.words[:place]), reversed(text.stops[:place]), strict=True):
         if stop:
             return False
@@ -352,13 +357,13 @@ _KINDS = (
 def _differences(first: Text, second: Text) -> tuple[str, ...]:
     """Return the words that only one of them has, by kind: "differs in direction: north, south"."""
     lost, new = only_in(first, second), only_in(second, first)
-    found: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for word, others in [(word, new) for word in lost] + [(word, lost) for word in new]:
         if word not in ("do", "does", "did") and not any(forms_of(word, other) for other in others):
-            found.setdefault(kind_of(word), []).append(word)
-    if not found:
+            by_kind.setdefault(kind_of(word), []).append(word)
+    if not by_kind:
         return ("differs in the order, the number or the form of its words",)
-    return tuple(f"differs in {kind}: {', '.join(some)}" for kind, some in found.items())
+    return tuple(f"differs in {kind}: {', '.join(words)}" for kind, words in by_kind.items())
 
 
 def only_in(one: Text, other: Text) -> list[str]:

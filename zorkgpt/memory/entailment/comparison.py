@@ -11,7 +11,7 @@ from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
 from zorkgpt.text import normalized_action
 
-# In a title these say nothing that the text does not.
+# Words that don't distinguish titles.
 _SMALL = (
     lexicon.FUNCTION_WORDS
     - lexicon.NEGATIONS
@@ -20,21 +20,19 @@ _SMALL = (
     - lexicon.ORDER
     - lexicon.QUANTIFIERS
 )
-
-
 _LONGEST = 4000
-"""Characters. Who keeps longer texts, such as whole pages, waits for no comparison of them word by word."""
-# A negation on one side only, in texts that share nearly all other words.
+"""Maximum number of characters for the word check. Longer texts, such as whole pages, would take too long."""
 _NEARLY_ALL = 6
+"""Texts that differ in at most this number of words share nearly all words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How a new memory relates to one that is kept."""
+    """How a new memory relates to a stored one."""
 
     known: Memory
     cosine: float | None
-    """None: there are no vectors."""
+    """None without vectors."""
     relation: Literal["same", "adds", "conflict", "unsure", "distinct"]
     reason: str
     by: Literal["words", "model"] = "words"
@@ -45,25 +43,24 @@ class Comparison:
         return f"{self.reason} ({near}, by the {self.by})"
 
 
-_SAID = {"same": "says the same", "conflict": "says the contrary"}
+_RELATION_IN_WORDS = {"same": "says the same", "conflict": "says the contrary"}
 
 
 def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
-    """Compare two memories by their words. The same text about different actions is never the same fact."""
+    """Compare two memories by their words. Texts about different actions are never the same fact."""
     contrast = _contrast_of_long(known.text, new.text) or compare(known.text, new.text)
     if contrast.relation != "unsure" and _actions_differ(known, new):
         return Comparison(known, cosine, "unsure", f"the actions differ: {known.action}, {new.action}")
-    other = titles_differ((known.title, new.title), (known.text, new.text)) if contrast.relation != "unsure" else []
-    if other:
-        return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(other)}")
+    if contrast.relation != "unsure" and (words := titles_differ((known.title, new.title), (known.text, new.text))):
+        return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(words)}")
     reason = "; ".join(contrast.reasons)
-    if contrast.relation in _SAID:
-        reason = _SAID[contrast.relation] + (f": {reason}" if reason else "")
+    if contrast.relation in _RELATION_IN_WORDS:
+        reason = _RELATION_IN_WORDS[contrast.relation] + (f": {reason}" if reason else "")
     return Comparison(known, cosine, contrast.relation, reason)
 
 
 def is_open(known: Memory, new: Memory) -> bool:
-    """Return whether `compared` would say "unsure", which it takes longer to say."""
+    """Return whether `compared` would return "unsure". Faster, because it finds no reasons."""
     if is_plainly_open(known.text, new.text) or _actions_differ(known, new):
         return True
     return _is_open(known.title, known.text, new.title, new.text)
@@ -73,7 +70,7 @@ def _actions_differ(known: Memory, new: Memory) -> bool:
     return bool(known.action and new.action) and normalized_action(known.action) != normalized_action(new.action)
 
 
-# At the end of each episode all of a place are compared with one another, and few of them are new.
+# Cached because all memories of a place are compared after each episode, and few of them are new.
 @lru_cache(maxsize=1 << 15)
 def _is_open(title: str, text: str, new_title: str, new_text: str) -> bool:
     long = _contrast_of_long(text, new_text)
@@ -82,64 +79,64 @@ def _is_open(title: str, text: str, new_title: str, new_text: str) -> bool:
 
 
 def _contrast_of_long(older: str, newer: str) -> Contrast | None:
-    """Return how two texts relate of which one is very long, by whether they are the very same; None: neither is."""
+    """Compare two texts for equality if one of them is very long. None if neither is."""
     if max(len(older), len(newer)) <= _LONGEST:
         return None
     return Contrast("same") if older.strip() == newer.strip() else Contrast("unsure", ("too long to be compared",))
 
 
 def titles_differ(titles: tuple[str, str], texts: tuple[str, str]) -> list[str]:
-    """Return the words by which two titles name different facts; none if both may head the same fact.
+    """Return the words by which two titles name different facts. Empty if both can be titles of the same fact.
 
-    Where a text says what its title says, the titles differ if each has something of its own, as in "brass key" and
-    "rusty key". Where it does not ("go north": "There is no way."), and of what stands in quotes, every word counts.
+    If the text repeats its title, the titles differ only if each has words of the same kind that the other lacks, like
+    "brass key" and "rusty key". Otherwise ("go north": "There is no way."), and for quoted words, every word counts.
     """
-    said = {word for text in texts for word in read(text[:_LONGEST]).words}
+    text_words = {word for text in texts for word in read(text[:_LONGEST]).words}
     headings = [read(title[:_LONGEST]) for title in titles]
     words = [list(dict.fromkeys(heading.words)) for heading in headings]
     quoted = {word for title in headings for word, literal in zip(title.words, title.literal, strict=True) if literal}
-    alone = [
-        [word for word in mine if word not in theirs and word not in _SMALL and not _is_said(word, said)]
+    unique = [
+        [word for word in mine if word not in theirs and word not in _SMALL and not _occurs(word, text_words)]
         for mine, theirs in (words, words[::-1])
     ]
-    if all(_is_heading(mine, said) for mine in words) and quoted.isdisjoint((*alone[0], *alone[1])):
-        kinds = [{kind_of(word) == "words" for word in mine} for mine in alone]
+    if all(_is_heading(mine, text_words) for mine in words) and quoted.isdisjoint((*unique[0], *unique[1])):
+        kinds = [{kind_of(word) == "words" for word in mine} for mine in unique]
         if not kinds[0] & kinds[1]:
             return []
-    return [*alone[0], *alone[1]]
+    return [*unique[0], *unique[1]]
 
 
-def _is_heading(title: list[str], said: set[str]) -> bool:
-    meaning = [word for word in title if word not in _SMALL]
-    return 2 * sum(_is_said(word, said) for word in meaning) >= len(meaning)
+def _is_heading(title: list[str], text_words: set[str]) -> bool:
+    significant = [word for word in title if word not in _SMALL]
+    return 2 * sum(_occurs(word, text_words) for word in significant) >= len(significant)
 
 
 def share_a_subject(one: Memory, other: Memory) -> bool:
-    """Return whether any word with a meaning of its own stands in both."""
+    """Return whether the memories share any word except function words."""
     first, second = (
         {word for text in (memory.title, memory.text) for word in read(text[:_LONGEST]).words} - lexicon.FUNCTION_WORDS
         for memory in (one, other)
     )
-    return any(_is_said(word, second) for word in first)
+    return any(_occurs(word, second) for word in first)
 
 
-def _is_said(word: str, said: set[str]) -> bool:
-    return word in said or any(forms_of(word, other) for other in said)
+def _occurs(word: str, words: set[str]) -> bool:
+    """Return whether a word, or another form of the verb, is among these words."""
+    return word in words or any(forms_of(word, other) for other in words)
 
 
 def is_worth_asking(older: str, newer: str) -> bool:
-    """Return whether a model is to be asked about a pair that the words leave open.
+    """Return whether a model should judge a pair that the word check leaves unsure.
 
-    Not where the difference is plainly one of fact: other numbers, opposites, one negation, one direction.
-
-    A model that is right on 98 of 100 of the pairs that differ is wrong on those too, so they are not left to it.
+    Not if the difference is clearly one of fact: other numbers, opposites, one negation or one direction. Even a model
+    that is right about 98% of different pairs would be wrong about some of these.
     """
     if _contrast_of_long(older, newer) is not None:
         return False
     first, second = read(older), read(newer)
     lost, new = only_in(first, second), only_in(second, first)
     kinds = [{kind_of(word) for word in words} for words in (lost, new)]
-    if all("number" in some for some in kinds):
+    if all("number" in kinds_of_text for kinds_of_text in kinds):
         return False
     if any(frozenset((one, other)) in lexicon.OPPOSITES for one in lost for other in new):
         return False

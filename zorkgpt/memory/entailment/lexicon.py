@@ -1,4 +1,4 @@
-"""What the word check knows of English: its closed classes of words and the forms of its verbs; of no game."""
+"""The English vocabulary of the word check: function words and verb forms. It has no words of any game."""
 
 import re
 from functools import lru_cache
@@ -6,7 +6,7 @@ from typing import Literal
 
 Form = Literal["base", "s", "past", "ing"]
 
-# Such a stem doubles its last letter before -ed and -ing: "plan", "planned"; so "planed" is not of it.
+# Such a stem doubles its last letter before -ed and -ing ("plan", "planned"), so "planed" is not its form.
 _DOUBLES = re.compile(r"[^aeiou]*[aeiou][^aeiouwxy]")
 
 
@@ -16,11 +16,11 @@ def _words(text: str) -> frozenset[str]:
 
 ARTICLES = _words("a an the")
 BE = _words("is are was were be been being am get gets got become becomes became seem seems")
-# "It costs you a coin" is "it costs a coin"; "it makes you a frog" is not "it makes a frog".
+# "You" can be omitted after these: "it costs you a coin". But "it makes you a frog" is not "it makes a frog".
 GIVING = _words("costs gives grants earns offers sells")
-# What follows is no statement: a condition, one thing of several, or what somebody says.
+# Words that begin a clause that is not a statement: a condition, a relative clause, or reported speech.
 SUPPOSING = _words("if when whenever while who which that whether why says say said thinks believes asks ask")
-# Among these the brackets count.
+# In texts with these, brackets make a difference.
 CALCULATING = _words("plus minus times divided + - * / =")
 PRONOUNS = _words("i you he she it we they who which that someone something anyone anything everyone everything")
 DETERMINERS = ARTICLES | _words(
@@ -49,9 +49,9 @@ QUANTIFIERS = _words("""
     never sometimes often usually rarely nothing everything something once twice only unlimited almost nearly
     lot
 """)
-# Where one of these is, two that seem opposed may both hold: "some doors open", "some doors do not open".
+# With one of these, two opposed statements can both be true: "some doors open", "some doors do not open".
 PARTIAL = HEDGES | EXCEPTIONS | _words("some few many much most several half one 1 either or lot could any but")
-# What follows undoes what was said, or part of it.
+# Words that retract what was said, or part of it.
 RETRACTIONS = _words("""
     longer anymore false wrong untrue lie lied mistaken formerly previously rather otherwise apart unlike hoax rumour
     rumor trick opposite contrary incorrect invalid myth nonsense according theory now since alternatively too
@@ -77,23 +77,23 @@ NUMBER_WORDS = _words("""
     hundred thousand million dozen dozens half third quarter double triple first second fourth fifth twice
     thrice
 """)
-# Before these an article makes a difference: "few know" and "a few know", "most" and "the most".
+# Words before which an article makes a difference: "few know" and "a few know", "most" and "the most".
 KEEPS_ARTICLE = QUANTIFIERS | NUMBER_WORDS | frozenset(NUMBERS) | _words("little other same last while")
 
-# Added inside of a sentence they leave it as true as it was, where nothing is denied.
+# Words that don't change the meaning when inserted into a sentence without a negation.
 HARMLESS = _words("""
     very really also simply completely fully totally entirely immediately quickly instantly slowly carefully
     suddenly clearly actually firmly tightly securely safely
 """)
-# A sentence that is complete may go on with these; a phrase narrows one that speaks of all or of none.
+# Words that can continue a complete sentence. A phrase makes a sentence about all or none narrower.
 LEADING = PREPOSITIONS | CONDITIONS
 CLAUSE_STARTS = _words("so because which where who but although though")
 PHRASE_STARTS = _words("with through as for by to into")
 NARROWING_STARTS = CONDITIONS - CLAUSE_STARTS - PHRASE_STARTS
-# A sentence with one of these, made narrower, says less: "never do it" and "never do it with wet hands".
+# A sentence with one of these says less when it is made narrower: "never do it" and "never do it with wet hands".
 NARROWED = NEGATIONS | CONDITIONS | _words("all every any each always most too everything everyone anything")
 SUBJECTS_AND_AUXILIARIES = PRONOUNS | _words("is are was were has have can will does")
-# Verbs and pronouns that do not go with "turns", so that this belongs to the main clause again.
+# Words that don't agree with a verb like "turns", which then belongs to the main clause.
 PLURAL = _words("are were you they we")
 
 CONTRACTIONS = {
@@ -118,7 +118,7 @@ _OPPOSITES = """
     opened/closed open/close opening/closing lock/unlock locks/unlocks locked/unlocked full/empty true/false
     alive/dead safe/dangerous possible/impossible first/last near/far early/late high/low hot/cold
 """
-# Before a noun any other of these says which thing is meant.
+# Opposites that contradict each other anywhere. Others can tell two things apart if they come before a noun.
 OPPOSED_ANYWHERE = QUANTIFIERS | _words("before after with without")
 OPPOSITES = frozenset(frozenset(pair.split("/")) for pair in _OPPOSITES.split())
 
@@ -136,7 +136,7 @@ IRREGULAR = {form: verb.split()[0] for verb in _IRREGULAR.split("/") for form in
 
 
 def forms_of(one: str, other: str) -> set[Form]:
-    """Return the two forms of the verb that both words are forms of; empty if there is no such verb."""
+    """Return the forms of the two words if they are different forms of the same verb; otherwise an empty set."""
     if one[:1] != other[:1]:
         return set()
     for stem, form in _readings(one):
@@ -147,29 +147,29 @@ def forms_of(one: str, other: str) -> set[Form]:
 
 
 def stems_of(word: str) -> tuple[str, ...]:
-    """Return the word and the verbs that it may be a form of: two words of which `forms_of` knows share one."""
+    """Return the word and the verbs that it can be a form of. Two words that `forms_of` relates share one of these."""
     return tuple(stem for stem, _ in _readings(word))
 
 
 @lru_cache(maxsize=8192)
 def _readings(word: str) -> tuple[tuple[str, Form], ...]:
-    """Return the verbs that a word may be a form of, each with that form."""
-    found: list[tuple[str, Form]] = [(word, "base")]
+    """Return the verbs that a word can be a form of, each with that form."""
+    readings: list[tuple[str, Form]] = [(word, "base")]
     if word in IRREGULAR:
-        found.append((IRREGULAR[word], "past"))
+        readings.append((IRREGULAR[word], "past"))
     if word.endswith("ies") and len(word) > 4:
-        found.append((word[:-3] + "y", "s"))
+        readings.append((word[:-3] + "y", "s"))
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        found.append((word[:-1], "s"))
+        readings.append((word[:-1], "s"))
         if word.endswith(("ches", "shes", "sses", "xes", "zes", "oes")):
-            found.append((word[:-2], "s"))
+            readings.append((word[:-2], "s"))
     if word.endswith("ied") and len(word) > 4:
-        found.append((word[:-3] + "y", "past"))
+        readings.append((word[:-3] + "y", "past"))
     elif word.endswith("ed"):
-        found += [(stem, "past") for stem in _stems(word[:-2])]
+        readings += [(stem, "past") for stem in _stems(word[:-2])]
     if word.endswith("ing"):
-        found += [(stem, "ing") for stem in _stems(word[:-3])]
-    return tuple(found)
+        readings += [(stem, "ing") for stem in _stems(word[:-3])]
+    return tuple(readings)
 
 
 def _stems(rest: str) -> list[str]:
@@ -184,5 +184,5 @@ def _stems(rest: str) -> list[str]:
 
 
 def is_past(word: str) -> bool:
-    """Return whether a word may be a past participle: "drawn", "hidden", "locked"."""
+    """Return whether a word can be a past participle: "drawn", "hidden", "locked"."""
     return len(word) > 4 and any(form == "past" for _, form in _readings(word))

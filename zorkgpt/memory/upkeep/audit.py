@@ -47,25 +47,25 @@ def tally(findings: Iterable[AuditFinding]) -> dict[str, int]:
 
 
 def _finding(located: LocatedMemory, things: Mapping[int, PlacedObject]) -> AuditFinding:
-    held: list[PlacedObject] = []
-    denied: list[PlacedObject] = []
+    confirming: list[PlacedObject] = []
+    contradicting: list[PlacedObject] = []
     for claim in located.memory.claims:
         thing = things.get(claim.number) if claim.number is not None else None
         if thing is None:
             continue
-        holds = is_so(claim, thing, located.location_id)
-        if holds is not None:
-            (held if holds else denied).append(thing)
-    if denied:
-        evidence = "; ".join(dict.fromkeys(_in_words(thing) for thing in denied))
+        verdict = is_claim_true(claim, thing, located.location_id)
+        if verdict is not None:
+            (confirming if verdict else contradicting).append(thing)
+    if contradicting:
+        evidence = "; ".join(dict.fromkeys(map(_in_words, contradicting)))
         return AuditFinding(located, AuditVerdict.CONTRADICTED, f"In a fresh world {evidence}")
-    if held:
-        evidence = "; ".join(dict.fromkeys(_in_words(thing) for thing in held))
+    if confirming:
+        evidence = "; ".join(dict.fromkeys(map(_in_words, confirming)))
         return AuditFinding(located, AuditVerdict.CONFIRMED, evidence)
     return AuditFinding(located, AuditVerdict.NOT_CHECKABLE)
 
 
-def is_so(claim: Claim, thing: PlacedObject, location_id: SubjectKey) -> bool | None:
+def is_claim_true(claim: Claim, thing: PlacedObject, location_id: SubjectKey) -> bool | None:
     """Return whether a claim of a memory at this location is true of the thing. None if unknown."""
     if claim.relation.value in thing.states:
         return True
@@ -74,15 +74,18 @@ def is_so(claim: Claim, thing: PlacedObject, location_id: SubjectKey) -> bool | 
     if claim.relation is Relation.HERE and not is_place(location_id):
         return None
     if claim.relation is Relation.HERE:
-        found = thing.room == location_id
+        is_there = thing.room == location_id
     elif claim.relation in (Relation.IN, Relation.ON):
-        found = thing.holder is not None and thing.holder == claim.other
+        is_there = thing.holder is not None and thing.holder == claim.other
     else:
         return None
-    return True if found else False if thing.movable else None
+    if is_there:
+        return True
+    return False if thing.movable else None
 
 
 def _in_words(thing: PlacedObject) -> str:
-    where = [] if thing.room is None else [f"in {thing.room_name} ({thing.room})"]
-    said = where + ([", ".join(thing.states)] if thing.states else [])
-    return f"{with_article(thing.name)} is {' and '.join(said) or 'in no location'}"
+    parts = [] if thing.room is None else [f"in {thing.room_name} ({thing.room})"]
+    if thing.states:
+        parts.append(", ".join(thing.states))
+    return f"{with_article(thing.name)} is {' and '.join(parts) or 'in no location'}"

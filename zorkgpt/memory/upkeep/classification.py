@@ -1,4 +1,4 @@
-"""Classification of memories that do not say how long they stay true: proposed first, written when accepted."""
+"""Classification of memories without a persistence: first proposals, then changes for the accepted ones."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ Lasting = Literal["core", "permanent"]
 
 @dataclass(frozen=True, slots=True)
 class PersistenceProposal:
-    """What an unmarked memory should be marked as."""
+    """A proposed persistence for an unmarked memory."""
 
     located: LocatedMemory
     persistence: Persistence
@@ -36,12 +36,12 @@ class PersistenceProposal:
 
 class Classifier(Protocol):
     def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
-        """Return a proposal for each memory, in the same order; all are of one location."""
+        """Return a proposal for each memory, in the same order. All memories are of one location."""
         ...
 
 
 def unmarked(document: Document) -> list[LocatedMemory]:
-    """Return the memories whose header does not say how long they stay true, in the order of the file."""
+    """Return the memories whose header has no persistence, in file order."""
     return [
         LocatedMemory(section.location_id, section.name, part.memory)
         for section in document.sections
@@ -54,14 +54,14 @@ def unmarked(document: Document) -> list[LocatedMemory]:
 def proposals(document: Document, classifier: Classifier) -> Iterator[PersistenceProposal]:
     """Yield a proposal for every unmarked memory, place by place."""
     by_place: dict[SubjectKey, list[LocatedMemory]] = {}
-    for one in unmarked(document):
-        by_place.setdefault(one.location_id, []).append(one)
+    for memory in unmarked(document):
+        by_place.setdefault(memory.location_id, []).append(memory)
     for located in by_place.values():
         yield from classifier.classify(located)
 
 
 def mark(draft: Draft, accepted: Sequence[PersistenceProposal]) -> int:
-    """Write accepted proposals, and return how many. A memory that was changed or marked meanwhile is left alone."""
+    """Write accepted proposals, and return how many. Memories that were changed or marked since are skipped."""
     marked = 0
     for proposal in accepted:
         memory = _same(unmarked(draft.lasting.document), proposal.located)
@@ -73,11 +73,11 @@ def mark(draft: Draft, accepted: Sequence[PersistenceProposal]) -> int:
 
 
 class RuleClassifier:
-    """Proposes "permanent" for every memory, as it is read without a mark, and asks no model."""
+    """Proposes "permanent" for every memory, which is how unmarked memories are read."""
 
     def classify(self, located: Sequence[LocatedMemory]) -> list[PersistenceProposal]:
-        reason = "as it is read without a mark; no model was asked"
-        return [PersistenceProposal(one, Persistence.PERMANENT, reason) for one in located]
+        reason = "the default for unmarked memories; no model was asked"
+        return [PersistenceProposal(each, Persistence.PERMANENT, reason) for each in located]
 
 
 class ClassificationAnswer(BaseModel):
@@ -87,7 +87,7 @@ class ClassificationAnswer(BaseModel):
 
 
 class ModelClassifier:
-    """Asks the model of the role `memory`, once for each place; where it fails, the rules propose."""
+    """Asks the model of the role `memory`, once for each place. If this fails, the rules decide."""
 
     def __init__(self, llm: LLM, world: World = TEXT_ADVENTURE) -> None:
         self._llm = llm
@@ -100,7 +100,7 @@ class ModelClassifier:
             world=self._world,
             place=located[0].location_name or located[0].location_id,
             memories="\n".join(
-                f"{n}. {one.memory.title}: {one_line(one.memory.text)}" for n, one in enumerate(located, 1)
+                f"{number}. {each.memory.title}: {one_line(each.memory.text)}" for number, each in enumerate(located, 1)
             ),
             count=len(located),
         )
@@ -112,11 +112,14 @@ class ModelClassifier:
             return self._rules.classify(located)
         if not isinstance(answer, ClassificationAnswer) or len(answer.persistences) != len(located):
             return self._rules.classify(located)
-        given = zip(located, answer.persistences, strict=True)
-        return [PersistenceProposal(one, Persistence(persistence), "the model says so") for one, persistence in given]
+        return [
+            PersistenceProposal(each, Persistence(persistence), "the model's answer")
+            for each, persistence in zip(located, answer.persistences, strict=True)
+        ]
 
 
 def _same(among: Sequence[LocatedMemory], wanted: LocatedMemory) -> Memory | None:
-    return next(
-        (one.memory for one in among if (one.location_id, one.memory) == (wanted.location_id, wanted.memory)), None
-    )
+    for each in among:
+        if (each.location_id, each.memory) == (wanted.location_id, wanted.memory):
+            return each.memory
+    return None

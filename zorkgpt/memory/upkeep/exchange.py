@@ -50,7 +50,7 @@ class ImportReport:
 
     added: int
     known: int
-    """Memories of the file that the store already had. They are unchanged."""
+    """Number of memories in the file that the store already had. They are unchanged."""
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -85,7 +85,7 @@ def parsed_json(text: str | bytes, where: str) -> Any:
         where: For the message, such as `all.jsonl, line 3`.
 
     Raises:
-        MemoryStoreError: If it is not JSON, or has NaN or infinity, which JSON doesn't know.
+        MemoryStoreError: If it is not valid JSON, which excludes NaN and infinity.
     """
     try:
         return parse_json(text, IMPORTED_FILE, finite=True)
@@ -94,7 +94,7 @@ def parsed_json(text: str | bytes, where: str) -> Any:
 
 
 def read_json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return where each line of a JSON lines file is, such as `all.jsonl, line 3`, and its object.
+    """Yield the location of each line in a JSON lines file, such as `all.jsonl, line 3`, and its object.
 
     Raises:
         MemoryStoreError: If the file can't be read, or a line is not a JSON object.
@@ -113,7 +113,7 @@ def read_memories(path: Path) -> list[LocatedMemory]:
     """Read the memories of a file of `json_lines` or of another `Memories.md`.
 
     Raises:
-        MemoryStoreError: If it can't be read or is neither, or a memory in it is invalid.
+        MemoryStoreError: If it can't be read or has another format, or a memory in it is invalid.
     """
     if _is_json(read_bytes(path)):
         return [_located(row, where) for where, row in read_json_objects(path)]
@@ -126,18 +126,18 @@ def read_memories(path: Path) -> list[LocatedMemory]:
     ]
     if not memories:
         raise MemoryStoreError(
-            f"There is no memory in {path}. It must be a memory file or JSON lines; say --from for other formats."
+            f"There is no memory in {path}. It must be a memory file or JSON lines. Use --from for other formats."
         )
     return memories
 
 
 def write_memories(store: Store, path: Path) -> None:
-    """Write all of the document as one Markdown file, in the place of what stands there.
+    """Write all lasting memories to a Markdown file and replace what it contained.
 
-    Of a scope, the memories are written at their relative places, without what people wrote between them.
+    The memories of a scope are written with relative places, without a person's text between them.
 
     Raises:
-        MemoryStoreError: it can't be read or written.
+        MemoryStoreError: If the memories can't be read or the file can't be written.
     """
     store.refresh()
     try:
@@ -154,7 +154,8 @@ def import_memories(store: Store, path: Path) -> ImportReport:
     An empty store copies a Markdown file byte for byte, including everything that people wrote in it.
 
     Raises:
-        MemoryStoreError: If the file can't be read or is neither, or the store can't be written. Nothing was stored.
+        MemoryStoreError: If the file can't be read or has another format, or the store can't be written. Nothing was
+            stored.
     """
     memories = read_memories(path)
     if store.scope.path:
@@ -190,8 +191,10 @@ def _placed(store: Store, located: LocatedMemory) -> LocatedMemory:
 
 
 def lasting_only(memories: Iterable[LocatedMemory]) -> tuple[list[LocatedMemory], list[Skipped]]:
-    """Return the memories that a store keeps, and those that are of an episode or have expired."""
-    kept, skipped, now = list[LocatedMemory](), list[Skipped](), utc_now()
+    """Return the memories that can be stored, and the skipped ones: ephemeral and expired memories."""
+    kept: list[LocatedMemory] = []
+    skipped: list[Skipped] = []
+    now = utc_now()
     for located in memories:
         memory = located.memory
         where = f"{memory.title!r} at {place_in_words(located.location_id)}"
@@ -205,10 +208,10 @@ def lasting_only(memories: Iterable[LocatedMemory]) -> tuple[list[LocatedMemory]
 
 
 def convert(source: Store, target: Store) -> int:
-    """Copy all memories with their journal and trials to an empty store; return how many memories there are.
+    """Copy all memories with their journal and trials to an empty store, and return the number of memories.
 
     Raises:
-        MemoryStoreError: There is something in the target, or it can't be written.
+        MemoryStoreError: If the target is not empty or can't be written.
     """
     document = parse(render(source.lasting.document))
     with target.transaction() as draft:
@@ -221,7 +224,7 @@ def convert(source: Store, target: Store) -> int:
 
 
 def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:
-    """Add the memories that the draft does not have, and return how many. Others are not counted as seen again."""
+    """Add the memories that the draft does not have, and return how many. Known memories stay unchanged."""
     new: dict[SubjectKey, list[LocatedMemory]] = {}
     known: dict[SubjectKey, set[tuple[str, str, str]]] = {}
     for located in memories:

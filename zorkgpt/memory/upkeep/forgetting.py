@@ -1,7 +1,7 @@
-"""Takes a memory, or a text, out of everything that the memory has written: a secret can be taken back."""
+"""Erasure of memories and texts, such as secrets, from every file that the memory has written."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import is_
 from pathlib import Path
@@ -24,36 +24,36 @@ from zorkgpt.memory.storage.section import LocationSection, parse_section
 from zorkgpt.text import indented
 
 FORGOTTEN = "[forgotten]"
-"""Stands where a text was that is forgotten."""
+"""The replacement for an erased text."""
 _KEPT = ("category", "title")
-"""Fields of another memory that may have the same title or word."""
+"""Fields that are not cleaned in other memories, which may have the same title or word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What is to be forgotten, and how to know it."""
+    """The memories, texts and places to erase."""
 
     removed: frozenset[tuple[SubjectKey, str]]
-    """Place and id of the memories that go."""
+    """Place and id of each memory to erase."""
     texts: frozenset[str]
-    """What may stand nowhere."""
+    """Texts to erase wherever they occur."""
     titles: frozenset[str]
-    """The titles of those memories; short as they may be, they are forgotten only where they stand alone."""
+    """Titles of the memories. They can be short, so they are erased only where they are a whole value."""
 
     gone: frozenset[SubjectKey] = frozenset()
-    """Places of which nothing may stand anywhere."""
+    """Places of which everything is erased."""
     scope: PlaceScope = EVERYWHERE
     """Nothing outside it is changed."""
 
     def are_in(self, text: str) -> bool:
-        return text in self.titles or any(one in text for one in (*self.texts, *self._shown()))
+        return text in self.titles or any(trace in text for trace in (*self.texts, *self._shown()))
 
     def cleaned(self, text: str) -> str:
-        """Return the text without them."""
+        """Return the text without the traces."""
         if text in self.titles:
             return FORGOTTEN
-        for one in (*self.texts, *self._shown()):
-            text = text.replace(one, FORGOTTEN)
+        for trace in (*self.texts, *self._shown()):
+            text = text.replace(trace, FORGOTTEN)
         return text
 
     def _shown(self) -> tuple[str, ...]:
@@ -70,18 +70,25 @@ class Traces:
 def traces_of_memory(store: Store, place: SubjectKey, memory: Memory) -> Traces:
     """Return the traces of one memory: every text and title that it ever had."""
     wanted = memory_id(place, memory)
-    known = [memory]
+    versions = [memory]
     for record in store.journal.records(place):
-        both = (record.change.before, record.change.after)
-        known += [one for one in both if one is not None and memory_id(place, one) == wanted]
-    texts = frozenset(form for one in known if one.text.strip() for form in (one.text, indented(one.text)))
-    return Traces(frozenset({(place, wanted)}), texts, frozenset(one.title for one in known), scope=store.scope)
+        for version in (record.change.before, record.change.after):
+            if version is not None and memory_id(place, version) == wanted:
+                versions.append(version)
+    titles = frozenset(version.title for version in versions)
+    return Traces(frozenset({(place, wanted)}), frozenset(_texts_of(versions)), titles, scope=store.scope)
+
+
+def _texts_of(memories: Iterable[Memory]) -> set[str]:
+    """Return the texts of memories in their two formats: plain and indented."""
+    texts = [memory.text for memory in memories if memory.text.strip()]
+    return {*texts, *map(indented, texts)}
 
 
 def traces_of_places(store: Store, book: MemoryBook, is_wanted: Callable[[SubjectKey], bool]) -> Traces:
-    """Return the traces of everything at these places: every memory that they ever had.
+    """Return the traces of every memory that these places ever had.
 
-    Texts and titles that a memory of another place contains stay there, and so they stay elsewhere.
+    Texts and titles that also occur in a memory of another place are not erased anywhere.
     """
     lasting = set(store.lasting.places())
     places = {*lasting, *book.ephemeral, *store.journal.places()}
@@ -92,7 +99,7 @@ def traces_of_places(store: Store, book: MemoryBook, is_wanted: Callable[[Subjec
             both = (record.change.before, record.change.after)
             known += [(place, memory) for memory in both if memory is not None]
     others = "\0".join(f"{memory.title}\0{memory.text}" for place, memory in book.find(EVERY) if place not in gone)
-    texts = {form for _, memory in known if memory.text.strip() for form in (memory.text, indented(memory.text))}
+    texts = _texts_of(memory for _, memory in known)
     titles = {memory.title for _, memory in known}
     return Traces(
         frozenset((place, memory_id(place, memory)) for place, memory in known),
@@ -104,7 +111,7 @@ def traces_of_places(store: Store, book: MemoryBook, is_wanted: Callable[[Subjec
 
 
 def traces_of_text(text: str, book: MemoryBook, scope: PlaceScope = EVERYWHERE) -> Traces:
-    """Return the traces of a text: it, and the memories that hold it or are of a place that does."""
+    """Return the traces of a text: itself, and the memories that contain it or whose place contains it."""
     wanted = one_line(text)
     places = {place: scope.relative(place) for place in book.places()}
     gone = {
@@ -113,16 +120,16 @@ def traces_of_text(text: str, book: MemoryBook, scope: PlaceScope = EVERYWHERE) 
     removed = {
         (place, memory_id(place, memory))
         for place, memory in book.find(EVERY)
-        if place in gone or any(isinstance(said, str) and wanted in one_line(said) for said in vars(memory).values())
+        if place in gone or any(isinstance(value, str) and wanted in one_line(value) for value in vars(memory).values())
     }
     return Traces(frozenset(removed), frozenset({wanted, text}), frozenset(), frozenset(gone), scope)
 
 
 def forget(store: Store, traces: Traces, runs: Path) -> None:
-    """Take the traces out of the file and of everything that is kept beside it, in the folder of the episodes too.
+    """Erase the traces from the memories, their backups and history, and the folders of the episodes.
 
     Raises:
-        MemoryStoreError, FileError, OSError: something can't be read or written; calling again goes on from there.
+        MemoryStoreError, FileError, OSError: If a file can't be read or written. Another call continues from there.
     """
     path = store.path
     with store.guard:
@@ -134,8 +141,8 @@ def forget(store: Store, traces: Traces, runs: Path) -> None:
         for beside in sorted(path.parent.glob(f"{path.name}.*")):
             if beside.suffix == ".backup" or ".damaged-" in beside.name:
                 _clean_markdown(beside, traces)
-        store.erase(lambda said: _cleaned(said, traces))
-        # Snapshots and runs are those of the whole memory.
+        store.erase(lambda text: _cleaned(text, traces))
+        # Snapshots and runs belong to the whole memory.
         if not store.scope.path:
             _clean_runs(path, runs, traces)
     store.refresh()
@@ -159,7 +166,7 @@ def _document(document: Document, traces: Traces) -> Document:
 
 
 def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSection | None:
-    """Return the section without the traces, itself if it has none; None: its very key is to be forgotten."""
+    """Return the section without the traces, or the same object if it has none. None if its place is erased."""
     place = section.location_id
     if not traces.scope.contains(place):
         return section
@@ -169,7 +176,7 @@ def _section(section: LocationSection, traces: Traces, eol: str) -> LocationSect
     if place in traces.gone:
         return None
     parts = [new for part in section.parts if (new := _part(place, part, traces, eol)) is not None]
-    # The key is what a place is, and not a trace of what was said elsewhere.
+    # The key of another place is not a trace.
     key = render_place(place)
     before, _, after = section.heading.partition(key)
     heading = before + key + _cleaned_lines(after, traces) if after else _cleaned_lines(section.heading, traces)
@@ -193,8 +200,8 @@ def _part(place: SubjectKey, part: str | Entry, traces: Traces, eol: str) -> str
 
 
 def _cleaned_lines(text: str, traces: Traces) -> str:
-    for one in traces.texts:
-        text = text.replace(one, FORGOTTEN)
+    for trace in traces.texts:
+        text = text.replace(trace, FORGOTTEN)
     return text
 
 
@@ -206,8 +213,8 @@ def _clean_markdown(path: Path, traces: Traces) -> None:
             write_file(path, cleaned)
 
 
-def _cleaned(said: str, traces: Traces) -> str:
-    """Return a stored JSON text without the traces, "" if it is about what is removed."""
+def _cleaned(text: str, traces: Traces) -> str:
+    """Return a stored JSON text without the traces; "" if it is about an erased memory."""
 
     def is_kept(row: Any) -> bool:
         if _subject_of(row) in traces.gone:
@@ -219,11 +226,11 @@ def _cleaned(said: str, traces: Traces) -> str:
             return not _is_forgotten(row, traces)
         return not any(traces.is_removed(place, one) for one in both)
 
-    return decode(_line(encode(said), traces, is_kept)).rstrip("\n")
+    return decode(_line(encode(text), traces, is_kept)).rstrip("\n")
 
 
 def _clean_json(path: Path, traces: Traces) -> None:
-    """Clean a file of JSON, or of one JSON value a line."""
+    """Clean a file with one JSON value, or one per line."""
     if not path.is_file():
         return
     data = path.read_bytes()
@@ -245,7 +252,7 @@ def _line(line: bytes, traces: Traces, is_kept: Callable[[Any], bool]) -> bytes:
     try:
         row = parse_json(line, RECORD)
     except OutOfBounds:
-        # Half a line, or something else: as text.
+        # An incomplete line, or not JSON: clean it as text.
         return encode(_cleaned_lines(decode(line), traces))
     if not is_kept(row):
         return b""
