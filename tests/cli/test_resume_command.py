@@ -57,9 +57,9 @@ def test_by_its_number_with_more_episodes_after_it(interrupted):
         (["--resume", "5"], "Episode 5 can't be resumed: there is no"),
         (["--resume", "9" * 5000], "--resume takes an episode number, not '999"),
         (["--resume=nonsense"], "--resume takes an episode number, not 'nonsense'"),
-        (["--resume", "--seed", "4"], "begun with seed 3, not 4"),
-        (["--resume", "--no-memory"], "begun with remember True, not False"),
-        (["--resume", "--player", "human"], "begun with player rules, not human"),
+        (["--resume", "--seed", "4"], "started with seed 3, not 4"),
+        (["--resume", "--no-memory"], "started with remember True, not False"),
+        (["--resume", "--player", "human"], "started with player rules, not human"),
     ],
 )
 def test_what_cannot_be_is_said_and_nothing_is_changed(interrupted, options, said):

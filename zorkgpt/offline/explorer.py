@@ -29,7 +29,7 @@ Experiences = Callable[[], Experience]
 
 
 class Senses(Protocol):
-    """The Z-machine's ground truth about words and about the things at hand."""
+    """The Z-machine's ground truth about words and things."""
 
     @property
     def language(self) -> Language | None: ...
@@ -70,7 +70,7 @@ class OfflineExplorer:
         self._offers = offers
         self._nouns: Nouns | None = None
         self._saved: Sequence[dict[str, Any]] = ()
-        """The notes of an interrupted episode that goes on."""
+        """The notes of a resumed episode."""
         self._is_branch = False
         self._begun: Episode | None = None
         self._is_plan_saved = False
@@ -83,7 +83,7 @@ class OfflineExplorer:
         return decision
 
     def look_on(self, context: PlayerContext, action: str) -> None:
-        """Note the action of another player, which plays this turn."""
+        """Record the action of another player for this turn."""
         turn = self._observe(context)
         if context.observation.question is not None:
             turn.notes.last = None
@@ -92,7 +92,7 @@ class OfflineExplorer:
         self._remember(turn, action)
 
     def left_to_try(self) -> dict[int, tuple[str, ...]]:
-        """Return place → the cheapest action that nobody has tried there and its kind; () if none is left."""
+        """Return place → the cheapest untried action there and its kind; () if none is left."""
         left: dict[int, tuple[str, ...]] = {}
         for room in self._graph.rooms:
             notes = self._episode.place(room)
@@ -117,16 +117,16 @@ class OfflineExplorer:
         return changed
 
     def resume(self, notes: Sequence[dict[str, Any]]) -> None:
-        """Go on with an episode of which these notes were saved."""
+        """Resume an episode with its saved notes."""
         self._begun, self._saved, self._is_branch = None, notes, False
 
     def branch(self, notes: dict[str, Any]) -> None:
-        """Go on with an episode of which these notes were saved, with the experience of what was tried since."""
+        """Resume an episode with its saved notes, and with later experience."""
         self._begun, self._saved, self._is_branch = None, [notes], True
 
     @property
     def _episode(self) -> Episode:
-        """The running episode. One that goes on is restored on first use, when memory and map have been restored."""
+        """The running episode. A resumed one is restored on first use, after memory and map."""
         if self._begun is None:
             self._begun = self._open_episode()
         return self._begun
@@ -161,7 +161,7 @@ class OfflineExplorer:
     # Observing
 
     def _observe(self, context: PlayerContext) -> TurnView:
-        """Note what this turn shows, and return it."""
+        """Record the observations of this turn, and return its view."""
         senses, where = self._senses, context.observation.location
         if self._nouns is None:
             self._nouns = Nouns(frozenset(context.vocabulary), senses.language if senses else None)

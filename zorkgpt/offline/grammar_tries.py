@@ -1,4 +1,4 @@
-"""Commands by the story's own grammar: every verb that it knows, on what is at hand."""
+"""Commands from the story's grammar: every verb with the visible and carried things."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations, product
@@ -21,7 +21,7 @@ _USUAL_PATTERNS = (
     *("take _", "open _", "examine _", "read _", "push _", "pull _", "turn _", "enter _", "climb _", "turn on _"),
     *("light _", "give _ to _", "put _ in _", "unlock _ with _", "attack _ with _"),
 )
-"""What is tried in stories whose grammar is unknown."""
+"""Commands for stories whose grammar is unknown."""
 
 AttributeNumbers = Mapping[str, frozenset[int]]
 """Name of a thing → the numbers of its attributes that are set."""
@@ -62,7 +62,7 @@ def commands(
 def grammar_tries(
     language: Language, here: Sequence[str], held: Sequence[str], traits: AttributeNumbers
 ) -> Iterator[GrammarTry]:
-    """Yield all commands that can be made of the verbs and these names; see `commands`."""
+    """Yield all commands with the verbs and these names. See `commands`."""
     return _tries(_all_forms(language), here, held, traits, ()) if knows_grammar(language) else _usual(here, held)
 
 
@@ -155,7 +155,7 @@ def _fillings(
 
 
 def analyzed(command: str, language: Language | None) -> GrammarTry:
-    """Return a command with its pattern and names, as far as the words of the story's grammar tell them apart."""
+    """Return a command with its pattern and names, according to the story's grammar."""
     verb, *words = command.split()
     fixed = language.prepositions if language else frozenset[str]()
     is_fixed = [language is not None and language.truncate(word) in fixed for word in words]

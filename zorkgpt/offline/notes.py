@@ -43,62 +43,62 @@ class EpisodeNotes:
     turn: int = 0
     last: LastTurn | None = None
     walking: PlaceAndAction | None = None
-    """The room and the exit that was taken on the last turn to get somewhere else."""
+    """The room and the exit taken on the last turn, on a walk."""
     target: PlaceAndAction | None = None
-    """The destination of the player, and what it wants to try there."""
+    """The player's destination, and the action to try there."""
     held: tuple[str, ...] = ()
     valued: NameSet = field(default_factory=set)
     """Things that scored when they were taken."""
     given_up: NameSet = field(default_factory=set)
-    """Things that are not to be taken again."""
+    """Things that must not be taken again."""
     blocked: Annotated[set[PlaceAndAction], _IN_ORDER] = field(default_factory=set)
     """Exits that led nowhere on the last try."""
 
     lamp: str | None = None
-    """The thing that was switched on last, as long as it gave light."""
+    """The last thing that was switched on, as long as it gives light."""
     useful: NameSet = field(default_factory=set)
     """Things that give light."""
     in_the_dark: int | None = None
-    """The current place, if nothing could be seen there."""
+    """The current place, if it is too dark to see."""
     dares_dark: bool = False
-    """Whether dark places are entered without a light, because nothing else is left to try."""
+    """Whether to enter dark places without a light, because nothing else is left to try."""
 
     wanted: str | None = None
-    """The action of the last turn, if it failed because too much is carried."""
+    """The action of the last turn, if it failed because the player carries too much."""
     take_back: str | None = None
-    """The thing that was put somewhere without effect on the last turn."""
+    """The thing that was put somewhere without points on the last turn."""
     left_behind: list[str] = field(default_factory=list)
-    """Tools that were laid down here so that an exit can be passed."""
+    """Tools that were dropped here in order to pass an exit."""
     laid_down: dict[str, int] = field(default_factory=dict)
-    """Such a tool, wherever it was → the place."""
+    """Dropped tool → its place."""
     opener: str | None = None
-    """What opened the exit that was found closed on the last turn."""
+    """The action that opens the exit that was closed on the last turn."""
     repeated: dict[str, int] = field(default_factory=dict)
-    """Action that is repeated a few times only → how often it was."""
+    """Action with a limited number of repetitions → the repetitions so far."""
     started_over: int | None = None
-    """The number of changes of the world when everything was last tried again; None if it was not."""
+    """The number of changes of the world at the last retry of everything; None if there was none."""
     unblocked: int = 0
-    """How often the exits that were found closed were reopened because nothing else was left to try."""
+    """The number of retries of all closed exits because nothing else was left to try."""
     holders: dict[int, list[str]] = field(default_factory=dict)
-    """Place → where things can be put there: "in case", "on table"."""
+    """Place → the holders for things there: "in case", "on table"."""
 
     topics: dict[str, None] = field(default_factory=dict)
-    """Words that texts have shown in quotation marks or capitals, the latest last; an ordered set."""
+    """Words in quotation marks or capitals in texts, the latest last. An ordered set."""
     record: CommandRecord = field(default_factory=CommandRecord)
     """The results of this episode's commands."""
     replies: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Creature that was attacked → the first line of the last reply, and how often that came in a row."""
+    """Attacked creature → the first line of the last reply, and its number in a row."""
     foes: dict[int, list[str]] = field(default_factory=dict)
     """Place → the creatures that were hostile there."""
     answered: dict[str, int] = field(default_factory=dict)
-    """Question → how often it was answered since the story last awaited a command."""
+    """Question → the number of answers since the story last read a command."""
 
     @property
     def lit(self) -> bool:
         return self.lamp is not None and self.lamp in self.held
 
     def may_repeat(self, action: str, limit: int) -> bool:
-        """Return whether an action was repeated less often than this."""
+        """Return whether an action has fewer repetitions than `limit`."""
         return self.repeated.get(action, 0) < limit
 
     def count(self, action: str) -> None:
@@ -109,13 +109,13 @@ class EpisodeNotes:
 _ORDER = list(ActionOutcome)
 _MAX_REOPENED = 6
 _REPEATED_COST = 15.0
-"""The cost, in steps, of each earlier episode in which an action scored nothing here."""
+"""The cost, in steps, of each earlier episode in which an action did not score here."""
 _MAX_REPEATED_COST = 90.0
 _ELSEWHERE_COST = 4.0
-"""The cost, in steps, of each other place at which an action scored nothing."""
+"""The cost, in steps, of each other place where an action did not score."""
 _MAX_ELSEWHERE_COST = 24.0
 _NOT_AGAIN = ("drop ", "put ", "attack ")
-"""Actions that are not repeated although they changed something: they undo other actions or suit one moment only."""
+"""Actions that are not repeated although they changed something, because they undo others or fit only one moment."""
 _REWARDING = frozenset({ActionOutcome.SCORES, ActionOutcome.TAKES})
 _DEADLY = frozenset({ActionOutcome.KILLS, ActionOutcome.KILLS_UNLIT})
 
@@ -130,13 +130,13 @@ class PlaceNotes:
     """Actions taken in this episode."""
     remembered: dict[str, ActionOutcome] = field(default_factory=dict)
     words: tuple[str, ...] = ()
-    """The single words that texts read here have in quotation marks."""
+    """The single words in quotation marks in texts read here."""
     failed_before: dict[str, str] = field(default_factory=dict)
     """Actions that had no effect here in earlier episodes → the response."""
     barren: dict[str, int] = field(default_factory=dict)
-    """Actions of earlier episodes → in how many they were done here without points."""
+    """Action → the number of earlier episodes in which it did not score here."""
     barren_places: Annotated[Mapping[str, int], Field(exclude=True)] = field(default_factory=dict)
-    """Action → at how many places it was done without points in earlier episodes; all places share it."""
+    """Action → the number of places where it did not score in earlier episodes. Shared by all places."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Actions that failed → the response."""
     in_vain: NameSet = field(default_factory=set)
@@ -144,22 +144,22 @@ class PlaceNotes:
     before: NameSet = field(default_factory=set)
     """Actions taken in this episode before everything was tried again."""
     reopened: Counter[str] = field(default_factory=Counter)
-    """Failed actions whose things have changed since → how often, in this episode."""
+    """Failed action whose things have changed since → the number of changes in this episode."""
     offered: dict[str, Tier] = field(default_factory=dict)
-    """Actions that could be tried when the place was last seen in this episode → their kinds."""
+    """Action offered when the place was last seen in this episode → its kind."""
     portable: Annotated[frozenset[str], _IN_ORDER] = frozenset()
-    """Of these, the actions with things that are carried, which need not be taken here."""
+    """The offered actions with carried things, which can be tried elsewhere too."""
     mentioned: dict[str, None] = field(default_factory=dict)
-    """Words of this episode's texts that name something here, besides the visible things; an ordered set."""
+    """Words in this episode's texts for things here that are not listed as visible. An ordered set."""
     advice: dict[str, None] = field(default_factory=dict)
-    """Actions that texts of this episode suggested here; an ordered set."""
+    """Actions that texts of this episode suggested here. An ordered set."""
     grammar_tries: int = 0
-    """How many commands of the story's grammar were tried here in this episode."""
+    """The number of commands of the story's grammar tried here in this episode."""
     walked: Counter[str] = field(default_factory=Counter)
-    """Exit or other action → how often it was taken in this episode."""
+    """Exit or other action → the number of times it was taken in this episode."""
     dark: bool = False
     feared: bool = False
-    """Whether being here, or with somebody here, is remembered to have killed the player."""
+    """Whether the place or a creature here has killed the player, according to a memory."""
     everywhere: NameSet = field(default_factory=set)
     """Actions that need not be tried at other places either."""
     read: Annotated[tuple[tuple[str, str, str, int | None], ...] | None, Field(exclude=True)] = None
@@ -189,7 +189,7 @@ class PlaceNotes:
         self._renew()
 
     def offer(self, candidates: Iterable[Candidate]) -> None:
-        """Note the actions that can be tried, now that the place is visible."""
+        """Record the actions offered by the visible place."""
         offered: dict[str, Tier] = {}
         for candidate in candidates:
             offered.setdefault(candidate.action, candidate.tier)
@@ -199,7 +199,7 @@ class PlaceNotes:
             self._renew()
 
     def offer_more(self, candidates: Iterable[Candidate]) -> None:
-        """Note more actions that can be tried here."""
+        """Record more actions to try here."""
         for candidate in candidates:
             self.offered.setdefault(candidate.action, candidate.tier)
         self._renew()
@@ -210,7 +210,7 @@ class PlaceNotes:
         return not known and action not in self.done
 
     def mark(self, action: str) -> None:
-        """Note that an action was taken."""
+        """Record that an action was taken."""
         self.grammar_tries += self.offered.get(action) is Tier.GRAMMAR and action not in self.done
         self.done.add(action)
         self._renew()
@@ -250,7 +250,7 @@ class PlaceNotes:
         return bool(otherwise_failed)
 
     def start_over(self) -> None:
-        """Forget what was tried here in vain, so that it is tried in another state of the world."""
+        """Clear the failed actions here, so that they are tried again in another state of the world."""
         self.before |= self.done
         self.done &= self.remembered.keys()
         self.failed_before = {}
@@ -297,11 +297,11 @@ class PlaceNotes:
         return sorted(costs, key=itemgetter(0))
 
     def _cost(self, tier: Tier) -> float:
-        # So that such commands are spread over the places.
+        # This spreads such commands over the places.
         return COST[tier] + (self.grammar_tries if tier is Tier.GRAMMAR else 0)
 
     def _cost_of_repeating(self, action: str, tier: Tier) -> float:
-        """Return the cost of an action for the earlier episodes in which it scored nothing."""
+        """Return the cost of an action from the earlier episodes in which it did not score."""
         if self.remembered.get(action) is ActionOutcome.SCORES or action in self.reopened:
             return 0.0
         here = self.barren.get(action, 0)

@@ -50,7 +50,7 @@ class RuleObjectiveFinder:
         return [one.key for one in sorted(fresh, key=_priority)][:most]
 
     def _scored_before(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
-        """Propose to score where earlier episodes scored and this one has not."""
+        """Propose scoring where earlier episodes scored but this one has not."""
         for room, name in situation.known.rooms.items():
             if room in situation.scored or any(goal[::2] == (ConditionKind.SCORED_AT, room) for goal in listed):
                 continue
@@ -60,7 +60,7 @@ class RuleObjectiveFinder:
                 yield ObjectiveProposal(text, ConditionKind.SCORED_AT, place=room, way=action, scope=Scope.WORLD)
 
     def _untaken(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
-        """Propose to take what was seen and, as far as is known, can be taken, unless an attempt failed."""
+        """Propose taking things that were seen and may be portable, unless an attempt failed."""
         not_again = {*_tried_in_vain(situation, _TAKING), *situation.carried}
         for item, place in _seen(situation):
             takeable = self._attributes_of(item.num).get("takeable", True)
@@ -70,7 +70,7 @@ class RuleObjectiveFinder:
                 )
 
     def _closed(self, situation: Situation, listed: _KnownGoals) -> Iterator[ObjectiveProposal]:
-        """Propose to open what is closed."""
+        """Propose opening closed things."""
         refused = set(_tried_in_vain(situation, _OPENING))
         for item, place in _seen(situation):
             attributes = self._attributes_of(item.num)
@@ -82,7 +82,7 @@ class RuleObjectiveFinder:
 
 
 def _scoring_action(memory: Memory) -> str | None:
-    """Return the action that scored according to the memory; None if none did."""
+    """Return the scoring action of a memory; None if there is none."""
     known = remembered_outcome(memory)
     return known[0] if known is not None and known[1] is ActionOutcome.SCORES else None
 

@@ -1,4 +1,4 @@
-"""The plan: what scored in the best episode so far, what was done for it, and which of its steps comes next."""
+"""The plan: the scoring actions of the best episode so far with their preparations, and the next step."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from zorkgpt.world.directions import canonical_direction, exit_name
 
 _LIGHTING = ("turn on ", "switch on ", "light ")
 _IDLE = frozenset({"wait", "look around"})
-"""Actions after which something happens by itself."""
+"""Actions that only wait for something to happen."""
 _FIGHTING_WORDS = 3
 """An action with so many words besides the names of held things involves something else too."""
 
@@ -31,20 +31,20 @@ class ScoringStep:
     held: tuple[str, ...] = ()
     """Names of held things that the action mentions."""
     yields: tuple[str, ...] = ()
-    """Names of the things that were held after it and not before."""
+    """Names of the things that it yielded."""
     needed: bool = True
-    """Whether it is taken in any case; otherwise in passing, or if the plan is stuck."""
+    """Whether it is needed. Other steps are taken in passing, or if the plan is stuck."""
     wins: bool = False
     """Whether it won the game, after which nothing else can score."""
 
 
 def best_trail(trails: Iterable[Trail]) -> Trail:
-    """Return the trail with the highest score; of several, the one that reached it after the fewest steps."""
+    """Return the trail with the highest score. Of several, return the one that reached it in the fewest steps."""
     return min(trails, key=_score_order)
 
 
 def scoring_steps(trail: Trail) -> tuple[ScoringStep, ...]:
-    """Return what led to the points of an episode, in order."""
+    """Return the steps that led to the points of an episode, in order."""
     steps = _steps_of(trail)
     scoring = [number for number, (step, _) in enumerate(steps) if step.gain > 0]
     return tuple(_worthwhile(steps[: scoring[-1] + 1])) if scoring else ()
@@ -118,7 +118,7 @@ _MAX_WALKS = 40
 
 @dataclass
 class PlanProgress:
-    """What was done of a plan in this episode. Steps are identified by their numbers."""
+    """The progress of a plan in this episode. Steps are identified by their numbers."""
 
     done: Annotated[set[int], PlainSerializer(sorted)] = field(default_factory=set)
     failures: Counter[int] = field(default_factory=Counter)
@@ -126,7 +126,7 @@ class PlanProgress:
     """Step → the number of changes when it last failed."""
     walks: Counter[int] = field(default_factory=Counter)
     changes: int = 0
-    """How often something has changed, so that a step which failed may succeed."""
+    """The number of changes of the world. After a change, a failed step may succeed."""
     stuck: bool = False
     """Whether no needed step can be done now, so that optional ones are worth a detour."""
 
@@ -168,7 +168,7 @@ class ScoringPlan:
         return any(step.gain and step.place == place and action in (None, step.action) for step in self.steps)
 
     def note(self, place: int, action: str, *, failed: bool, changed: bool = False) -> None:
-        """Note that an action was taken, by any player, or that it is known to fail now."""
+        """Record that an action was taken, by any player, or is known to fail now."""
         progress = self.progress
         progress.changes += changed
         taken = (number for number, step in enumerate(self.steps) if (step.place, step.action) == (place, action))

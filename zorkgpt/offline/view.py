@@ -1,4 +1,4 @@
-"""The turn as the behaviors of the rules player see it, and what several of them need to know about it."""
+"""The view of a turn that the behaviors of the rules player share."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,13 +23,13 @@ from zorkgpt.world.directions import canonical_direction
 from zorkgpt.world.graph import DangerousSpot, MapGraph
 
 SOMEWHERE = 0
-"""Stands for the player's location if the story does not tell it; no object has this number."""
+"""The number of an unknown location. No object has it."""
 _FAILS_EVERYWHERE = ("turn on ", "read ", "examine ")
 """Actions that fail with a carried thing in every place if they fail in one."""
 _ONCE_PER_NAME = (Tier.INSPECT, Tier.HANDLE, Tier.LIGHT, Tier.COMBINE, Tier.ADVICE)
 """Kinds of actions that are not tried again in other places with things of the same name."""
 _USUAL_CHANCE = 0.1
-"""How often a command that was never tried leads to something new."""
+"""The prior chance that an untried command leads to something new."""
 
 
 @dataclass
@@ -49,19 +49,19 @@ class Episode:
     notes: EpisodeNotes = field(default_factory=EpisodeNotes)
     places: dict[int, PlaceNotes] = field(default_factory=dict)
     touched: set[int] = field(default_factory=set)
-    """The places whose notes may have changed since they were last saved."""
+    """The places whose notes may have changed since the last save."""
     done_everywhere: set[str] = field(default_factory=set)
     """Actions that need not be tried at any place."""
 
     def place(self, room: int) -> PlaceNotes:
-        """Return the notes about a place; the first time with what earlier episodes left of it."""
+        """Return the notes about a place, created with the experience of earlier episodes."""
         if room not in self.places:
             self.places[room] = self._first_notes(room)
             self.touched.add(room)
         return self.places[room]
 
     def mark_done(self, room: int, action: str) -> None:
-        """Note that an action is taken at a place."""
+        """Record that an action is taken at a place."""
         notes = self.place(room)
         notes.mark(action)
         self.touched.add(room)
@@ -84,22 +84,22 @@ class Episode:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words in quotation marks of all texts that are remembered."""
+        """The words in quotation marks in all remembered texts."""
         return tuple(dict.fromkeys(word for place in self.places.values() for word in place.words))
 
     def is_barred(self, room: int) -> bool:
-        """Return whether an exit from this place refused with a reason that was given nowhere else."""
+        """Return whether an exit from this place was refused with a unique reason."""
         refusals = self.place(room).all_refusals
         reasons = {said for way, said in refusals.items() if canonical_direction(way)}
         elsewhere = (notes for other, notes in self.places.items() if other != room)
         return bool(reasons.difference(*(notes.all_refusals.values() for notes in elsewhere)))
 
     def promise(self, tried: GrammarTry) -> float:
-        """Return how much more promising a command is than if nothing like it had been tried."""
+        """Return how promising a command is, relative to an untried one."""
         return chance(tried, _USUAL_CHANCE, *self.records) / chance(tried, _USUAL_CHANCE, CommandRecord())
 
     def shuffled(self, offers: Iterable[Candidate]) -> list[Candidate]:
-        """Return the candidates in the order of the seed."""
+        """Return the candidates, shuffled by the seed."""
         return sorted(offers, key=lambda offer: blake2b(f"{self.seed} {offer.action}".encode()).digest())
 
     def closed(self) -> frozenset[DangerousSpot]:
@@ -109,7 +109,7 @@ class Episode:
         return dangers.closed(self.graph, self.places, self.notes, self.plan, self.place)
 
     def recall_attempts(self, room: int, notes: PlaceNotes) -> None:
-        """Note what other episodes have tried at a place without success."""
+        """Record the actions that failed at a place in earlier episodes."""
         # Failures because of weight or darkness say nothing about another time.
         failed = self.graph.tries.without_effect.get(room, {})
         otherwise = {action for action, response in failed.items() if is_laden(response) or is_dark(response)}
@@ -147,9 +147,9 @@ class TurnView:
     here: int
     """The number of the location."""
     language: Language | None
-    """The story's grammar; None if it is unknown or not to be used."""
+    """The story's grammar; None if unknown or unused."""
     scene: Scene | None
-    """The things at hand with their attributes; None if they are unknown or not to be used."""
+    """The things in scope with their attributes; None if unknown or unused."""
     checks: bool
     """Whether actions are checked by the grammar and the scene before they are taken."""
 
@@ -197,7 +197,7 @@ class TurnView:
         return frozenset((step.place, step.action) for step in steps if step.wins and score + step.gain < most)
 
     def mark_done(self, action: str) -> None:
-        """Note that an action is taken here."""
+        """Record that an action is taken here."""
         self.episode.mark_done(self.here, action)
 
     def open_exits(self) -> list[str]:
@@ -207,5 +207,5 @@ class TurnView:
         return [way for way, to in exits if (self.here, way) not in shut and to not in shut]
 
     def unblock(self) -> None:
-        """Let the exits from here that led nowhere be tried again."""
+        """Allow another try of the failed exits from here."""
         self.notes.blocked = {exit for exit in self.notes.blocked if exit[0] != self.here}
