@@ -133,7 +133,7 @@ def test_one_of_several_is_named_by_its_id_and_nothing_is_forgotten_by_mistake(m
     with pytest.raises(MemoryEditError, match="2 memories titled 'Password'"):
         manager.forget("Password")
     for given in ({}, {"memory": "Password", "text": SECRET}):
-        with pytest.raises(ValueError, match="Say what to forget"):
+        with pytest.raises(ValueError, match="Give exactly one of"):
             manager.forget(**given)
     manager.forget("Password", 5)
     assert manager.get("Password").location_id == CART

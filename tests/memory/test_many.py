@@ -52,9 +52,9 @@ def test_many_at_once_are_as_one_after_the_other(given_items, path):
     [
         ({"place": 5}, "Item 2: There is no text."),
         ({"place": 5, "text": ""}, "Item 2: The text is ''; it must not be blank."),
-        ({"place": 5, "text": "x", "tittle": "y"}, "Item 2: tittle is unknown."),
+        ({"place": 5, "text": "x", "tittle": "y"}, "Item 2: Unknown: tittle."),
         ({"place": [5], "text": "x"}, "Item 2: The place is [5]"),
-        ("A lever.", "Item 2: 'A lever.' is no mapping"),
+        ("A lever.", "Item 2: 'A lever.' is not a mapping"),
     ],
 )
 def test_a_bad_item_stores_nothing_and_is_named(home, bad, said):

@@ -73,7 +73,7 @@ def test_forgetting_a_place_or_prefix_leaves_no_trace_and_nothing_else_changes(m
     "given", [{}, {"prefix": ("a",), "text": "x"}, {"place": 5, "text": "x"}, {"memory": "a", "text": "x"}]
 )
 def test_exactly_one_thing_is_forgotten(given):
-    with AgentMemory.open(":memory:") as memory, pytest.raises(ValueError, match="Say what to forget"):
+    with AgentMemory.open(":memory:") as memory, pytest.raises(ValueError, match="Give exactly one of"):
         memory.forget(**given)
 
 

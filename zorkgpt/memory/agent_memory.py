@@ -214,7 +214,7 @@ class AgentMemory:
         self.close()
 
     def close(self) -> None:
-        """End the episode and release what is held open. Closing twice does nothing."""
+        """End the episode and close the store. Closing again does nothing."""
         if self._is_closed:
             return
         self.new_episode()
@@ -229,7 +229,7 @@ class AgentMemory:
             raise MemoryStoreError(f"The memory at {self._name} is closed. Open it again.")
 
     def _leave_counts_to_parent(self) -> None:
-        """Drop what waits to be counted if this is a child: its parent process counts it."""
+        """Drop pending counts if this is a child process, because its parent writes them."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._writer.visits.drop()
@@ -282,9 +282,9 @@ class AgentMemory:
             kind: "rule", "procedure", "danger", "insight", "text" or "location". None if unknown.
             episode: Defaults to the current episode.
             turn: Defaults to the current turn.
-            metadata: Values of your own, such as `{"user": 7}`, of at most 10,000 characters as JSON.
-            expires_at: When it is forgotten: a moment with a time zone, or the time from now. Defaults to never.
-            valid_from: Since when the fact is true, a moment with a time zone. None if unknown.
+            metadata: Your own values, such as `{"user": 7}`. At most 10,000 characters as JSON.
+            expires_at: When it is deleted: a time with a time zone, or a duration from now. Defaults to never.
+            valid_from: Since when the fact is true: a time with a time zone. None if unknown.
 
         Raises:
             TypeError, ValueError: If a value is invalid. Nothing was stored.
@@ -312,12 +312,12 @@ class AgentMemory:
         for number, item in enumerate(items, 1):
             try:
                 if not isinstance(item, Mapping):
-                    raise TypeError(f"{quoted(item)} is no mapping, such as {{'place': 5, 'text': 'A lever.'}}.")
+                    raise TypeError(f"{quoted(item)} is not a mapping, such as {{'place': 5, 'text': 'A lever.'}}.")
                 given: dict[str, Any] = {str(name): value for name, value in item.items()}
                 if missing := [name for name in ("place", "text") if name not in given]:
                     raise TypeError(f"There is no {' and no '.join(missing)}.")
                 if unknown := sorted(given.keys() - _DEFAULTS.keys()):
-                    raise TypeError(f"{', '.join(unknown)} is unknown. Known are {', '.join(sorted(_DEFAULTS))}.")
+                    raise TypeError(f"Unknown: {', '.join(unknown)}. Choose from: {', '.join(sorted(_DEFAULTS))}.")
                 new.append(self._new({**_DEFAULTS, **given}))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"Item {number}: {error}") from error
@@ -360,9 +360,9 @@ class AgentMemory:
             k: Maximum number of results.
             status: Defaults to every status except SUPERSEDED.
             episode: The first or last episode in which a memory was seen.
-            metadata: Values that are to be equal.
-            after: Only what was stored or changed after this moment. Counts of observations are no change.
-            threshold: The least score of a result, from 0 to 1.
+            metadata: Values that must be equal.
+            after: Limits the result to memories stored or changed after this time. Counts of observations don't count.
+            threshold: Minimum score of a result, from 0 to 1.
 
         Returns:
             Results with a score above 0 and at most 1, which never rises from one result to the next. By words, it is
@@ -389,12 +389,13 @@ class AgentMemory:
             return [replace(each, located=located) for each, located in zip(found, results, strict=True)]
 
     def get(self, memory: str, place: SubjectKey | None = None) -> LocatedMemory | None:
-        """Return the memory with this id or title; None if there is none.
+        """Return the memory with this id or title. None if there is none.
 
-        Of several memories with one title, the one that is not superseded is meant.
+        If several memories have the title, the current one is returned.
 
         Args:
-            place: Where it is recalled: at this place, or else of the things there or of the game.
+            place: Limits the search to the memories that are recalled at this place: its own first, then those of the
+                things there and of the game.
 
         Raises:
             MemoryEditError: If several memories have this title. The message lists their ids.
@@ -427,16 +428,16 @@ class AgentMemory:
         limit: int = 100,
         offset: int = 0,
     ) -> list[LocatedMemory]:
-        """Return the memories that fit all filters, ordered by place.
+        """Return the memories that match all filters, ordered by place.
 
         Args:
-            prefix: The beginning of the places: of a string, or the first elements of a tuple.
+            prefix: The beginning of the place: of a string, or the first elements of a tuple.
             status: Defaults to every status except SUPERSEDED.
             episode: The first or last episode in which a memory was seen.
-            metadata: Values that are to be equal.
-            after: Only what was stored or changed after this moment. Counts of observations are no change.
+            metadata: Values that must be equal.
+            after: Limits the result to memories stored or changed after this time. Counts of observations don't count.
             limit: Maximum number of memories.
-            offset: How many of the first ones are left out.
+            offset: Number of memories to skip.
 
         Raises:
             TypeError, ValueError: If a filter is invalid.
@@ -463,7 +464,7 @@ class AgentMemory:
             return self._results(self._known.located(found))
 
     def refresh(self) -> int:
-        """Read what others wrote, and delete what has expired. Every call that reads memories begins with this.
+        """Read the changes of other processes, and delete expired memories. Every call that reads memories does this.
 
         Returns:
             The number of expired memories that were deleted.
@@ -499,9 +500,9 @@ class AgentMemory:
             memory: Id or title.
             kind: "" makes it unknown.
             reason: For the history.
-            metadata: Takes the place of all the memory's metadata.
-            expires_at: "" if it is never to expire.
-            valid_from: "" makes it unknown.
+            metadata: Replaces all metadata of the memory.
+            expires_at: "" for never.
+            valid_from: "" for unknown.
 
         Raises:
             TypeError, ValueError: If the metadata or the time is invalid.
@@ -534,7 +535,7 @@ class AgentMemory:
         else:
             wanted.check()
             if persistence is not None:
-                raise MemoryEditError(f"{found.memory.title!r} is of this episode; to keep it for good, supersede it.")
+                raise MemoryEditError(f"{found.memory.title!r} is ephemeral. Use `supersede` to keep it for good.")
             new = replace(edited(found.memory, wanted), id=found.id)
             self._writer.write(
                 lambda draft: draft.replace(found.location_id, found.memory, new, "edited"), lasting=False
@@ -557,7 +558,7 @@ class AgentMemory:
     ) -> str:
         """Replace a memory by a new text and return the new id. The old memory stays on file as superseded.
 
-        The new one keeps the metadata and the time when it expires.
+        The new one keeps the metadata and the time of expiry.
 
         Args:
             memory: Id or title.
@@ -565,7 +566,7 @@ class AgentMemory:
             category: Defaults to the old one.
             persistence: Defaults to the old one.
             kind: Defaults to the old one.
-            valid_from: Since when the new fact is true, a moment with a time zone. None if unknown.
+            valid_from: Since when the new fact is true: a time with a time zone. None if unknown.
 
         Raises:
             TypeError, ValueError: If a value is invalid. Nothing was changed.
@@ -601,14 +602,14 @@ class AgentMemory:
         )
         if not kept:
             raise self._refusal(
-                f"{old.title!r} was not replaced: it is pinned, edited by a person, no longer believed, or lasting "
-                "while the new one is of this episode only."
+                f"{old.title!r} was not replaced: it is pinned, edited by a person, already superseded, or lasting "
+                "while the new one is ephemeral."
             )
         return kept[0]
 
     @telemetry.traced("invalidate")
     def invalidate(self, memory: str, reason: str, place: SubjectKey | None = None, *, turn: int | None = None) -> None:
-        """Mark a memory, given by id or title, as wrong. It stays on file and is never recalled again.
+        """Mark a memory, given by id or title, as wrong. It stays in the store but is never recalled again.
 
         Raises:
             TypeError, ValueError: If the reason is blank or not a text.
@@ -621,7 +622,7 @@ class AgentMemory:
         turn = self._state.turn if turn is None else turn
         if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
             raise self._refusal(
-                f"{found.memory.title!r} was not marked as wrong: it is pinned, edited by a person, or not believed."
+                f"{found.memory.title!r} was not marked as wrong: it is pinned, edited by a person, or superseded."
             )
 
     def forget(
@@ -632,13 +633,13 @@ class AgentMemory:
         prefix: str | tuple[int | str, ...] | None = None,
         text: str | None = None,
     ) -> int:
-        """Erase memories for good from the file, its backup, the history and `runs/`.
+        """Erase memories permanently from the store, its backup, the history and `runs/`.
 
-        Give one memory, a place, a prefix of places or a text. Traces of the memories elsewhere are replaced by
-        `[forgotten]`. With a place or a prefix, what other places say in the same words stays.
+        Give one memory, a place, a prefix of places or a text. Other occurrences of the erased texts are replaced by
+        `[forgotten]`. With a place or a prefix, texts that other places have too are not erased.
 
         Args:
-            memory: Id or title. `place` then says where it is.
+            memory: Id or title. `place` is then the place of the memory.
             place: Erase everything that was ever stored there.
             prefix: Erase everything at the places that begin with it, as `find` does.
             text: Erase everything that contains this text, such as a password.
@@ -654,7 +655,7 @@ class AgentMemory:
         from zorkgpt.memory.upkeep.forgetting import forget, traces_of_memory, traces_of_places, traces_of_text
 
         if [memory, prefix, text].count(None) != (2 if place is None or memory is not None else 3):
-            raise ValueError("Say what to forget: a memory by its id or title, a place, a prefix or a text; only one.")
+            raise ValueError("Give exactly one of: a memory by its id or title, a place, a prefix or a text.")
         with self.store.guard:
             self._writer.refresh()
             if memory is not None:
@@ -691,8 +692,8 @@ class AgentMemory:
         Does nothing without an `llm` or a synthesizer, which is asked only if a fact gives a reason.
 
         Args:
-            facts: What is known of the outcome, by name. `reward`, `done`, `changed`, `first_visit` and `place_after`
-                can be reasons to ask. `turn` is the turn number. All are passed on to the synthesizer.
+            facts: Facts about the outcome, by name. `reward`, `done`, `changed`, `first_visit` and `place_after` can
+                be reasons to ask. `turn` is the turn number. All are passed to the synthesizer.
 
         Raises:
             TypeError, ValueError: If a value is invalid.
@@ -730,10 +731,10 @@ class AgentMemory:
         self._log.info("episode reset: %d ephemeral memories cleared, %s persistent memories stay", cleared, stay)
 
     def history(self, memory: str, place: SubjectKey | None = None) -> list[MemoryChange]:
-        """Return all changes of a memory, oldest first, also of one that was deleted.
+        """Return all changes of a memory, oldest first. Works for deleted memories too.
 
         Args:
-            memory: Id or title. A deleted memory can be given by its id only.
+            memory: Id or title. A deleted memory can only be given by its id.
 
         Raises:
             TypeError, ValueError: If a value is invalid.
@@ -824,19 +825,19 @@ class AgentMemory:
         kept = self._writer.keep(new)
         if not kept:
             titles = ", ".join(quoted(each.memory.title) for each in new[:_MOST_TITLES])
-            raise self._refusal(f"{titles} was not kept: a person has hidden it at this place.")
+            raise self._refusal(f"{titles} was not stored: a person has hidden it at this place.")
         return kept
 
     def _stored(self, place: object) -> SubjectKey:
         """Return the key under which a place is stored.
 
         Raises:
-            TypeError, ValueError: If it is no valid place, or a `Thing` in a scope.
+            TypeError, ValueError: If it is not a valid place, or is a `Thing` in a scope.
         """
         return self._scope.absolute(checked_place(place))
 
     def _shown(self, place: SubjectKey, *, unseen_only: bool = False) -> tuple[str, list[LocatedMemory]]:
-        """Return what is told of a place, and the memories in it. They count as shown from now on."""
+        """Return the text about a place and the memories in it, and record that they were shown."""
         self._writer.refresh()
         with self.store.guard:
             lasting = self.store.lasting
@@ -868,9 +869,9 @@ class AgentMemory:
         return self._known.located(self._known.book.named(wanted, place))
 
     def _results(self, found: Iterable[LocatedMemory]) -> list[LocatedMemory]:
-        """Return memories as a caller gets them: with their places relative to the scope, their times and source.
+        """Return memories for the caller: with places relative to the scope, and with times and source.
 
-        The times and the source are None where the history can't be read.
+        If the history can't be read, the times and the source are None.
         """
         located = list(found)
         try:

@@ -88,7 +88,7 @@ class SimpleMemoryManager(AgentMemory):
         The game's prompts fence and label these lines themselves. Use `recall` for other prompts.
 
         Args:
-            unseen_only: Leave out where things start or lie if the player sees them now or has moved them.
+            unseen_only: Omit the whereabouts of things that the player sees now or has moved.
 
         Raises:
             TypeError, ValueError: If `location_id` is not a valid place.
@@ -127,7 +127,7 @@ class SimpleMemoryManager(AgentMemory):
     def update_memory_metadata(
         self, memory: Memory, location_id: SubjectKey, location_name: str, new_turn: int | str, new_episode: int | str
     ) -> bool:
-        """Count one more observation of a memory. A turn counts once."""
+        """Count another observation of a memory. Each turn is counted once."""
         location_id = checked_place(location_id)
         check_episode(new_episode)
         if isinstance(new_turn, int):
@@ -142,7 +142,7 @@ class SimpleMemoryManager(AgentMemory):
     def edit_memory(
         self, location_id: SubjectKey, title: str, wanted: "Edit", *, expected: str | None = None
     ) -> Memory:
-        """Change a memory in the file as a person: see `zorkgpt.memory.editing.edit`."""
+        """Change a stored memory on behalf of a person. See `zorkgpt.memory.editing.edit`."""
         from zorkgpt.memory.editing import edit
 
         return edit(self.store, checked_place(location_id), title, wanted, expected=expected)
@@ -214,7 +214,7 @@ class SimpleMemoryManager(AgentMemory):
         response: str,
         z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> SynthesisRequest | None:
-        """Do the part of `record_action_outcome` that asks nobody, and return the question for `learn_from`."""
+        """Do the part of `record_action_outcome` that needs no model, and return the question for `learn_from`."""
         return self._learner.take_turn(location_id, location_name, action, response, z_machine_context, arrival=False)
 
     def take_arrival(
@@ -224,21 +224,21 @@ class SimpleMemoryManager(AgentMemory):
         description: str,
         z_machine_context: ZMachineContext | Mapping[str, object] | None = None,
     ) -> SynthesisRequest | None:
-        """Do the part of `record_arrival` that asks nobody, and return the question for `learn_from`."""
+        """Do the part of `record_arrival` that needs no model, and return the question for `learn_from`."""
         return self._learner.take_turn(location_id, location_name, "", description, z_machine_context, arrival=True)
 
     def note_moves(self, z_machine_context: ZMachineContext) -> None:
-        """Take in what moved and changed on a turn that shows no outcome, such as an answer to a question."""
+        """Record moves and changes on a turn that shows no outcome, such as an answer to a question."""
         self._learner.note_moves(z_machine_context)
 
     def learn_from(self, question: SynthesisRequest | None) -> None:
-        """Ask what a turn of this episode teaches, and keep the answer. Never raises. Errors are logged and counted."""
+        """Ask what a turn of this episode teaches and store the answer. Never raises. Errors are logged and counted."""
         self._learner.learn(question)
 
     def note(
         self, location_id: PlaceKey, subject: SubjectKey, name: str, fact: "FurtherFact"
     ) -> tuple[MemoryEvent, ...]:
-        """Keep a fact that the player itself states, after the checks of a fact that a model has learned from a turn.
+        """Store a fact that the player itself states, after the same checks as for a fact that a model learned.
 
         Args:
             location_id: Where the player is.
@@ -246,7 +246,7 @@ class SimpleMemoryManager(AgentMemory):
             name: The subject's name.
 
         Returns:
-            What it changed: added, contested, ignored with a reason, ... () if it is known already.
+            The changes: added, contested, ignored with a reason, ... Empty if the fact is already known.
 
         Raises:
             MemoryStoreError: If it could not be written.
@@ -331,27 +331,27 @@ class SimpleMemoryManager(AgentMemory):
 
     @property
     def similarity_threshold(self) -> float:
-        """The cosine similarity from which a duplicate counts as a near-duplicate."""
+        """Minimum cosine similarity of a near-duplicate."""
         return self._settings.deduplication.similarity_threshold
 
     @property
     def embedding_provider(self) -> "EmbeddingProvider | None":
-        """The embedding provider; None if there is none."""
+        """The embedding provider. None if there is none."""
         return None if self._deduplicator is None else self._deduplicator.index.provider
 
     @property
     def embedding_cache(self) -> "VectorCache | Mapping[str, Vector]":
-        """The cached vectors by text; supports `len()` and `in`. Empty without a provider."""
+        """The cached vectors by text. Supports `len()` and `in`. Empty without a provider."""
         if self._deduplicator is None or self._deduplicator.index.provider is None:
             return {}
         return self._deduplicator.index.cache
 
     def calculate_embedding(self, text: str) -> "Vector | None":
-        """Return the vector of a text, float32 of unit length; None if it can't be made."""
+        """Return the vector of a text, float32 of unit length. None if it can't be made."""
         return None if self._deduplicator is None else self._deduplicator.index.vector(text)
 
     def get_location_embeddings(self, location_id: SubjectKey) -> "list[tuple[Memory, Vector]]":
-        """Return the current lasting memories of a location with their vectors; [] without vectors."""
+        """Return the current lasting memories of a location with their vectors. Empty without vectors."""
         if self._deduplicator is None:
             return []
         self._writer.refresh()
@@ -361,7 +361,7 @@ class SimpleMemoryManager(AgentMemory):
         return [] if vectors is None else list(zip(memories, vectors, strict=True))
 
     def check_semantic_duplicate(self, candidate_text: str, location_id: SubjectKey) -> tuple[Memory, float] | None:
-        """Return the nearest lasting memory that says the same, and the cosine similarity; None if there is none.
+        """Return the nearest lasting memory that says the same, and the cosine similarity. None if there is none.
 
         Without vectors, only identical texts are found.
         """
@@ -376,12 +376,12 @@ class SimpleMemoryManager(AgentMemory):
         return nearest or ((identical[0], 1.0) if identical else None)
 
     def rebuild_embedding_cache(self) -> bool:
-        """Embed all lasting memories again, and return whether that was possible."""
+        """Embed all lasting memories again, and return whether this succeeded."""
         return self._deduplicator is not None and self._deduplicator.index.rebuild(self._deduplicator.texts())
 
     @staticmethod
     def cosine_similarity(a: "Vector", b: "Vector") -> float:
-        """Return the cosine similarity in [-1, 1]; 0 if a vector is zero or not finite, or the shapes differ."""
+        """Return the cosine similarity in [-1, 1]. 0 if a vector is zero or not finite, or the shapes differ."""
         from zorkgpt.embeddings.arrays import np
 
         first, second = (np.asarray(vector, dtype=np.float64) for vector in (a, b))
@@ -428,13 +428,13 @@ class SimpleMemoryManager(AgentMemory):
             self._learner.reset()
 
     def flush(self) -> None:
-        """Write every count of visits and results that no other change has included."""
+        """Write all pending counts of visits and results."""
         with self.store.guard:
             self._learner.count_attempts()
             self._writer.count()
 
     def save_session(self, path: Path | str) -> bool:
-        """Write the state of this episode to a file of its own, and return whether it could be written."""
+        """Write the state of this episode to a file, and return whether this succeeded."""
         with self.store.guard:
             self.flush()
             return write_session(Path(path), self.snapshot())

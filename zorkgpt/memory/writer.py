@@ -1,4 +1,4 @@
-"""Writes memories: lasting ones into the store, those of the episode into the memory book of this process."""
+"""Writing of memories: lasting ones to the store, ephemeral ones to this process."""
 
 import logging
 import threading
@@ -37,7 +37,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A memory that is to be kept."""
+    """A memory to store."""
 
     location_id: SubjectKey
     """A valid place, see `checked_place`."""
@@ -45,11 +45,11 @@ class NewMemory:
     """The name of the place; "" if unknown."""
     memory: Memory
     given: Mapping[str, Any] = field(default_factory=dict)
-    """Fields that a known memory takes over if the new one only repeats it."""
+    """Fields to set on a known memory if the new one only repeats it."""
     replaces: Sequence[str] = ()
     """The titles or `MemoryId`s of the memories that it supersedes."""
     turn: int | None = None
-    """The turn in which it supersedes them; None if unknown."""
+    """The turn in which it supersedes them. None if unknown."""
 
 
 class MemoryWriter:
@@ -87,7 +87,7 @@ class MemoryWriter:
         self._state = state
         self._debug = debug
         self._episode_start: int | None = None
-        """The end of the journal before the first ephemeral memory of the episode; None if there is none."""
+        """The size of the journal before the first ephemeral memory of the episode. None if there is none."""
         self._is_note_lost = False
         """Whether a change of an ephemeral memory could not be journaled."""
         self._failed = threading.local()
@@ -98,7 +98,7 @@ class MemoryWriter:
         return getattr(self._failed, "error", None)
 
     def refresh(self) -> bool:
-        """Read the changes of other processes. False if that failed; the memories are then as last read."""
+        """Read the changes of other processes. False if this failed, so that the memories may be out of date."""
         try:
             self.store.refresh()
         except MemoryStoreError as error:
@@ -140,9 +140,9 @@ class MemoryWriter:
 
         Returns:
             The ids of the memories, or of those that they repeat, in order. [] if nothing was stored because of an
-            error, because a person hid one of them, or because one can't supersede what it is to replace.
+            error, because a person hid one of them, or because one can't supersede the memories that it names.
         """
-        # Before locking anything, because a judge may be asked.
+        # Ask the judge before locking anything.
         verdicts = self._verdicts(new, is_judged=is_judged)
         kept: list[str] = []
         decided: list[Decision] = []
@@ -169,7 +169,7 @@ class MemoryWriter:
         return kept
 
     def _verdicts(self, new: "Sequence[NewMemory]", *, is_judged: bool) -> "list[VerdictByWords]":
-        """Return the judge's verdicts about each memory, those of its place and those before it in the sequence."""
+        """Return the judge's verdicts for each memory and those of its place, including those before it in `new`."""
         new_facts = [each for each in new if each.memory.persistence.outlives_episode and not each.replaces]
         if self.deduplicator is None or not new_facts:
             return [{}] * len(new)
@@ -185,7 +185,7 @@ class MemoryWriter:
         return verdicts
 
     def _replaced(self, draft: Draft, new: "NewMemory") -> list[Memory] | None:
-        """Return the memories that a new one is to supersede. None if it may not, or if none is left of them."""
+        """Return the memories that a new one supersedes. None if this is not allowed, or none of them exists."""
         if not new.replaces:
             return []
         place, is_lasting = new.location_id, new.memory.persistence.outlives_episode
@@ -208,7 +208,7 @@ class MemoryWriter:
         return olds
 
     def _put(self, draft: Draft, new: "NewMemory", decision: Decision, olds: Sequence[Memory]) -> str:
-        """Put a memory into the draft as decided, and return the id of what is kept.
+        """Put a memory into the draft as decided, and return the id of the stored memory.
 
         Args:
             olds: The memories that it supersedes.
@@ -222,7 +222,7 @@ class MemoryWriter:
             stored = self._add(draft, location_id, new.name, memory, olds, new.turn)
         elif decision.kind == "repeats" and stored.status == MemoryStatus.TENTATIVE:
             stored = decisions.settle(draft, location_id, stored, turn)
-        # It may have been known without these.
+        # A known memory may lack these fields.
         if new.given and not stored.is_settled_by_person and (changed := replace(stored, **new.given)) != stored:
             stored = draft.replace(location_id, stored, changed, "edited")
         return memory_id(location_id, stored)
@@ -248,7 +248,7 @@ class MemoryWriter:
         *,
         also_settled: bool = False,
     ) -> bool:
-        """Change a stored memory, which is found by its words. False if it is not there any more, or the write failed.
+        """Change a stored memory, which is found by its words. False if it no longer exists, or the write failed.
 
         Args:
             also_settled: Whether one that a person has pinned or edited may be changed too.
@@ -292,9 +292,9 @@ class MemoryWriter:
         self.write(put, lasting=entry.persistence.outlives_episode)
 
     def replaceable(self, location_id: SubjectKey, titles: Sequence[str], new: Memory) -> list[str]:
-        """Return those of the titles that this memory may supersede.
+        """Return the titles of the memories that this one may supersede.
 
-        Left out is what a person has pinned or edited, and what says the same: that is seen again.
+        Memories that a person pinned or edited are omitted, and so are those that say the same.
         """
         current = self.known.current(location_id)
         olds = {title: titled(current, title) for title in titles}
@@ -325,11 +325,11 @@ class MemoryWriter:
 
     @contextmanager
     def _changing(self, *, lasting: bool, counts_only: bool = False) -> Iterator[Draft]:
-        """Change the memories. What waits to be counted is written along with any change of a lasting memory.
+        """Change the memories. Pending counts are written along with any change of a lasting memory.
 
         Args:
             lasting: Whether a lasting memory may be changed. If not, the store need not be writable.
-            counts_only: Write only what waits to be counted.
+            counts_only: Write only the pending counts.
 
         Raises:
             MemoryStoreError: If the store can't be read or written.
@@ -340,7 +340,7 @@ class MemoryWriter:
                 with self.store.transaction(turn_stamp=stamp) as draft:
                     draft.start = draft.book = replace(draft.book, ephemeral=self.known.ephemeral)
                     draft.names = self.known.names
-                    # A change in an episode that the place does not list yet would count as a visit of its own.
+                    # First, because a change in an episode that the place doesn't list yet would count as a visit.
                     self.visits.count_in(draft)
                     begun = draft.book
                     yield draft
@@ -371,10 +371,10 @@ class MemoryWriter:
         except MemoryStoreError as error:
             self._failed.error = error
             self.write_failures += 1
-            # Not again until a write succeeds.
+            # Log each reason once until a write succeeds.
             if str(error) != self._failure_logged:
                 self._failure_logged = str(error)
-                # The fields with which people are told about a damaged file: see `zorkgpt.log.DamagedFiles`.
+                # The fields for reports of damaged files. See `zorkgpt.log.DamagedFiles`.
                 fields = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
                 self._log.error("memories could not be written", extra=fields)
         else:
@@ -395,7 +395,7 @@ class MemoryWriter:
         """Write the visits that no other write has included, and the results of memories if they are due.
 
         Args:
-            turn: The current turn. None if no turn follows here, so that everything is due.
+            turn: The current turn. None if no turn follows, so that everything is due.
         """
         if turn is None:
             self.visits.settle()
@@ -405,7 +405,7 @@ class MemoryWriter:
                     pass
 
     def forget_episode(self) -> None:
-        """Forget what was true until the restart, and the episode's counts."""
+        """Drop the ephemeral memories and the counts of the episode."""
         if self._debug:
             self._log.info("ephemeral memories forgotten", extra={"count": len(self.known.all_ephemeral())})
         self.known.ephemeral = {}
@@ -421,10 +421,10 @@ class MemoryWriter:
         is_trace: Callable[[str], bool],
         gone: Collection[SubjectKey] = (),
     ) -> None:
-        """Drop these memories of the episode, by place and id, and whatever waits and has a trace of them.
+        """Drop these ephemeral memories, by place and id, and everything pending that contains text to forget.
 
         Args:
-            gone: Places of which nothing is kept.
+            gone: Places of which everything is dropped.
         """
         known = self.known
         for place, kept in known.ephemeral.items():
@@ -437,7 +437,7 @@ class MemoryWriter:
             self.deduplicator.forget()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the state of the running episode as plain values: counts, names, and where its memories are."""
+        """Return the state of the running episode as plain values, with the journal positions of its memories."""
         end = self.store.journal.size()
         saved = {
             "names": [[place_to_json(place), name] for place, name in self.known.names.items()],
@@ -448,7 +448,7 @@ class MemoryWriter:
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
 
     def restore(self, episode: int | str, saved: dict[str, Any]) -> None:
-        """Continue an interrupted episode from what `snapshot` returned, with its memories from the journal."""
+        """Continue an interrupted episode from the value of `snapshot`, with its memories from the journal."""
         self.forget_episode()
         self._episode_start, end = map(int, saved["journal"])
         self.store.journal.discard_ephemeral(episode, end)
@@ -474,9 +474,9 @@ class MemoryWriter:
         olds: Sequence[Memory],
         turn: int | None,
     ) -> Memory:
-        """Add a memory, or count it as seen again if it is known, and mark those that it replaces.
+        """Add a memory, or count another observation if it is known, and supersede the replaced ones.
 
-        A lasting memory replaces an ephemeral one of the same words too. Returns the memory as stored.
+        A lasting memory also replaces an ephemeral one with the same words. Returns the stored memory.
         """
         is_lasting = memory.persistence.outlives_episode
         if is_lasting:
@@ -529,20 +529,20 @@ def _ephemeral(draft: Draft, location_id: SubjectKey) -> tuple[Memory, ...]:
 
 
 def _known(draft: Draft, location_id: SubjectKey, memory: Memory) -> Memory | None:
-    """Return the current memory with the same words, among those that last as long: lasting or ephemeral."""
+    """Return the current memory with the same words among the lasting or the ephemeral ones, depending on `memory`."""
     is_lasting = memory.persistence.outlives_episode
     return known_again(draft.lasting.memories(location_id) if is_lasting else _ephemeral(draft, location_id), memory)
 
 
 def _titled(book: MemoryBook, location_id: SubjectKey, title: str, persistence: Persistence) -> Memory | None:
-    """Find a memory by title, first among those of the same kind: lasting or ephemeral."""
+    """Find a memory by title. Those that last as long (lasting or ephemeral) take precedence."""
     lasting = titled(book.lasting.memories(location_id), title, location_id)
     ephemeral = titled(book.ephemeral.get(location_id, ()), title, location_id)
     return (lasting or ephemeral) if persistence.outlives_episode else (ephemeral or lasting)
 
 
 def _is_contested(known: Memory, others: Iterable[Memory]) -> bool:
-    """Return whether a contradicting memory is tentative too, so that repeating this one settles nothing."""
+    """Return whether a contradicting memory is tentative too, so that repeating this one doesn't confirm it."""
     rivals = (other for other in others if other is not known and other.status == MemoryStatus.TENTATIVE)
     return any(compared(rival, known, None).relation == "conflict" for rival in rivals)
 
