@@ -384,9 +384,10 @@ class AgentMemory:
         among = self._changed_after(after)
         wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, among)
         with self.store.guard:
-            found = [each for each in self._searcher.search(query, min(k, LIMIT), wanted) if each.score >= threshold]
-            results = self._results(each.located for each in found)
-            return [replace(each, located=located) for each, located in zip(found, results, strict=True)]
+            results = self._searcher.search(query, min(k, LIMIT), wanted)
+            results = [result for result in results if result.score >= threshold]
+            located = self._results(result.located for result in results)
+            return [replace(result, located=each) for result, each in zip(results, located, strict=True)]
 
     def get(self, memory: str, place: SubjectKey | None = None) -> LocatedMemory | None:
         """Return the memory with this id or title. None if there is none.
@@ -400,8 +401,8 @@ class AgentMemory:
         Raises:
             MemoryEditError: If several memories have this title. The message lists their ids.
         """
-        found = self._get(memory, None if place is None else self._stored(place))
-        return None if found is None else self._results([found])[0]
+        match = self._get(memory, None if place is None else self._stored(place))
+        return None if match is None else self._results([match])[0]
 
     def _get(self, memory: str, place: SubjectKey | None) -> LocatedMemory | None:
         """Return the memory with this id or title, with its stored place."""
@@ -456,12 +457,13 @@ class AgentMemory:
         with self.store.guard:
             book, scope = self._known.book, self._scope
             if isinstance(begins, str) and scope.path:
-                found = book.find(wanted)
-                found = [each for each in found if has_prefix(scope.relative(each[0]), begins)][offset : offset + limit]
+                matches = book.find(wanted)
+                matches = [match for match in matches if has_prefix(scope.relative(match[0]), begins)]
+                matches = matches[offset : offset + limit]
             else:
                 within = (*scope.path, *begins) if isinstance(begins, tuple) else begins
-                found = book.find(wanted, prefix=within, limit=limit, offset=offset)
-            return self._results(self._known.located(found))
+                matches = book.find(wanted, prefix=within, limit=limit, offset=offset)
+            return self._results(self._known.located(matches))
 
     def refresh(self) -> int:
         """Read the changes of other processes, and delete expired memories. Every call that reads memories does this.
@@ -514,7 +516,7 @@ class AgentMemory:
         for name, given in (("text", text), ("title", title), ("reason", reason)):
             if given is not None:
                 check_text(name, given)
-        found = self._found(memory, place)
+        old = self._found(memory, place)
         wanted = Edit(
             text,
             title,
@@ -529,18 +531,16 @@ class AgentMemory:
             valid_from="" if valid_from == "" else checked_time(valid_from),
             reason=reason,
         )
-        if found.memory.persistence.outlives_episode:
-            at, id, stamp = found.location_id, MemoryId(found.id), self._state.stamp()
+        if old.memory.persistence.outlives_episode:
+            at, id, stamp = old.location_id, MemoryId(old.id), self._state.stamp()
             new = edit(self.store, at, id, wanted, source="agent", turn_stamp=stamp)
         else:
             wanted.check()
             if persistence is not None:
-                raise MemoryEditError(f"{found.memory.title!r} is ephemeral. Use `supersede` to keep it for good.")
-            new = replace(edited(found.memory, wanted), id=found.id)
-            self._writer.write(
-                lambda draft: draft.replace(found.location_id, found.memory, new, "edited"), lasting=False
-            )
-        return self._results([replace(found, memory=new)])[0]
+                raise MemoryEditError(f"{old.memory.title!r} is ephemeral. Use `supersede` to keep it for good.")
+            new = replace(edited(old.memory, wanted), id=old.id)
+            self._writer.write(lambda draft: draft.replace(old.location_id, old.memory, new, "edited"), lasting=False)
+        return self._results([replace(old, memory=new)])[0]
 
     @telemetry.traced("supersede")
     def supersede(
@@ -765,8 +765,8 @@ class AgentMemory:
 
         with self.store.guard:
             past = AsOf(self.store.journal, self._runs)
-            found = past.all_memories(episode, turn)
-            located = (LocatedMemory(place, "", memory) for place, memories in found.items() for memory in memories)
+            by_stored_place = past.all_memories(episode, turn).items()
+            located = (LocatedMemory(place, "", memory) for place, memories in by_stored_place for memory in memories)
             relative = (each.relative_to(self._scope) for each in located)
             return by_place((each.location_id, each.memory) for each in relative)
 
@@ -848,8 +848,13 @@ class AgentMemory:
                 persistent[place] = self._learner.unseen(persistent[place])
                 ephemeral[place] = self._learner.unseen(ephemeral[place])
             own = persistent[place]
-            places = {id(one): each for of in (persistent, ephemeral) for each, its in of.items() for one in its}
-            found = shown(
+            places = {
+                id(memory): subject
+                for by_subject in (persistent, ephemeral)
+                for subject, memories in by_subject.items()
+                for memory in memories
+            }
+            selection = shown(
                 list(chain.from_iterable(persistent.values())),
                 list(chain.from_iterable(ephemeral.values())),
                 episodes=episodes_of(lasting, place),
@@ -857,8 +862,8 @@ class AgentMemory:
                 now=lambda memory: self._learner.contradicting_state(place, memory) if is_place(place) else "",
             )
             if is_place(place):
-                self._writer.evidence.show(place, [memory for memory in found.memories if memory in own])
-            return found.text, [LocatedMemory(places[id(each)], "", each) for each in found.memories]
+                self._writer.evidence.show(place, [memory for memory in selection.memories if memory in own])
+            return selection.text, [LocatedMemory(places[id(memory)], "", memory) for memory in selection.memories]
 
     def _recalled_with(self, place: SubjectKey) -> tuple[SubjectKey, ...]:
         """Return the other subjects whose memories are recalled at a place."""
@@ -892,10 +897,10 @@ class AgentMemory:
         return None if moment is None else self.store.journal.changed_after(moment)
 
     def _found(self, memory: str, place: SubjectKey | None) -> LocatedMemory:
-        found = self._get(memory, None if place is None else self._stored(place))
-        if found is None:
+        match = self._get(memory, None if place is None else self._stored(place))
+        if match is None:
             raise self._unknown(memory, place)
-        return found
+        return match
 
     def _unknown(self, memory: str, place: SubjectKey | None) -> MemoryEditError:
         where = "" if place is None else f" at {place_in_words(place)}"

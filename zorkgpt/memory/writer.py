@@ -148,11 +148,13 @@ class MemoryWriter:
         decided: list[Decision] = []
         lasting = any(each.memory.persistence.outlives_episode for each in new)
         with self._failures_reported(), self._changing(lasting=lasting) as draft:
-            for each, said in zip(new, verdicts, strict=True):
+            for each, verdicts_of_each in zip(new, verdicts, strict=True):
                 place, memory, known = each.location_id, each.memory, draft.lasting.memories(each.location_id)
                 decision = NEW
                 if self.deduplicator is not None and not each.replaces:
-                    decision = self.deduplicator.decide(place, memory, known, is_judged=is_judged, verdicts=said)
+                    decision = self.deduplicator.decide(
+                        place, memory, known, is_judged=is_judged, verdicts=verdicts_of_each
+                    )
                 is_hidden = not decision.joins(memory) and self._is_forbidden_in_words(place, memory, known)
                 olds = None if is_hidden else self._replaced(draft, each)
                 if olds is None:
@@ -277,17 +279,17 @@ class MemoryWriter:
         def put(draft: Draft) -> None:
             self.known.note_name(location_id, name)
             memories = draft.book.memories(location_id)
-            if any(one.vetoed and one.title == entry.title for one in memories):
+            if any(memory.vetoed and memory.title == entry.title for memory in memories):
                 return
-            kept = known_again(memories, known) if known is not None else None
+            stored = None if known is None else known_again(memories, known)
             if known is None:
-                kept = draft.add(location_id, name, entry, visits=self.visits.uncounted(location_id))
-            if kept is None or kept.is_settled_by_person:
+                stored = draft.add(location_id, name, entry, visits=self.visits.uncounted(location_id))
+            if stored is None or stored.is_settled_by_person:
                 return
-            if kept.claims != entry.claims or kept.text != entry.text:
-                new = replace(kept, text=entry.text, claims=entry.claims)
-                kept = draft.replace(location_id, kept, new, "edited", "seen in the game")
-            draft.see_again(location_id, kept, seen, entry.episode)
+            if stored.claims != entry.claims or stored.text != entry.text:
+                new = replace(stored, text=entry.text, claims=entry.claims)
+                stored = draft.replace(location_id, stored, new, "edited", "seen in the game")
+            draft.see_again(location_id, stored, seen, entry.episode)
 
         self.write(put, lasting=entry.persistence.outlives_episode)
 
@@ -297,16 +299,16 @@ class MemoryWriter:
         Memories that a person pinned or edited are omitted, and so are those that say the same.
         """
         current = self.known.current(location_id)
-        olds = {title: titled(current, title) for title in titles}
-        return [
-            title
-            for title, old in olds.items()
-            if old is None
-            or not (
-                self._is_settled_by_person(location_id, [old])
-                or (self.deduplicator is not None and self.deduplicator.says_the_same(location_id, old, new))
-            )
-        ]
+        replaceable = []
+        for title in dict.fromkeys(titles):
+            old = titled(current, title)
+            if old is not None:
+                if self._is_settled_by_person(location_id, [old]):
+                    continue
+                if self.deduplicator is not None and self.deduplicator.says_the_same(location_id, old, new):
+                    continue
+            replaceable.append(title)
+        return replaceable
 
     def is_forbidden(self, location_id: SubjectKey, name: str, memory: Memory) -> bool:
         """Return whether a person hid a memory at this place that says the same, and count it.
@@ -320,7 +322,7 @@ class MemoryWriter:
             return False
         compared_with = self.deduplicator.comparisons(location_id, memory, vetoed)
         judged = self.deduplicator.judged(location_id, name, memory, compared_with)
-        same = next((one.known for one in judged if one.relation in ("same", "adds")), None)
+        same = next((each.known for each in judged if each.relation in ("same", "adds")), None)
         return same is not None and self._obey(location_id, memory, same)
 
     @contextmanager
@@ -427,8 +429,8 @@ class MemoryWriter:
             gone: Places of which everything is dropped.
         """
         known = self.known
-        for place, kept in known.ephemeral.items():
-            known.ephemeral[place] = tuple(one for one in kept if (place, memory_id(place, one)) not in removed)
+        for place, memories in known.ephemeral.items():
+            known.ephemeral[place] = tuple(each for each in memories if (place, memory_id(place, each)) not in removed)
         known.names = {place: name for place, name in known.names.items() if not is_trace(name) and place not in gone}
         self.events.forget(is_trace, gone)
         self.observations.clear()

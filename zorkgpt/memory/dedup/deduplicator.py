@@ -162,32 +162,32 @@ class Deduplicator:
 
     def note(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> None:
         """Log and count the result of a decision after it was written."""
-        counts, one = self.counts, decision.about
-        if one is None or decision.kind == "new":
+        counts, comparison = self.counts, decision.about
+        if comparison is None or decision.kind == "new":
             return
         was_joined = decision.joins(memory)
         if was_joined:
             extra = {
                 "location_id": location_id,
                 "decision": decision.kind,
-                "known": one.known.text,
+                "known": comparison.known.text,
                 "new": memory.text,
-                "cosine": one.cosine,
-                "reason": one.reason,
-                "by": one.by,
+                "cosine": comparison.cosine,
+                "reason": comparison.reason,
+                "by": comparison.by,
             }
             self._log.info("memory compared", extra=extra)
         if decision.kind == "contradicts":
             counts.contradictions_kept += 1
             return
-        counts.near_duplicates += was_joined and (one.cosine or 0) >= self.similarity_threshold
+        counts.near_duplicates += was_joined and (comparison.cosine or 0) >= self.similarity_threshold
         if decision.kind == "repeats":
             counts.duplicates_prevented += 1
             counts.metadata_updates += 1
         else:
             counts.supersessions_from_near_duplicates += 1
         if was_joined and decision.kind == "repeats":
-            self._wordings.add(location_id, one.known.title, memory.text)
+            self._wordings.add(location_id, comparison.known.title, memory.text)
 
     # Comparing
 
@@ -371,7 +371,7 @@ class _Wordings:
             for old in kept
             if old.superseded_by == memory.title and compare(old.text, memory.text).relation in ("same", "adds")
         ]
-        merged = [text for one in (memory, *refined) for text in self._loaded().get((location_id, one.title), ())]
+        merged = [text for each in (memory, *refined) for text in self._loaded().get((location_id, each.title), ())]
         return list(dict.fromkeys([memory.text, *(old.text for old in refined), *merged]))
 
     def add(self, location_id: SubjectKey, title: str, text: str) -> None:

@@ -221,10 +221,10 @@ def _cleaned(text: str, traces: Traces) -> str:
             return False
         try:
             place = place_from_json(row["location_id"])
-            both = [memory_of(row[name]) for name in ("before", "after") if row.get(name)]
+            versions = [memory_of(row[name]) for name in ("before", "after") if row.get(name)]
         except (KeyError, TypeError, ValueError, AttributeError):
             return not _is_forgotten(row, traces)
-        return not any(traces.is_removed(place, one) for one in both)
+        return not any(traces.is_removed(place, version) for version in versions)
 
     return decode(_line(encode(text), traces, is_kept)).rstrip("\n")
 
@@ -264,18 +264,19 @@ def _value(value: Any, traces: Traces) -> Any:
     if isinstance(value, str):
         return traces.cleaned(value)
     if isinstance(value, list):
-        return [_value(one, traces) for one in value if not _is_forgotten(one, traces)]
+        return [_value(entry, traces) for entry in value if not _is_forgotten(entry, traces)]
     if isinstance(value, dict):
         # A memory of another place may have the same title.
         is_elsewhere = _subject_of(value) not in traces.places if "location_id" in value else not traces.places
-        return {
-            _cleaned_lines(name, traces): one
-            if name == "location_id"
-            else _cleaned_lines(one, traces)
-            if name == "title" and isinstance(one, str) and (is_elsewhere or "text" in value)
-            else _value(one, traces)
-            for name, one in value.items()
-        }
+        keeps_title = is_elsewhere or "text" in value
+        cleaned = {}
+        for name, entry in value.items():
+            if name == "title" and isinstance(entry, str) and keeps_title:
+                entry = _cleaned_lines(entry, traces)
+            elif name != "location_id":
+                entry = _value(entry, traces)
+            cleaned[_cleaned_lines(name, traces)] = entry
+        return cleaned
     return value
 
 
@@ -288,7 +289,7 @@ def _subject_of(row: Any) -> SubjectKey | None:
 
 
 def _is_forgotten(row: Any, traces: Traces) -> bool:
-    """Return whether it is a stored memory or a trial of what is forgotten."""
+    """Return whether a stored value is a memory or a trial to erase."""
     if _subject_of(row) in traces.gone:
         return True
     if not isinstance(row, dict) or not isinstance(title := row.get("title"), str):
