@@ -349,7 +349,7 @@ BAD = [
         '[{"memory": "Good.", "user_id": "u"}, {"memory": 5}]',
         "result 2 is not a memory of mem0: The",
     ),
-    ("mem0", '[{"memory": "a", "user_id": 5}]', "its user_id is 5; it must be a text"),
+    ("mem0", '[{"memory": "a", "user_id": 5}]', "its user_id is 5; it must be a string"),
     ("mem0", '[{"memory": "a\\u0000", "user_id": "u"}]', "has the control character '\\x00'"),
     ("mem0", '[{"memory": "a", "metadata": {"n": NaN}}]', "NaN is not a JSON value"),
     ("mem0", '[{"memory": "a", "expiration_date": "soon"}]', "its expiration_date is 'soon'"),

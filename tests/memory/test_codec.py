@@ -211,7 +211,7 @@ def test_what_is_not_understood_is_told_with_its_line():
         (14, "text that is no memory: 'Remember to ask about the case!'"),
         (16, "not a memory: the header has no *(Ep…, T…)* at its end"),
         (23, "a section of its own: '## My own section'"),
-        (27, "the location is neither a number nor a text in quotation marks: '## Location seven: Kitchen'"),
+        (27, "the location is neither a number nor a quoted string: '## Location seven: Kitchen'"),
     ]
 
 

@@ -189,7 +189,7 @@ WRONG = [
     ({"persistence": "forever"}, ValueError, "Invalid persistence 'forever'"),
     ({"status": "MAYBE"}, ValueError, "is 'MAYBE'; it must be one of ACTIVE, TENTATIVE, SUPERSEDED"),
     ({"episode": 1.5}, TypeError, "The episode of memory 'Gate' is 1.5"),
-    ({"score_change": "5"}, TypeError, "The score_change of memory 'Gate' is '5'; it must be a whole number or None"),
+    ({"score_change": "5"}, TypeError, "The score_change of memory 'Gate' is '5'; it must be an integer or None"),
     ({"score_change": -(10**18)}, ValueError, "is -10{18}; it must have at most 18 digits"),
     ({"place_name": 5}, TypeError, "The place's name is 5"),
 ]
@@ -206,7 +206,7 @@ def test_a_wrong_value_is_named_and_nothing_is_stored(manager, given, error, sai
     ("given", "error", "said"),
     [
         *(one for one in WRONG if not {"text", "place_name", "title"} & one[0].keys()),
-        ({"text": 5}, TypeError, "The text of memory 'Gate' is 5; it must be a text"),
+        ({"text": 5}, TypeError, "The text of memory 'Gate' is 5; it must be a string"),
         ({"title": " "}, ValueError, "The title is ' '; it must not be blank"),
         ({"turns": 5}, TypeError, "The turns of memory 'Gate' is 5"),
         ({"pinned": 1}, TypeError, "The pinned of memory 'Gate' is 1; it must be True or False"),

@@ -66,7 +66,7 @@ def test_people_read_a_subject_with_its_name():
 @pytest.mark.parametrize(
     ("key", "error", "said"),
     [
-        (Thing("181"), TypeError, "The number of the thing is '181'; it must be a whole number"),
+        (Thing("181"), TypeError, "The number of the thing is '181'; it must be an integer"),
         (Thing(True), TypeError, "The number of the thing is True"),
         (Thing(-1), ValueError, "The number of the thing is -1"),
         (Thing(10**18), ValueError, "it must have at most 18 digits"),

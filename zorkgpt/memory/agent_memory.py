@@ -450,7 +450,7 @@ class AgentMemory:
         wanted = Filters(at, persistence, status, category, episode, kind, metadata or {}, among)
         for name, number in (("limit", limit), ("offset", offset)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-                raise ValueError(f"The {name} is {quoted(number)}; it must be a whole number from 0 on.")
+                raise ValueError(f"The {name} is {quoted(number)}; it must be an integer of 0 or more.")
         limit, offset = min(limit, LIMIT), min(offset, LIMIT)
         begins = None if prefix is None else checked_prefix(prefix)
         self._writer.refresh()
@@ -612,7 +612,7 @@ class AgentMemory:
         """Mark a memory, given by id or title, as wrong. It stays in the store but is never recalled again.
 
         Raises:
-            TypeError, ValueError: If the reason is blank or not a text.
+            TypeError, ValueError: If the reason is blank or not a string.
             MemoryEditError: If no memory or several have this id or title, or a person has pinned or edited it.
             MemoryStoreError: If the change can't be written.
         """
@@ -701,12 +701,12 @@ class AgentMemory:
         place, facts = checked_place(place), checked_facts(facts)
         if not is_place(place):
             raise TypeError(
-                f"The place is {place}, where no action can be taken; it must be a whole number, a text or a path."
+                f"The place is {place}, where no action can be taken; it must be an integer, a string or a path."
             )
         check_text("action", action)
         check_name(place_name)
         if not isinstance(result, str):
-            raise TypeError(f"The result is {result!r}, of the type {type(result).__name__}; it must be a text.")
+            raise TypeError(f"The result is {result!r}, of the type {type(result).__name__}; it must be a string.")
         if facts.get("place_after") is not None:
             facts["place_after"] = self._stored(facts["place_after"])
         at = self._scope.absolute(place)

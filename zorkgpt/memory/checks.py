@@ -177,7 +177,7 @@ def check_query(query: object, most: object) -> None:
     """Raise TypeError unless a query is a string and its number of results an integer."""
     _check_type("query", query)
     if isinstance(most, bool) or not isinstance(most, int):
-        raise TypeError(f"The number of results is {quoted(most)}; it must be a whole number.")
+        raise TypeError(f"The number of results is {quoted(most)}; it must be an integer.")
 
 
 def check_threshold(threshold: object) -> None:
@@ -193,7 +193,7 @@ def check_turn(turn: object) -> None:
     if turn is None:
         return
     if isinstance(turn, bool) or not isinstance(turn, int):
-        raise TypeError(f"The turn is {quoted(turn)}, of the type {type(turn).__name__}; it must be a whole number.")
+        raise TypeError(f"The turn is {quoted(turn)}, of the type {type(turn).__name__}; it must be an integer.")
     if turn < 0:
         raise ValueError(f"The turn is {turn}; it must not be below zero.")
 
@@ -203,7 +203,7 @@ def check_episode(episode: object) -> None:
     if episode is None:
         return
     if isinstance(episode, bool) or not isinstance(episode, (int, str)):
-        raise TypeError(f"The episode is {quoted(episode)}; it must be a whole number or a text.")
+        raise TypeError(f"The episode is {quoted(episode)}; it must be an integer or a string.")
     if isinstance(episode, int) and episode < 0:
         raise ValueError(f"The episode is {episode}; it must not be below zero.")
 
@@ -268,7 +268,7 @@ def check_parts(**parts: object) -> None:
 
 def _check_type(name: str, text: object) -> None:
     if not isinstance(text, str):
-        raise TypeError(f"The {name} is {quoted(text)}, of the type {type(text).__name__}; it must be a text.")
+        raise TypeError(f"The {name} is {quoted(text)}, of the type {type(text).__name__}; it must be a string.")
 
 
 def title_of(text: str) -> str:
@@ -280,6 +280,6 @@ def title_of(text: str) -> str:
 
 
 def _in_words(kind: Any) -> str:
-    names = {int: "a whole number", str: "a text", bool: "True or False", tuple: "a tuple", type(None): "None"}
+    names = {int: "an integer", str: "a string", bool: "True or False", tuple: "a tuple", type(None): "None"}
     kinds = kind.__args__ if isinstance(kind, UnionType) else (kind,)
     return " or ".join(names[each] for each in kinds)

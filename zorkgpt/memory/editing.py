@@ -49,7 +49,7 @@ class Edit:
         for name in ("text", "title", "category", "persistence", "status", "kind", "reason"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
-                raise MemoryEditError(f"The {name} is {value!r}; it must be a text.")
+                raise MemoryEditError(f"The {name} is {value!r}; it must be a string.")
         for name in ("pinned", "vetoed"):
             if (value := getattr(self, name)) not in (None, True, False):
                 raise MemoryEditError(f"{name} is {value!r}; it must be True or False.")

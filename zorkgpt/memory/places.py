@@ -73,15 +73,15 @@ def _checked_element(key: object, path: tuple[object, ...] | None = None) -> int
     """Return a place that is not a path, or an element of this path."""
     if isinstance(key, bool) or not isinstance(key, (int, str)):
         raise TypeError(
-            f"{_described(key, path)}, of the type {type(key).__name__}; it must be a whole number or a text, such as "
+            f"{_described(key, path)}, of the type {type(key).__name__}; it must be an integer or a string, such as "
             '5 or "https://shop/cart"' + ("." if path else ', or a path of these, such as ("acme", "user-7").')
         )
     if isinstance(key, int):
         if abs(key) >= LIMIT:
-            raise ValueError(f"{_described(key, path)}; a number must have at most 18 digits. Give it as a text.")
+            raise ValueError(f"{_described(key, path)}; a number must have at most 18 digits. Give it as a string.")
         return int(key)
     if not key.strip():
-        raise ValueError(f"{_described(key, path)}; a text must not be blank.")
+        raise ValueError(f"{_described(key, path)}; a string must not be blank.")
     if match := _UNWRITABLE.search(key):
         raise ValueError(f"{_described(key, path)}; it has the control character {match[0]!r}. Remove it.")
     return str.__str__(key)
@@ -94,7 +94,7 @@ def _described(key: object, path: tuple[object, ...] | None) -> str:
 def _checked_thing(thing: Thing) -> Thing:
     number = thing.number
     if isinstance(number, bool) or not isinstance(number, int):
-        raise TypeError(f"The number of the thing is {quoted(number)}; it must be a whole number.")
+        raise TypeError(f"The number of the thing is {quoted(number)}; it must be an integer.")
     if not 0 <= number < LIMIT:
         raise ValueError(f"The number of the thing is {quoted(number)}; it must have at most 18 digits and no sign.")
     return thing
@@ -117,7 +117,7 @@ def checked_prefix(prefix: object) -> str | tuple[int | str, ...]:
         return prefix
     if not isinstance(prefix, tuple):
         raise TypeError(
-            f"The prefix is {quoted(prefix)}, of the type {type(prefix).__name__}; it must be a text, such as "
+            f"The prefix is {quoted(prefix)}, of the type {type(prefix).__name__}; it must be a string, such as "
             '"https://shop/", or a tuple, such as ("acme", "user-7").'
         )
     return path_of(checked_place(prefix))
@@ -177,7 +177,7 @@ def _other_subject(text: str) -> Thing | WholeGame | None:
 def _loaded(text: str) -> str | list[object]:
     value = parse_json(text, ADDRESS)
     if not isinstance(value, (str, list)):
-        raise ValueError(f"{quoted(text)} is not a whole number, a JSON string or a JSON array.")
+        raise ValueError(f"{quoted(text)} is not an integer, a JSON string or a JSON array.")
     return value
 
 

@@ -70,7 +70,7 @@ def parse_scope(text: str) -> tuple[int | str, ...]:
         return checked_scope(tuple(path) if isinstance(path, list) else path).path
     except (TypeError, ValueError):
         raise ConfigurationError(
-            f"The scope is {quoted(text)}; it must be a JSON array of texts and whole numbers, such as "
+            f"The scope is {quoted(text)}; it must be a JSON array of strings and integers, such as "
             '\'["acme", "user-7"]\'.'
         ) from None
 

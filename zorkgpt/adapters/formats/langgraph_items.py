@@ -115,7 +115,7 @@ def _rows(path: Path) -> Iterator[StoredRow]:
 def _located(namespace: object, key: object, value: object, expires_at: object, ttl_minutes: object) -> LocatedMemory:
     labels = _labels(namespace)
     if not isinstance(key, str):
-        raise TypeError(f"its key is {quoted(key)}; it must be a text.")
+        raise TypeError(f"its key is {quoted(key)}; it must be a string.")
     if not isinstance(value, dict):
         raise TypeError(f"its value is {quoted(value)}; it must be an object.")
     memory = Memory(
@@ -145,7 +145,7 @@ def _moment(value: object) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise TypeError(f"its expires_at is {quoted(value)}; it must be a text.")
+        raise TypeError(f"its expires_at is {quoted(value)}; it must be a string.")
     moment = datetime.fromisoformat(value)
     # SqliteStore writes UTC without a time zone when a read restarts the time to live.
     return checked_time(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

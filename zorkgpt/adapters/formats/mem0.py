@@ -82,7 +82,7 @@ def _place(row: dict[str, Any]) -> PlaceKey:
         if (value := row.get(name)) is None:
             continue
         if not isinstance(value, str):
-            raise TypeError(f"its {name} is {quoted(value)}; it must be a text.")
+            raise TypeError(f"its {name} is {quoted(value)}; it must be a string.")
         path += [name, value]
     return checked_place(tuple(path) or _WITHOUT_ENTITY)
 

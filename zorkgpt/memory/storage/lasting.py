@@ -59,7 +59,7 @@ class Filters:
             if str(given).casefold() not in map(str.casefold, valid):
                 raise ValueError(f"The {name} is {quoted(given)}; it must be one of {', '.join(valid)}.")
         if not isinstance(self.category, str | None):
-            raise TypeError(f"The category is {quoted(self.category)}; it must be a text.")
+            raise TypeError(f"The category is {quoted(self.category)}; it must be a string.")
         if self.metadata:
             checked_metadata(self.metadata)
 

@@ -268,7 +268,7 @@ def _unknown(text: str) -> LocationSection:
     message, broken = None, False
     title = text.partition("\n")[0].strip().removeprefix("\ufeff")
     if title.lower().startswith("## location"):
-        message, broken = f"the location is neither a number nor a text in quotation marks: {title!r}", True
+        message, broken = f"the location is neither a number nor a quoted string: {title!r}", True
     elif title.lower().startswith("## thing "):
         message, broken = f"the thing is not a number: {title!r}", True
     elif title.startswith("## "):
