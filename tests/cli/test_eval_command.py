@@ -93,8 +93,8 @@ def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
     assert re.search(r"\d+%.*\d+:\d\d:\d\d", told)
 
 
-PAST_A_CHECKPOINT = 28_000
-"""Bytes of an episode's log after 12 turns; the first checkpoint is written after ten."""
+PAST_A_CHECKPOINT = 12
+"""A turn after the first checkpoint, which is written after ten."""
 
 LONGER = ("learning-2x30", "--seeds", "1", "--ablate", "off", "--jobs", "2", "--json", "--no-pages")
 
@@ -112,7 +112,7 @@ def whole(tmp_path_factory):
 def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(tmp_path, how, whole, evaluate):
     what, cut = LONGER, tmp_path / "cut"
     with Started("eval", *what, "--out", str(cut)) as started:
-        while not any(size > PAST_A_CHECKPOINT for size in sizes(cut)):
+        while not logs_past_a_checkpoint(cut):
             time.sleep(0.05)
             assert started.returncode is None, started.finish()
         started.send_signal(how)
@@ -120,8 +120,7 @@ def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(
         assert started.returncode == (-how if how is signal.SIGKILL else 130)
     assert how is signal.SIGKILL or "Run the same command to continue" in message
     # What had hardly begun may be begun anew.
-    logs_then = {path: path.read_bytes() for path in cut.rglob("episode_log.jsonl")}
-    begun = {path: data[:2000] for path, data in logs_then.items() if len(data) > PAST_A_CHECKPOINT}
+    begun = {path: data[:2000] for path, data in logs_past_a_checkpoint(cut).items()}
     assert begun
     again = evaluate(*what, "--out", str(cut))
     assert again.returncode == 0, again.stderr
@@ -130,8 +129,9 @@ def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(
     assert {path: path.read_bytes()[:2000] for path in begun} == begun
 
 
-def sizes(out: Path) -> list[int]:
-    return [path.stat().st_size for path in out.rglob("episode_log.jsonl")]
+def logs_past_a_checkpoint(out: Path) -> dict[Path, bytes]:
+    logs = {path: path.read_bytes() for path in out.rglob("episode_log.jsonl")}
+    return {path: log for path, log in logs.items() if log.count(b'"event":"turn_played"') >= PAST_A_CHECKPOINT}
 
 
 def test_a_run_that_fails_ends_none_of_the_others(tmp_path, evaluate):

@@ -176,7 +176,7 @@ def test_a_ceiling_on_cost_needs_prices(play, tmp_path):
     with ChatServer(reply) as server:
         code, _, err = play(server, "--max-cost", "1")
         assert (code, server.requests) == (ExitCode.BAD_INPUT, [])
-        assert "that of test-model is not known" in err
+        assert "The price of test-model is unknown. Add it to the prices ([tool.zorkgpt.llm.prices]" in err
         table = "[tool.zorkgpt.llm.prices]\n'test-*' = { prompt = 100000, completion = 0 }\n"
         (tmp_path / "pyproject.toml").write_text(table)
         code, out, _ = play(server, "--json", "--max-cost", "2", "--synchronous")

@@ -108,7 +108,8 @@ def test_a_page_of_an_error_in_its_place_is_set_aside_and_said_so(tmp_path):
     assert b"502" not in path.read_bytes()
     path.write_bytes(PAGE)
     looked_at = command("memories", "check", "--workdir", str(tmp_path))
-    assert f"{path} was damaged (set aside as {tmp_path / 'Memories.md.damaged-2'}); its backup" in looked_at.stderr
+    again = tmp_path / "Memories.md.damaged-2"
+    assert f"{path} was damaged (set aside as {again}). It was restored from its backup." in looked_at.stderr
 
 
 def test_a_memory_file_that_is_deleted_in_the_midst_of_a_run_is_back_and_said_so(tmp_path):

@@ -201,7 +201,7 @@ def test_who_comes_after_an_episode_that_failed_keeps_its_number(tmp_path):
 
 
 def test_ablations_between_two_episodes_are_refused(tmp_path):
-    with pytest.raises(ConfigurationError, match="With generations-2x2x20 there are: on, off, no-audit"):
+    with pytest.raises(ConfigurationError, match="Ablations for generations-2x2x20: on, off, no-audit"):
         generations(tmp_path, ablation=Ablation.SHUFFLED).check()
 
 

@@ -59,7 +59,7 @@ def _with_turns_that_nobody_played(log):
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (_without_its_first_line, "It can't be read"),
+        (_without_its_first_line, "has no beginning"),
         (_without_a_turn, "turns are missing in the log"),
         (_with_turns_that_nobody_played, "turns are missing in the log"),
     ],
@@ -74,7 +74,7 @@ def test_a_run_whose_log_is_damaged_is_named_and_the_others_are_reported(tmp_pat
     [failed] = results.failures
     assert failed.run.seed == 2
     assert said in failed.failure
-    assert failed.failure.endswith(f"Delete {runs[1].folder}: then it starts over.")
+    assert failed.failure.endswith(f"To play it again, delete {runs[1].folder}.")
 
 
 def test_a_line_of_shown_memories_that_is_of_no_turn_counts_nowhere(tmp_path):
@@ -265,8 +265,8 @@ def test_the_pictures_are_the_same_for_the_same_results(played):
     assert [caption.rpartition(": ")[2] for caption in captions] == [
         "final score by episode",
         "repeated failures by episode",
-        "score in the course of the last episode",
-        "where the memories shown came from",
+        "score during the last episode",
+        "origin of the memories shown",
     ]
     assert all(picture.startswith(b"<?xml") for _, picture in plots(played))
 

@@ -37,5 +37,5 @@ def test_calls_before_and_after_the_checkpoint_count_against_the_ceiling(tmp_pat
         assert took == would_have
         assert resumed.spent() == killed.spent()
         resumed.client.complete(question, role="agent")
-        with pytest.raises(BudgetExceeded, match="60 tokens is reached: 60 are used"):
+        with pytest.raises(BudgetExceeded, match="60 tokens is reached: 60 were used"):
             resumed.check_ceiling()

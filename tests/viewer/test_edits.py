@@ -138,7 +138,7 @@ def test_editing_in_the_browser_while_another_process_adds(workdir, open_page):
     assert (memories[WRONG.title].vetoed, memories[WRONG.title].pinned) == (True, False)
 
 
-def test_a_change_by_somebody_else_is_told_in_the_browser(workdir, open_page):
+def test_the_browser_reports_a_change_by_somebody_else(workdir, open_page):
     with served(workdir, "--edit") as address:
         page = open_page(address)
         page.get_by_role("button", name="Edit").click()
@@ -146,7 +146,7 @@ def test_a_change_by_somebody_else_is_told_in_the_browser(workdir, open_page):
         assert client(workdir, RULES).post(PATH, content=json.dumps(body), headers=SHOWN).status_code == 200
         page.get_by_role("textbox", name="Text").fill("The troll attacks.")
         page.get_by_role("button", name="Save").click()
-        expect(page.get_by_role("alert").filter(has_text="somebody else")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="was changed in the meantime")).to_be_visible()
         page.get_by_role("button", name="Cancel").click()
         page.get_by_role("button", name="Discard").click()
         expect(page.locator("#memories .fact")).to_have_text("The troll sleeps.")

@@ -214,7 +214,8 @@ def figures_of(run: EvaluationRun) -> RunFigures:
     """Compute the figures of a run from its files. Only finished episodes count.
 
     Raises:
-        EvaluationFailed: If turns are missing in a log. Other damage raises the error from reading the file.
+        EvaluationFailed: If turns, the beginning or the end are missing in a log.
+            Other damage raises the error from reading the file.
     """
     played = run.played()
     name = run.config.episode_log_file
@@ -234,9 +235,10 @@ def _failures(logs: Sequence[Sequence[Event]]) -> list[FailureCount]:
 
 
 def _episode(run: EvaluationRun, files: EpisodeFiles, events: Sequence[Event], failed: FailureCount) -> EpisodeFigures:
-    start = next(event for event in events if isinstance(event, EpisodeStarted))
+    start = next((event for event in events if isinstance(event, EpisodeStarted)), None)
     end = last_end(events)
-    assert end is not None
+    if start is None or end is None:
+        raise EvaluationFailed(f"the log of episode {files.episode} has no beginning or no end, {files.directory}")
     by_number = turns_in(events)
     if len(by_number) != end.turns or not all(1 <= number <= end.turns for number in by_number):
         raise EvaluationFailed(f"turns are missing in the log of episode {files.episode}, {files.directory}")

@@ -151,7 +151,7 @@ class Ledger:
             raise ConfigurationError(
                 f"A ceiling on cost (max_cost={self.settings.max_cost}) needs the price of every model. The price of "
                 f"{', '.join(unpriced)} is unknown. Add it to the prices "
-                "([tool.zorkgpt.llm.usage] in pyproject.toml), or set max_tokens instead."
+                "([tool.zorkgpt.llm.prices] in pyproject.toml), or set max_tokens instead."
             )
 
     def check_ceiling(self) -> None:
