@@ -140,6 +140,15 @@ def test_one_of_several_is_named_by_its_id_and_nothing_is_forgotten_by_mistake(m
     assert manager.explain("Password")[0].made.change.after.title == "Password"
 
 
+def test_a_forgotten_text_is_not_kept_for_a_return_to_a_checkpoint(tmp_path):
+    with SimpleMemoryManager.open(tmp_path) as memories:
+        memories.remember(CART, f"The password is {SECRET}.", title="Password")
+        memories.rollback().begin(tmp_path / "undo", 1)
+        memories.remember(CART, "The voucher field takes one code only.", title="Voucher")
+        memories.forget("Password")
+        assert traces(tmp_path) == []
+
+
 def test_a_forgotten_text_is_not_searched_any_more(tmp_path):
     with SimpleMemoryManager.open(tmp_path) as memories:
         for place in range(20):
