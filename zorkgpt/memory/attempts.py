@@ -61,7 +61,7 @@ class Attempts:
     def snapshot(self) -> dict[str, Any]:
         """Return the attempts of the episode as plain values."""
         return {
-            "without_effect": sorted(self._without_effect),
+            "in_vain": sorted(self._without_effect),
             "noted": [list(attempt) for attempt in sorted(self._noted, key=str)],
             "worked": [[place, sorted(actions)] for place, actions in self._worked.items()],
             "waiting": [[place, list(actions.items())] for place, actions in self._waiting.items()],
@@ -69,7 +69,7 @@ class Attempts:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
-        self._without_effect = set(map(str, saved["without_effect"]))
+        self._without_effect = set(map(str, saved["in_vain"]))
         self._noted = {(saved_place(place), str(action)) for place, action in saved["noted"]}
         self._worked = {saved_place(place): set(map(str, actions)) for place, actions in saved["worked"]}
         waiting = ((saved_place(place), actions) for place, actions in saved["waiting"])
