@@ -40,7 +40,7 @@ from zorkgpt.bounded import ReadLimits, json_object, nests_deeply, parse_json, p
 from zorkgpt.context.history import SummaryAnswer
 from zorkgpt.critic import CriticAnswer
 from zorkgpt.errors import CheckpointError, CommandRefused, InvalidAnswer, LLMError, OutOfBounds, ZorkGPTError
-from zorkgpt.knowledge.synthesis import LessonsAnswer, WisdomAnswer
+from zorkgpt.knowledge.synthesis import LessonsAnswer
 from zorkgpt.llm import wire
 from zorkgpt.llm.structured import read_answer, valid_objects
 from zorkgpt.llm.tools import Tool, Toolbox, written_calls
@@ -69,7 +69,6 @@ ANSWERS = (
     RefinementAnswer,
     SummaryAnswer,
     Verdicts,
-    WisdomAnswer,
 )
 ODD_JSON = (
     "NaN",

@@ -30,13 +30,6 @@ def test_what_two_episodes_have_learned_is_confirmed_by_and_nothing_is_counted_t
     assert told(merged) == [("The bell calls the ferry.", 7, 0, False), ("The key opens the cellar.", 1, 0, False)]
 
 
-def test_contradictions_of_several_episodes_strike_a_line_together():
-    base = holding(a_line("The troll sleeps."))
-    found = [(number, holding(a_line("The troll sleeps.", contradicted=1))) for number in (2, 3, 4)]
-    assert told(merge_knowledge(base, found[:2])) == [("The troll sleeps.", 0, 2, False)]
-    assert told(merge_knowledge(base, found)) == [("The troll sleeps.", 0, 3, True)]
-
-
 def test_a_line_that_one_episode_has_struck_stays_where_another_has_confirmed_it():
     base = holding(a_line("The troll sleeps."))
     struck = holding(a_line("The troll sleeps.", contradicted=1, struck=True, reason="It woke up"))

@@ -64,14 +64,6 @@ def test_a_thing_may_be_named_by_what_it_is():
     assert shown(a_document(brass, general, stoves, full)) == [full.text, stoves.text, general.text]
 
 
-def test_a_solution_for_another_place_of_the_same_name_is_shown_only_for_a_thing_that_it_names():
-    here, there, for_the_lamp = (
-        a_line(f"“{action}” at Kitchen ({number}) scores 5 points.", KnowledgeSection.PUZZLES)
-        for action, number in (("push wall", 5), ("push wall", 6), ("rub brass lamp", 6))
-    )
-    assert shown(a_document(there, for_the_lamp, here)) == [for_the_lamp.text, here.text]
-
-
 def test_what_is_struck_is_never_shown():
     document = a_document(a_line("The brass lamp explodes.", struck=True), a_line("Nothing.", struck=True, confirmed=9))
     assert shown(document) == []

@@ -77,15 +77,9 @@ def test_what_says_more_than_a_struck_line_is_a_line_of_its_own():
     assert revision.added == [more]
 
 
-def test_what_is_claimed_of_two_places_is_never_merged():
-    first, second = (f"“open door” at Hall ({number}) scores 5 points." for number in (3, 4))
-    revision = taken_in(a_document(a_line(first)), new=(a_proposal(second),))
-    assert revision.added == [second]
-
-
-def test_a_solution_that_is_found_again_bears_its_line_out_whatever_else_was_done():
-    line = a_line("“open door” at Hall (3) scores 5 points.")
-    again = "“open door” at Hall (3) scores 5 points, after “push bell”."
+def test_a_form_of_commands_that_worked_again_confirms_its_line():
+    line = a_line("The parser understands “put … in …”, for example “put bead in chest”.")
+    again = "The parser understands “put … in …”, for example “put leaf in jar”."
     assert taken_in(a_document(line), new=(a_proposal(again),)).document.lines == (replace(line, confirmed=1),)
 
 
@@ -103,13 +97,11 @@ def test_counts_rise_once_in_a_revision():
     assert revision.document.lines == (a_line(KEY, confirmed=1),)
 
 
-def test_as_many_contradictions_as_are_enough_strike_and_say_why():
-    line = a_line(KEY, contradicted=1)
-    lessons = LineUpdates(contradicted=((line, "It broke."),), enough=2)
-    revision = Revision(a_document(line)).apply(lessons)
-    assert revision.document.lines == (a_line(KEY, contradicted=2, struck=True, reason="It broke."),)
+def test_a_contradiction_strikes_and_says_why():
+    updates = LineUpdates(contradicted=((a_line(KEY), "It broke."),))
+    revision = Revision(a_document(a_line(KEY))).apply(updates)
+    assert revision.document.lines == (a_line(KEY, contradicted=1, struck=True, reason="It broke."),)
     assert revision.struck == [KEY]
-    assert Revision(a_document(a_line(KEY))).apply(lessons).struck == []
 
 
 def test_a_line_that_somebody_took_out_meanwhile_is_passed_over():

@@ -5,14 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from game_interface.models import Location
-from tests.fixtures.knowledge import a_line, an_episode
+from tests.fixtures.knowledge import a_line
 from tests.fixtures.turns import a_turn
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
-from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, WisdomAnswer, updates_from
-from zorkgpt.memory.objects import AttributeChange
-
-TRAP = [AttributeChange(7, "trap door", "open", True)]
+from zorkgpt.knowledge.synthesis import EpisodeReview, LessonsAnswer, TurnReview, updates_from
 
 
 def judged(line: KnowledgeLine, named: list[int], *turns, origin=(), earlier=()) -> tuple[list[str], dict[str, int]]:
@@ -40,37 +36,20 @@ def test_a_contradiction_names_a_turn_that_was_asked_about(named, expected):
 def test_so_it_is_of_a_whole_episode():
     counts = Counter()
     story = EpisodeReview(2, "death", (a_turn(1),), (a_line("Lamps burn for ever."),))
-    answer = WisdomAnswer.model_validate({"contradicted": [{"number": 1, "reason": "It went out."}]})
+    answer = LessonsAnswer.model_validate({"contradicted": [{"number": 1, "reason": "It went out."}]})
     assert (updates_from(answer, story, counts).contradicted, counts["contradictions without a turn"]) == ((), 1)
-
-
-SCORES = "“down” at Kitchen (5) scores 5 points and leads to Cellar (6)."
 
 
 @pytest.mark.parametrize(
     ("turn", "expected"),
     [
-        (a_turn(7, "down", "The trap door is shut.", effective=False), ACCEPTED),
-        (a_turn(7, "up", effective=False), REFUSED),
-        (a_turn(7, "down", place=Location(9, "Yard")), REFUSED),
-        (a_turn(7, "down", score=5), REFUSED),
+        (a_turn(7, "save"), ACCEPTED),
+        (a_turn(7, "restore"), REFUSED),
+        (a_turn(7, "save", refused="no"), REFUSED),
     ],
-    ids=["its state is not known", "another action", "another place", "it scored"],
 )
-def test_a_line_in_a_fixed_form_is_contradicted_by_its_own_action_and_place_only(turn, expected):
-    assert judged(a_line(SCORES), [7], turn) == expected
-
-
-def test_a_refusal_in_another_state_contradicts_nothing_whatever_the_model_says():
-    opened = a_turn(0, "open trap door", changed=TRAP)
-    scored = a_turn(0, "down", score=5, place_after=Location(6, ""))
-    line = a_line(SCORES, first_turn=2, last_turn=2)
-    *earlier, refused = an_episode(a_turn(0), a_turn(0), a_turn(0, "down", effective=False))
-    origin = an_episode(opened, scored)
-    assert judged(line, [3], refused, origin=origin, earlier=earlier) == REFUSED
-    *earlier, refused = an_episode(a_turn(0, "open trap door", changed=TRAP), a_turn(0, "down", effective=False))
-    reasons, counts = judged(line, [2], refused, origin=origin, earlier=earlier)
-    assert (reasons, counts) == (["Ep2, T2: It was otherwise."], {})
+def test_a_line_in_a_fixed_form_is_contradicted_by_its_own_action_only(turn, expected):
+    assert judged(a_line("“save” is not accepted: No."), [7], turn) == expected
 
 
 @pytest.mark.parametrize(

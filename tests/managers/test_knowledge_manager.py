@@ -4,17 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from game_interface.story import find_story
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures.memory import memory
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
-from tests.fixtures.walkthrough import ZORK1_SEED, get_bundled_walkthrough, get_zork1_walkthrough
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import KnowledgeDocument, parse
-from zorkgpt.knowledge.line import KnowledgeSection
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.runlog.episodes import last_end, read_episode
-from zorkgpt.runlog.events import EpisodeEnded, KnowledgeUpdated
+from zorkgpt.runlog.events import KnowledgeUpdated
 
 LESSON = {"new": [{"section": "dangers", "text": "Green ground gives way.", "turns": [2]}]}
 WISDOM = {"new": [{"section": "meta_strategies", "text": "See the village first.", "turns": []}]}
@@ -287,51 +284,6 @@ def test_a_file_that_can_not_be_written_ends_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_bundled_walkthrough_teaches_where_the_points_are_and_a_second_one_bears_it_out(tmp_path):
-    commands = get_bundled_walkthrough()
-    for _ in range(2):
-        with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
-            assert run.play_episode().reason == "victory"
-    scored = [line for line in knowledge(tmp_path).lines if " scores " in line.text]
-    assert len(scored) > 10
-    assert {(line.confirmed, line.contradicted, line.episode) for line in scored} == {(1, 0, 1)}
-    assert sum(int(line.text.split(" scores ")[1].split(" ")[0]) for line in scored) == 100
-
-
-@pytest.mark.slow
-def test_a_solution_outlives_a_refusal_in_another_state_and_a_second_try(tmp_path):
-    way = ("north", "north", "west", "northeast")
-    entered = (*way, "examine window", "open window", "south")
-    refused = (*way, "open window", "south")
-    again = (*entered, "north", "close window", "open window", "south")
-    for commands in (entered, refused, refused, refused, again):
-        with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
-            run.play_episode()
-    solutions = [line for line in knowledge(tmp_path).lines if line.section is KnowledgeSection.PUZZLES]
-    assert [(line.text, line.confirmed, line.contradicted, line.struck) for line in solutions] == [
-        ("“open window” at Back Garden (43) scores 2 points, after “examine window”.", 1, 0, False),
-        (
-            "“south” at Back Garden (43) scores 5 points and leads to Kitchen (65), after “examine window” and "
-            "“open window”.",
-            1,
-            0,
-            False,
-        ),
-    ]
-
-
-@pytest.mark.slow
-def test_the_zork_walkthrough_teaches_where_the_points_are(tmp_path, zork1):
-    commands = get_zork1_walkthrough()
-    run = a_walkthrough(tmp_path, *commands, turns=len(commands), story=find_story(zork1), seed=ZORK1_SEED)
-    with run:
-        end = run.play_episode()
-    lines = knowledge(tmp_path).lines
-    assert isinstance(end, EpisodeEnded)
-    assert sum(" scores " in line.text for line in lines) > 15
-    assert end.metrics["knowledge"]["failures"] == 0
-
-
 def test_memories_in_the_same_words_are_shown_at_each_place_and_are_no_line_of_knowledge(tmp_path):
     run, _ = scripted(tmp_path, *[NOTHING] * 20, turns=10)
     push = memory("push wall: works", category="SUCCESS", text="It gives way a little.")

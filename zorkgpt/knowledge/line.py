@@ -89,17 +89,15 @@ class KnowledgeLine:
     extra: tuple[str, ...] = ()
     """Unknown parts of the mark, written by a later version, verbatim."""
 
-    def with_evidence(
-        self, *, confirmed: int = 0, contradicted: int = 0, reason: str = "", enough: int = 1
-    ) -> "KnowledgeLine":
-        """Return the line with more evidence; struck if it was contradicted `enough` times and never confirmed.
+    def with_evidence(self, *, confirmed: int = 0, contradicted: int = 0, reason: str = "") -> "KnowledgeLine":
+        """Return the line with more evidence; struck if it was contradicted and never confirmed.
 
         A line that a person struck or restored keeps that state.
         """
         new = replace(self, confirmed=self.confirmed + confirmed, contradicted=self.contradicted + contradicted)
         if self.struck:
             return replace(new, struck=False, reason="") if self.reason and confirmed else new
-        if contradicted and not self.reason and not new.confirmed and new.contradicted >= enough:
+        if contradicted and not self.reason and not new.confirmed:
             return replace(new, struck=True, reason=one_line(reason))
         return new
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from game_interface.models import Observation
-from zorkgpt.knowledge.claims import parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import ORDER, KnowledgeLine, KnowledgeSection
 from zorkgpt.memory.retrieval import estimated_tokens
@@ -26,9 +25,8 @@ _MIN_WORD = 3
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The player's place and the names of the things nearby, which decide which lines are relevant."""
+    """The names of the player's place and of the things nearby, which decide which lines are relevant."""
 
-    place: int | None
     names: tuple[frozenset[str], ...]
     """The words of each name of the visible and carried things."""
     place_name: frozenset[str] = frozenset()
@@ -55,9 +53,7 @@ def surroundings_of(now: Observation, *, opening: bool = False) -> Surroundings:
     names = dict.fromkeys(thing.name for thing in things)
     words = tuple(found for name in names if (found := _words(name)))
     kinds = frozenset(word for name in names for word in _words(name.split()[-1] if name.split() else ""))
-    if now.location is None:
-        return Surroundings(None, words, kinds=kinds, opening=opening)
-    return Surroundings(now.location.num, words, _words(now.location.name), kinds, opening)
+    return Surroundings(words, _words(now.location_name), kinds, opening)
 
 
 def relevant_lines(document: KnowledgeDocument, here: Surroundings, budget: int) -> tuple[RelevantLine, ...]:
@@ -99,14 +95,10 @@ class RelevantLines:
 def _nearness(shown: RelevantLine, here: Surroundings) -> int:
     """Return how near the subject of a line is: 4 or more if it names two things here, 0 if it names none.
 
-    A head noun such as "lamp" counts less than a full name. A line in a fixed form about another place of the same name
-    does not name this place.
+    A head noun such as "lamp" counts less than a full name.
     """
-    text = shown.line.text if shown.line else shown.text
-    claim = parse_claim(text)
-    elsewhere = claim is not None and claim.place is not None and claim.place != here.place
-    words = _words(text)
-    names_here = bool(here.place_name) and not elsewhere and here.place_name <= words
+    words = _words(shown.line.text if shown.line else shown.text)
+    names_here = bool(here.place_name) and here.place_name <= words
     in_full = names_here + sum(name <= words for name in here.names if name != here.place_name)
     nearness = 2 * min(2, in_full) or int(not here.kinds.isdisjoint(words))
     return nearness + 2 if here.opening and shown.section in _OPENING else nearness

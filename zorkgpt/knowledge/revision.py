@@ -11,9 +11,6 @@ from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.memory.entailment.compare import compare
 from zorkgpt.memory.storage.escaping import folded, one_line
 
-TRIES_TO_STRIKE = 3
-"""Rules strike a line after this many contradictions, because some results depend on chance."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProposedLine:
@@ -36,8 +33,6 @@ class LineUpdates:
     confirmed: tuple[KnowledgeLine, ...] = ()
     contradicted: tuple[tuple[KnowledgeLine, str], ...] = ()
     """Each contradicted line with the reason."""
-    enough: int = 1
-    """The number of contradictions that strike a line that was never confirmed."""
 
 
 @dataclass(slots=True)
@@ -55,7 +50,7 @@ class Revision:
         for line in updates.confirmed:
             self._confirm(line)
         for line, reason in updates.contradicted:
-            self._contradict(line, reason, updates.enough)
+            self._contradict(line, reason)
         for proposal in updates.new:
             self.learn(proposal)
         return self
@@ -112,11 +107,11 @@ class Revision:
         wanted = folded(text)
         return next((line for line in self.document.lines if line_key(line) == wanted), None)
 
-    def add_evidence(self, text: str, confirmed: int, contradicted: int, reason: str, enough: int) -> None:
+    def add_evidence(self, text: str, confirmed: int, contradicted: int, reason: str) -> None:
         """Add evidence from another document to the line with exactly these words, if it exists."""
         line = self.line_of(text)
         if line is not None:
-            more = line.with_evidence(confirmed=confirmed, contradicted=contradicted, reason=reason, enough=enough)
+            more = line.with_evidence(confirmed=confirmed, contradicted=contradicted, reason=reason)
             self._replace(line, more)
 
     def _add(self, new: KnowledgeLine) -> None:
@@ -133,11 +128,11 @@ class Revision:
             self.counts["confirmed"] += 1
             self._replace(current, current.with_evidence(confirmed=1))
 
-    def _contradict(self, line: KnowledgeLine, reason: str, enough: int) -> None:
+    def _contradict(self, line: KnowledgeLine, reason: str) -> None:
         current = self._uncounted(line)
         if current is not None:
             self.counts["contradicted"] += 1
-            self._replace(current, current.with_evidence(contradicted=1, reason=reason, enough=enough))
+            self._replace(current, current.with_evidence(contradicted=1, reason=reason))
 
     def _uncounted(self, line: KnowledgeLine) -> KnowledgeLine | None:
         """Return the current version of a line; None if it was counted in this revision or no longer exists."""
@@ -192,9 +187,6 @@ def _quoted(text: str) -> list[str]:
     return [folded(command) for command in re.findall("“([^”]*)”", text)]
 
 
-_REASON = "contradicted in several episodes"
-
-
 def merge_knowledge(base: KnowledgeDocument, changed: Iterable[tuple[int, KnowledgeDocument]]) -> KnowledgeDocument:
     """Return the base document with the changes of several episodes, in their order.
 
@@ -231,8 +223,7 @@ def _merge_line(revision: Revision, before: KnowledgeLine | None, line: Knowledg
     if before is None or line_key(before) != line_key(line):
         revision.learn(ProposedLine(line.section, line.text, line.episode, line.first_turn, line.last_turn))
     if confirmed > 0 or contradicted > 0:
-        enough = 1 if line.struck else TRIES_TO_STRIKE
-        revision.add_evidence(line.text, max(0, confirmed), max(0, contradicted), line.reason or _REASON, enough)
+        revision.add_evidence(line.text, max(0, confirmed), max(0, contradicted), line.reason)
 
 
 def _is_reworded(before: KnowledgeLine, line: KnowledgeLine) -> bool:

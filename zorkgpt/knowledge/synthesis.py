@@ -19,8 +19,19 @@ from zorkgpt.prompts.render import render
 MAX_NEW = 40
 MAX_CONTRADICTED = 100
 
-Topic = Literal["dangers", "puzzles", "strategies", "deaths", "syntax", "lessons"]
-Theme = Literal["death_patterns", "environment", "meta_strategies", "discoveries"]
+Section = Literal[
+    "dangers",
+    "puzzles",
+    "strategies",
+    "deaths",
+    "syntax",
+    "lessons",
+    "death_patterns",
+    "environment",
+    "meta_strategies",
+    "discoveries",
+]
+"""The names of the members of `KnowledgeSection` that have lines, in lower case."""
 
 
 def no_turns(episode: int | str) -> Sequence[TurnRecord]:
@@ -83,18 +94,9 @@ class EpisodeReview:
 
 
 class NewLesson(BaseModel):
-    """A new line in an answer about turns."""
+    """A new line in an answer."""
 
-    section: Topic
-    text: str = Field(max_length=400, description="one or two sentences for later episodes, 400 letters at most")
-    turns: list[int] = Field(default_factory=list, max_length=200, description="the turns that show it")
-    replaces: int | None = Field(default=None, description="the number of an existing line that it improves on")
-
-
-class NewInsight(BaseModel):
-    """A new line in an answer about a whole episode."""
-
-    section: Literal[Topic, Theme]
+    section: Section
     text: str = Field(max_length=400, description="one or two sentences for later episodes, 400 letters at most")
     turns: list[int] = Field(default_factory=list, max_length=200, description="the turns that show it")
     replaces: int | None = Field(default=None, description="the number of an existing line that it improves on")
@@ -111,17 +113,9 @@ class Contradiction(BaseModel):
 
 
 class LessonsAnswer(BaseModel):
-    """The answer about turns."""
+    """The answer about turns or an episode."""
 
     new: list[NewLesson] = Field(default_factory=list, max_length=MAX_NEW)
-    confirmed: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
-    contradicted: list[Contradiction] = Field(default_factory=list, max_length=MAX_CONTRADICTED)
-
-
-class WisdomAnswer(BaseModel):
-    """The answer about an episode."""
-
-    new: list[NewInsight] = Field(default_factory=list, max_length=MAX_NEW)
     confirmed: list[int] = Field(default_factory=list, max_length=500, description="numbers of lines that held")
     contradicted: list[Contradiction] = Field(default_factory=list, max_length=MAX_CONTRADICTED)
 
@@ -140,7 +134,7 @@ class KnowledgeSynthesizer(Protocol):
         """
         ...
 
-    def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
+    def wisdom(self, asked: EpisodeReview) -> LessonsAnswer:
         """Return the lessons of this episode and of its last turns.
 
         Raises:
@@ -149,23 +143,7 @@ class KnowledgeSynthesizer(Protocol):
         ...
 
 
-_SECTIONS: dict[str, KnowledgeSection] = {
-    "dangers": KnowledgeSection.DANGERS,
-    "puzzles": KnowledgeSection.PUZZLES,
-    "strategies": KnowledgeSection.STRATEGIES,
-    "deaths": KnowledgeSection.DEATHS,
-    "syntax": KnowledgeSection.SYNTAX,
-    "lessons": KnowledgeSection.LESSONS,
-    "death_patterns": KnowledgeSection.DEATH_PATTERNS,
-    "environment": KnowledgeSection.ENVIRONMENT,
-    "meta_strategies": KnowledgeSection.META_STRATEGIES,
-    "discoveries": KnowledgeSection.DISCOVERIES,
-}
-
-
-def updates_from(
-    answer: LessonsAnswer | WisdomAnswer, asked: TurnReview | EpisodeReview, counts: Counter[str]
-) -> LineUpdates:
+def updates_from(answer: LessonsAnswer, asked: TurnReview | EpisodeReview, counts: Counter[str]) -> LineUpdates:
     """Convert an answer into updates of lines.
 
     These are ignored and counted: unknown line numbers, lines that are both confirmed and contradicted, and
@@ -185,7 +163,7 @@ def updates_from(
     for lesson in answer.new:
         evidence = [turn for turn in lesson.turns if first_available <= turn <= last] or [first, last]
         replaces = known[lesson.replaces - 1] if lesson.replaces and 1 <= lesson.replaces <= len(known) else None
-        section = _SECTIONS[lesson.section]
+        section = KnowledgeSection[lesson.section.upper()]
         new.append(ProposedLine(section, lesson.text, episode, min(evidence), max(evidence), replaces))
     contradicted = []
     for number, contradiction in sorted(contradictions.items()):
@@ -232,7 +210,7 @@ class ModelKnowledgeSynthesizer:
             LessonsAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
         )
 
-    def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
+    def wisdom(self, asked: EpisodeReview) -> LessonsAnswer:
         shown = most_informative(asked.turns)
         prompt = render(
             "wisdom",
@@ -244,7 +222,9 @@ class ModelKnowledgeSynthesizer:
             left_out=len(asked.turns) - len(shown),
         )
         messages = [Message("system", prompt.system), Message("user", prompt.user)]
-        return cast(WisdomAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=WisdomAnswer).parsed)
+        return cast(
+            LessonsAnswer, self._llm.complete(messages, role=Role.KNOWLEDGE, response_model=LessonsAnswer).parsed
+        )
 
 
 def most_informative(turns: Sequence[TurnRecord], most: int = _MAX_TURNS) -> tuple[TurnRecord, ...]:

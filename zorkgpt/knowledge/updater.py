@@ -10,7 +10,7 @@ from zorkgpt.errors import InvalidAnswer
 from zorkgpt.knowledge.claims import TurnsOf
 from zorkgpt.knowledge.document import KnowledgeDocument, ProcessedTurns
 from zorkgpt.knowledge.line import KnowledgeLine
-from zorkgpt.knowledge.revision import TRIES_TO_STRIKE, LineUpdates, Revision
+from zorkgpt.knowledge.revision import LineUpdates, Revision
 from zorkgpt.knowledge.store import KnowledgeStore
 from zorkgpt.knowledge.synthesis import EpisodeReview, KnowledgeSynthesizer, TurnReview, no_turns, updates_from
 from zorkgpt.log import get_logger
@@ -130,9 +130,7 @@ class KnowledgeUpdater:
         synthesizer = self._synthesizer
         with self._unusable_answers_counted():
             answer = synthesizer.lessons(asked) if isinstance(asked, TurnReview) else synthesizer.wisdom(asked)
-            lessons = updates_from(answer, asked, self.counts)
-            # A model judges whether chance was involved. Rules need more attempts.
-            return replace(lessons, enough=1 if synthesizer.asks_a_model else TRIES_TO_STRIKE)
+            return updates_from(answer, asked, self.counts)
         return LineUpdates()
 
     @contextmanager

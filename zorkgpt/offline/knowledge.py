@@ -6,16 +6,11 @@ from session.history import TurnRecord
 from session.outcome import effective
 from zorkgpt.knowledge.claims import (
     ClaimKind,
-    KnowledgeClaim,
     best_line,
     best_result,
-    contradicts,
-    death_line,
     form_line,
     form_of_command,
-    origin_of,
     parse_claim,
-    points_line,
     quoted_command,
     refused_line,
     shortened,
@@ -27,10 +22,8 @@ from zorkgpt.knowledge.synthesis import (
     Contradiction,
     EpisodeReview,
     LessonsAnswer,
-    NewInsight,
     NewLesson,
     TurnReview,
-    WisdomAnswer,
 )
 from zorkgpt.text import normalized_action
 
@@ -54,29 +47,28 @@ class RuleKnowledgeSynthesizer:
             claim = parse_claim(line.text)
             if claim is None:
                 continue
-            if _is_confirmed(claim, asked.turns):
+            if any(map(claim.is_confirmed_by, asked.turns)):
                 # An episode confirms a line once, and not if the line was learned in it.
-                if line.episode != asked.episode and not _is_confirmed(claim, asked.earlier):
+                if line.episode != asked.episode and not any(map(claim.is_confirmed_by, asked.earlier)):
                     confirmed.append(number)
-            elif turn := _contradicting_turn(line, claim, asked):
+            elif turn := next(filter(claim.is_contradicted_by, asked.turns), None):
                 response = shortened(turn.response, _TEXT_LIMIT) or "(no response)"
                 reason = f"“{quoted_command(turn)}” gave: {response}"
                 contradicted.append(Contradiction(number=number, turns=[turn.turn], reason=reason))
-        lessons = [*_deaths(asked.turns), *_rewards(asked), *_refusals(asked.turns), *_forms(asked)]
+        lessons = [*_refusals(asked.turns), *_forms(asked)]
         new = _new_claims(lessons, asked.known)
         return LessonsAnswer(new=new[:MAX_NEW], confirmed=confirmed, contradicted=contradicted[:MAX_CONTRADICTED])
 
-    def wisdom(self, asked: EpisodeReview) -> WisdomAnswer:
+    def wisdom(self, asked: EpisodeReview) -> LessonsAnswer:
         best = self._best(asked)
         last_turns = asked.last_turns()
         if last_turns is None:
-            return WisdomAnswer(new=best)
+            return LessonsAnswer(new=best)
         lessons = self.lessons(last_turns)
-        new = [*best, *(NewInsight(**lesson.model_dump()) for lesson in lessons.new)]
-        return WisdomAnswer(new=new[:MAX_NEW], confirmed=lessons.confirmed, contradicted=lessons.contradicted)
+        return lessons.model_copy(update={"new": [*best, *lessons.new][:MAX_NEW]})
 
     @staticmethod
-    def _best(asked: EpisodeReview) -> list[NewInsight]:
+    def _best(asked: EpisodeReview) -> list[NewLesson]:
         """Return a line about the episode if it has more points than all before, or as many in fewer turns."""
         score = asked.score or 0
         known = [result for line in asked.known if (result := best_result(line.text))]
@@ -84,14 +76,7 @@ class RuleKnowledgeSynthesizer:
         if not scored or (score, -len(asked.turns)) <= max(known, default=(0, 0)):
             return []
         text = best_line(asked.episode, asked.turns, score)
-        return [NewInsight(section="meta_strategies", text=text, turns=scored[-200:])]
-
-
-def _contradicting_turn(line: KnowledgeLine, claim: KnowledgeClaim, asked: TurnReview) -> TurnRecord | None:
-    """Return the first turn that contradicts the line; None if there is none."""
-    attempts = [attempt for attempt in asked.attempts() if claim.is_about(attempt.turn)]
-    origin = origin_of(line, asked.turns_of) if attempts else None
-    return next((attempt.turn for attempt in attempts if contradicts(claim, attempt, origin)), None)
+        return [NewLesson(section="meta_strategies", text=text, turns=scored[-200:])]
 
 
 def _new_claims(lessons: Iterable[NewLesson], known: Iterable[KnowledgeLine]) -> list[NewLesson]:
@@ -109,23 +94,6 @@ def _new_claims(lessons: Iterable[NewLesson], known: Iterable[KnowledgeLine]) ->
             new.append(lesson)
             claims.add(claim)
     return new
-
-
-def _is_confirmed(claim: KnowledgeClaim, turns: Iterable[TurnRecord]) -> bool:
-    return any(claim.is_about(turn) and claim.is_confirmed_by(turn) for turn in turns)
-
-
-def _deaths(turns: Iterable[TurnRecord]) -> Iterator[NewLesson]:
-    for turn in turns:
-        if turn.transition.died:
-            yield NewLesson(section="dangers", text=death_line(turn), turns=[turn.turn])
-
-
-def _rewards(asked: TurnReview) -> Iterator[NewLesson]:
-    for attempt in asked.attempts():
-        turn = attempt.turn
-        if turn.transition.points > 0 and not turn.transition.died:
-            yield NewLesson(section="puzzles", text=points_line(turn, attempt.earlier), turns=[turn.turn])
 
 
 def _refusals(turns: Iterable[TurnRecord]) -> Iterator[NewLesson]:
