@@ -10,7 +10,7 @@ Zork I if ZORKGPT_ZORK1 is set.
   by a count: the only such memory lists commands without effect.
 - KB: the size of Memories.md after each episode, as a mean over the episodes.
 - Deaths: by cause, as found by counterfactuals and recorded in the log.
-- Dangers in vain: dangers that are not limited to a state (such as darkness), whose action was survived at its place at
+- Dangers refuted: dangers that are not limited to a state (such as darkness), whose action was survived at its place at
   least three times in the run, and killed there at most once.
 - Deaths repeated: deaths from the second episode on that also happened in the previous episode: by the same creature,
   at the same place, by the same clock, or, if the cause is an action or unknown, by the same action at the same place.
@@ -121,7 +121,7 @@ class Run:
     deaths: list[Death] = field(default_factory=list)
     dangers: int = 0
     """Current memories about dangers of an action."""
-    in_vain: list[str] = field(default_factory=list)
+    refuted: list[str] = field(default_factory=list)
     uncovered: list[VisitedPlace] = field(default_factory=list)
     """The places without a memory at the end."""
 
@@ -166,7 +166,7 @@ def play(game: str, seed: int, episodes: int, turns: int) -> Run:
         place.movable = [name for number, name in place.visible.items() if number in movable]
     run.uncovered = lacking
     run.deaths = [_death(one) for one in records if one.transition.died]
-    run.dangers, run.in_vain = dangers(believed, records)
+    run.dangers, run.refuted = dangers(believed, records)
     return run
 
 
@@ -218,14 +218,14 @@ def dangers(believed: Iterable[LocatedMemory], records: Sequence[TurnRecord]) ->
         way = record.before.location_id, normalized_action(record.action)
         (deadly if record.transition.died or record.transition.loss else safe)[way] += 1
     listed = [one for one in believed if is_danger(one.memory) and one.memory.action]
-    in_vain = []
+    refuted = []
     for one in listed:
         way = one.location_id, normalized_action(one.memory.action)
         if one.memory.when or any(claim.relation is Relation.DARK for claim in one.memory.claims):
             continue
         if safe[way] >= SAFE_REPETITIONS and deadly[way] <= 1:
-            in_vain.append(f"{one.location_name}: {one.memory.action} (survived {safe[way]}, died {deadly[way]})")
-    return len(listed), in_vain
+            refuted.append(f"{one.location_name}: {one.memory.action} (survived {safe[way]}, died {deadly[way]})")
+    return len(listed), refuted
 
 
 def table(runs: Sequence[Run], episodes: int) -> Table:
@@ -240,7 +240,7 @@ def table(runs: Sequence[Run], episodes: int) -> Table:
         "last KB",
         "deaths by cause",
         "deaths repeated",
-        "dangers in vain",
+        "dangers refuted",
         "best score",
     ]
     stories = list(dict.fromkeys(run.story for run in runs))
@@ -262,7 +262,7 @@ def _row(name: str, runs: Sequence[Run], early: int) -> list[str]:
         f"{sum(run.kb[-1] for run in runs) / len(runs):.1f}",
         ", ".join(f"{cause} {count}" for cause, count in causes.most_common()) or "0",
         _share(sum(len(run.repeated) for run in runs), later),
-        f"{sum(len(run.in_vain) for run in runs)} of {sum(run.dangers for run in runs)}",
+        f"{sum(len(run.refuted) for run in runs)} of {sum(run.dangers for run in runs)}",
         str(max(max(run.scores) for run in runs)) if name != "all" else "",
     ]
 
@@ -278,7 +278,7 @@ def default_games() -> list[str]:
 
 
 def listing(runs: Sequence[Run]) -> list[str]:
-    """Return a line for each place without a memory, danger in vain and death."""
+    """Return a line for each place without a memory, refuted danger and death."""
     lines = []
     for run in runs:
         for kind, count in Counter(place.kind for place in run.uncovered).most_common():
@@ -286,7 +286,7 @@ def listing(runs: Sequence[Run]) -> list[str]:
         for place in run.uncovered:
             seen = ", ".join(list(place.visible.values())[:8])
             lines.append(f"    {place.name} ({place.number}), {place.kind}, {place.arrivals} arrivals: {seen}")
-        lines += [f"    danger in vain: {one}" for one in run.in_vain]
+        lines += [f"    refuted danger: {one}" for one in run.refuted]
         lines += [
             f"    died in episode {one.episode}, turn {one.turn}: {one.place_name}: {one.action} ({one.cause}): "
             f"{one.sentence}"

@@ -380,7 +380,7 @@ def check_run(seed: int, episodes: int, turns: int, rate: float, failed: Counter
                 if each.kind == "ended" and each.text not in ("error", "interrupted"):
                     break
                 if clean:
-                    wrong.append(f"episode {episode + 1} did not come to its end without faults: {each.text}")
+                    wrong.append(f"episode {episode + 1} was not finished without faults: {each.text}")
                 try:
                     resume = resumable(folder)
                 except CheckpointError as error:
@@ -404,14 +404,14 @@ class Checked:
         counts, kinds = self.counts, ("disk", "model", "embeddings", "interpreter", "clock")
         figures = {
             "runs": str(self.runs),
-            "episodes, of up to so many turns": f"{self.runs * episodes}, of {turns}",
+            f"episodes of up to {turns} turns": str(self.runs * episodes),
             "faults": ", ".join(f"{kind} {counts[kind]:,}" for kind in kinds),
             "processes that ended an episode": str(counts["ended"]),
-            "processes that ended with an error that says why": str(counts["refused"]),
+            "processes that ended with a ZorkGPTError": str(counts["refused"]),
             "processes that crashed": str(counts["crashed"]),
             "acknowledged memories compared with journal and file": f"{counts['acknowledged memories compared']:,}",
             "memories compared with the object tree": f"{counts['memories compared with the world']:,}",
-            "runs with a crash, a loss, a false memory or an episode that did not come to its end": str(self.bad),
+            "runs with a crash, a loss, a false memory or an unfinished episode": str(self.bad),
         }
         return Table(columns=["figure", "value"], rows=[[name, value] for name, value in figures.items()])
 

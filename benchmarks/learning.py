@@ -19,7 +19,7 @@ METRICS = {
     "last_score": ("score of the last episode, of 100", 1, ""),
     "repeated": ("repeated failures, share of all actions", 100, " %"),
     "failed": ("failed actions, share of all actions", 100, " %"),
-    "untrue": ("untrue memories, share of those shown that the game state decides", 100, " %"),
+    "untrue": ("untrue memories, share of the checkable ones shown", 100, " %"),
 }
 
 

@@ -422,7 +422,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("shown", Group.SHOWN, "memories shown per turn", _ratio("shown", "turns")),
     Metric("earlier", Group.SHOWN, "shown memories from earlier episodes", _ratio("earlier", "shown"), "%"),
     Metric(
-        "untrue", Group.SHOWN, "untrue memories, share of the decidable ones shown", _ratio("untrue", "decided"), "%"
+        "untrue", Group.SHOWN, "untrue memories, share of the checkable ones shown", _ratio("untrue", "decided"), "%"
     ),
     Metric(
         "untrue_showings",
