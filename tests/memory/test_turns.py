@@ -15,7 +15,6 @@ from zorkgpt.memory.facts import resolve_title
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import MemoryEvent, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
-from zorkgpt.memory.settings import checked_window
 from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
 from zorkgpt.memory.things import is_ledger_entry
 
@@ -520,11 +519,6 @@ def test_the_right_key_is_learned_beside_the_wrong_one_from_plain_dicts(play):
 def test_a_title_means_a_memory_only_if_it_is_unmistakable(said, titles, expected):
     found = resolve_title(said, [memory(title) for title in titles])
     assert (found and found.title) == expected
-
-
-@pytest.mark.parametrize(("given", "used"), [(3, 3), (0, 3), (-1, 3), (10, 10), (50, 50), (None, 3), (True, 3)])
-def test_the_window_is_at_least_one_turn(given, used):
-    assert checked_window(given) == used
 
 
 def test_recent_turns_are_taken_from_whatever_a_state_keeps():
