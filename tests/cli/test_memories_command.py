@@ -160,53 +160,11 @@ def test_bad_input_is_a_message_and_exit_code_2(folder, arguments, message):
     assert message in error
 
 
-@pytest.mark.parametrize("content", ["[]]", "[1]", '{"place": "x"}', '{"a": 1}', "{}\n[", "Some text.", ""])
-def test_a_file_that_is_neither_is_not_imported(folder, tmp_path, content):
-    before = (folder / "Memories.md").read_bytes()
-    (tmp_path / "bad").write_text(content)
-    assert run(folder, "import", tmp_path / "bad")[0] == 2
-    assert (folder / "Memories.md").read_bytes() == before
-
-
 def test_a_folder_without_a_memory_file_is_bad_input(tmp_path):
     code, _, error = run(tmp_path, "show")
     assert code == 2
     assert "No memory file at" in error
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("place", True),
-        ("place", 10**30),
-        ("place_name", 5),
-        ("txet", "A typo."),
-        ("metadata", {"n": float("nan")}),
-        ("expires_at", "tomorrow"),
-        ("title", None),
-        ("persistence", "for ever"),
-        ("status", "LOST"),
-        ("episode", [1]),
-        ("observation_count", "many"),
-        ("score_change", 1.5),
-        ("superseded_at_turn", "late"),
-    ],
-)
-def test_a_row_with_a_wrong_field_is_named_and_nothing_is_imported(folder, tmp_path, field, value):
-    before = (folder / "Memories.md").read_bytes()
-    rows = run(folder, "export", "--to", "jsonl")[1].splitlines()
-    source = tmp_path / "rows.jsonl"
-    source.write_text("\n".join([*rows, "", json.dumps(json.loads(rows[0]) | {"title": "Another", field: value})]))
-    code, said, error = run(folder, "import", source)
-    assert (code, said) == (2, "")
-    assert error.startswith(f"zorkgpt: {source}, line 5 is not ")
-    assert (folder / "Memories.md").read_bytes() == before
-
-
-def test_a_nesting_too_deep_to_read_is_not_imported(folder, tmp_path):
-    (tmp_path / "deep.json").write_text("[" * 100_000)
-    assert run(folder, "import", tmp_path / "deep.json")[0] == 2
 
 
 def test_explain_tells_origin_and_changes_of_a_memory(folder):

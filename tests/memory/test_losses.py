@@ -26,6 +26,8 @@ ACTION = memory("eat toadstool: kills you", category="DANGER", action="eat toads
 PLACE = memory("being here kills you", category="DANGER", outcome="died")
 CREATURE = memory("troll: kills you", category="DANGER", outcome="died")
 CLOCK = memory("time runs out at turn 41", category="DANGER", outcome="died at move 41")
+DARK = Claim(Relation.DARK)
+DARKNESS = replace(PLACE, claims=(DARK, TROLL))
 TOLL = memory("pay toll: costs points", category="DANGER", action="pay toll", outcome="lost points")
 SUBJECTS = {CREATURE.title: Thing(11), CLOCK.title: GAME}
 
@@ -34,6 +36,14 @@ def turn(cause: LossCause | str | None = "alive", **facts) -> ZMachineContext:
     if cause == "alive":
         return ZMachineContext(turn=7, **facts)
     return ZMachineContext(turn=7, died=True, loss=DIED[cause], **facts)
+
+
+def clock_at(move: int) -> ZMachineContext:
+    return ZMachineContext(turn=7, died=True, loss=replace(DIED[LossCause.CLOCK], clock=move))
+
+
+def creature(number: int, **facts) -> ZMachineContext:
+    return ZMachineContext(turn=7, died=True, loss=replace(DIED[LossCause.CREATURE], creature=number), **facts)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +71,13 @@ def turn(cause: LossCause | str | None = "alive", **facts) -> ZMachineContext:
         (CLOCK, "wait", turn(moves_before=41, moves_after=42), None),
         (CLOCK, "wait", turn(LossCause.CLOCK, moves_before=40, moves_after=41), True),
         (CLOCK, "wait", turn(), None),
+        (CLOCK, "wait", turn(LossCause.CLOCK), True),
+        (CLOCK, "wait", clock_at(40), None),
+        (CLOCK, "wait", clock_at(42), None),
+        (CREATURE, "wait", creature(10, state=(TROLL,)), None),
+        (CREATURE, "wait", creature(12, state=(TROLL,)), None),
+        (DARKNESS, "north", turn(location_changed=True), None),
+        (DARKNESS, "north", turn(location_changed=True, state=(DARK,)), False),
         (TOLL, "pay toll", turn(), False),
         (TOLL, "pay toll", ZMachineContext(turn=7, loss=Loss(LossKind.POINTS, LossCause.ACTION, points=5)), True),
         (TOLL, "pay toll", ZMachineContext(turn=7, loss=Loss(LossKind.THINGS, LossCause.ACTION)), False),

@@ -25,6 +25,8 @@ def test_what_taught_it_and_what_became_of_it(path):
     play.manager = SimpleMemoryManager(
         game_state=play.state, path=path, synthesizer=Answers(answer, answer, None, better)
     )
+    for title in ("Axe", "Zither"):
+        play.manager.add_memory(5, "Hall", memory(title, text=f"{title}s.", action="pull lever", category="SUCCESS"))
     play.turn(3, "pull lever", **WORKS)
     play.turn(4, "pull lever", **WORKS)
     play.turn(6, "pull lever", **FAILS)

@@ -24,6 +24,7 @@ from zorkgpt.memory.storage.markdown import read_document
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.text import quoted
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACE, _NAME, _TEXT = "place", "place_name", "text"
 _DEFAULTS: dict[str, Any] = {
@@ -99,7 +100,7 @@ def read_json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     Raises:
         MemoryStoreError: If the file can't be read, or a line is not a JSON object.
     """
-    for number, line in enumerate(read_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for number, line in enumerate(read_bytes(path).removeprefix(_BYTE_ORDER_MARK).split(b"\n"), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
@@ -224,13 +225,11 @@ def convert(source: Store, target: Store) -> int:
 
 
 def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:
-    """Add the memories that the draft does not have, and return how many. Known memories stay unchanged."""
+    """Add the lasting memories that the draft does not have, and return how many. Known memories stay unchanged."""
     new: dict[SubjectKey, list[LocatedMemory]] = {}
     known: dict[SubjectKey, set[tuple[str, str, str]]] = {}
     for located in memories:
         place, memory = located.location_id, located.memory
-        if not memory.persistence.outlives_episode:
-            continue
         if place not in known:
             known[place] = {_key(stored) for stored in draft.lasting.memories(place)}
         if _key(memory) not in known[place]:
@@ -242,7 +241,7 @@ def add_missing(draft: Draft, memories: Iterable[LocatedMemory]) -> int:
 
 
 def _is_json(data: bytes) -> bool:
-    return data.lstrip()[:1] in (b"[", b"{")
+    return data.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"[", b"{")
 
 
 def _key(memory: Memory) -> tuple[str, str, str]:
