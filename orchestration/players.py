@@ -1,8 +1,8 @@
 """The players, and the choice of one for a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,8 @@ from zorkgpt.explore.trail import Trail
 from zorkgpt.llm.client import ModelStatus
 from zorkgpt.llm.roles import Role
 from zorkgpt.llm.settings import LLMSettings
+from zorkgpt.memory.losses import LossKind, loss_in
+from zorkgpt.memory.models import Memory
 from zorkgpt.offline.behaviors import BEHAVIORS, Behavior
 from zorkgpt.offline.experience import Experience, GatheredTrails
 from zorkgpt.offline.explorer import Experiences, OfflineExplorer
@@ -128,9 +130,18 @@ def _experience(services: "Services") -> Experiences:
         trails = deepcopy(gathered) if searched else gathered
         for trail in searched:
             trails.add(trail, is_whole=False)
-        return trails.experience(is_vetoed)
+        memories = (located.memory for located in memory.all_memories())
+        return replace(trails.experience(is_vetoed), deadline=_deadline(memories))
 
     return experience
+
+
+def _deadline(memories: Iterable[Memory]) -> int | None:
+    """Return the earliest move at which a clock killed the player; None if there was none."""
+    valid = (memory for memory in memories if memory.superseded_by is None and not memory.vetoed)
+    losses = (loss_in(memory.outcome) for memory in valid)
+    deadlines = (loss[1] for loss in losses if loss and loss[0] is LossKind.DEATH and loss[1])
+    return min(deadlines, default=None)
 
 
 def _searched_trails(services: "Services") -> list[Trail]:

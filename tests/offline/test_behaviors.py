@@ -191,3 +191,9 @@ def test_a_known_victory_waits_as_long_as_points_are_missing_and_turns_are_left(
     for most, turn, expected in ((100, 4, None), (100, 50, "go home"), (14, 4, "go home"), (None, 4, "go home")):
         context = replace(QUIET, max_score=most, turn=turn)
         assert chosen(behaviors.follow_plan, context, an_episode(experience=known)) == expected
+
+
+@pytest.mark.parametrize(("deadline", "expected"), [(40, None), (4, "go home")])
+def test_a_known_victory_is_not_postponed_past_a_deadline(deadline, expected):
+    known = Experience(steps=(ScoringStep(CAVE.num, "go home", 4, wins=True),), deadline=deadline)
+    assert chosen(behaviors.follow_plan, replace(QUIET, max_score=100), an_episode(experience=known)) == expected

@@ -7,6 +7,7 @@ from typing import Protocol
 from zorkgpt.offline import dangers
 from zorkgpt.offline.candidates import exit_candidates, words_of
 from zorkgpt.offline.exploring import explore
+from zorkgpt.offline.offers import remedies
 from zorkgpt.offline.phrases import is_hostile
 from zorkgpt.offline.questions import answers_to
 from zorkgpt.offline.scoring_plan import ScoringStep
@@ -21,6 +22,8 @@ _SAME_REPLIES = 3
 """After how many equal replies in a row an attack counts as useless: chance would have said something else."""
 _MAX_DROPS = 4
 """How often in an episode the same thing is laid down because too much is carried."""
+_NEED_MARGIN = 10
+"""The moves before a deadline in which a need is met."""
 _MAX_UNBLOCKED = 3
 """How often in an episode the exits that were closed are tried once more because nothing else is left."""
 
@@ -147,6 +150,22 @@ def leave_the_dark(turn: TurnView) -> AgentDecision | None:
     return None
 
 
+def meet_need(turn: TurnView) -> AgentDecision | None:
+    """An earlier death shows when hunger or thirst kills, so eat and drink before then."""
+    deadline, moves = turn.episode.experience.deadline, turn.context.observation.moves
+    if deadline is None or moves is None:
+        return None
+    margin = min(_NEED_MARGIN, deadline // 2)
+    times, since_due = divmod(moves, deadline - margin)
+    if not times or since_due >= margin:
+        return None
+    action = next((action for action in remedies(turn) if turn.notes.may_repeat(action, times)), None)
+    if action is None:
+        return None
+    turn.notes.count(action)
+    return AgentDecision(action, f"Around move {deadline}, a need killed the player in an earlier episode.")
+
+
 def follow_plan(turn: TurnView) -> AgentDecision | None:
     """What scored in earlier episodes scores again, so repeat it and what it needs, except in dangerous places."""
     plan, graph, here = turn.episode.plan, turn.graph, turn.here
@@ -225,6 +244,7 @@ BEHAVIORS: tuple[Behavior, ...] = (
     leave_vehicle,
     make_room,
     leave_the_dark,
+    meet_need,
     follow_plan,
     explore,
     retry,

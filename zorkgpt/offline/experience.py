@@ -33,6 +33,8 @@ class Experience:
     """The number of these episodes, and of the trails of searches."""
     record: CommandRecord = field(default_factory=CommandRecord)
     """The results of their commands."""
+    deadline: int | None = None
+    """The move at which a need or a time limit killed the player; None if unknown."""
 
     def barren_at(self, place: int) -> dict[str, int]:
         """Return action → the number of episodes in which it did not score at this place."""

@@ -7,6 +7,7 @@ from game_interface.models import Item, Language
 from session.outcome import is_passive
 from zorkgpt.action_check import check_action
 from zorkgpt.identity_cache import cached_by_identity
+from zorkgpt.offline import dangers
 from zorkgpt.offline.advice import advice_in
 from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
 from zorkgpt.offline.grammar_tries import GrammarTry, commands, grammar_tries
@@ -49,6 +50,7 @@ _LIVING: tuple[_ActionPattern, ...] = ((Tier.GATHER, "take", ("takeable",)), (Ti
 _FORMS = {"seen": _ALONE, "held": _CARRIED, "inside": _INSIDE, "mentioned": _MENTIONED, "living": _LIVING}
 _VERBS = frozenset(verb for forms in _FORMS.values() for _, verb, _ in forms)
 _UNKNOWN: Mapping[str, bool] = {}
+_REMEDIES = ("eat ", "drink ")
 _MAX_TOPICS = 5
 _MAX_GRAMMAR = 6
 """The most commands of the story's grammar that a place offers at a time."""
@@ -138,11 +140,27 @@ def grammar(turn: TurnView) -> Iterator[Candidate]:
         return
     seen, held = _marks(turn, now.visible), _marks(turn, now.inventory)
     at_hand = [name for name in dict.fromkeys((*seen, *place.mentioned)) if name not in turn.notes.held]
+    # Food and drink are kept until they are needed.
+    spared = _REMEDIES if episode.experience.deadline is not None else ()
     made = commands(turn.language, at_hand, list(held), seen | held, list(turn.notes.topics)[-_MAX_TOPICS:])
-    fresh = [each for each in made if episode.is_untried(turn.here, each.command) and place.is_fresh(each.command)]
+    unspared = (each for each in made if not each.command.startswith(spared))
+    fresh = [each for each in unspared if episode.is_untried(turn.here, each.command) and place.is_fresh(each.command)]
     ranked = sorted(fresh, key=episode.promise, reverse=True)
     accepted = (each.command for each in ranked if check_action(each.command, turn.language, turn.scene).valid)
     yield from (Candidate(Tier.GRAMMAR, action) for action in islice(accepted, _MAX_GRAMMAR))
+
+
+def remedies(turn: TurnView) -> list[str]:
+    """Return the commands here that may satisfy hunger or thirst, the most promising first."""
+    now, nouns = turn.context.observation, turn.episode.nouns
+    inedible = set(turn.names(item for item in now.at_hand if turn.attributes(item).get("edible") is False))
+    things = dict.fromkeys((*turn.names(now.at_hand), *turn.place.mentioned))
+    unsuitable = {action for _, action in dangers.deaths(turn.graph)}
+    unsuitable.update(map(normalized_action, turn.context.failed_here))
+    unsuitable.update(f"eat {thing}" for thing in inedible)
+    commands = (f"{verb}{thing}" for verb in _REMEDIES for thing in things)
+    tries = [nouns.analyzed(each) for each in commands if each not in unsuitable and turn.is_valid(each)]
+    return [each.command for each in sorted(tries, key=turn.episode.promise, reverse=True)]
 
 
 Offer = Callable[[TurnView], Iterable[Candidate]]

@@ -189,8 +189,13 @@ class TurnView:
     def postponed(self) -> frozenset[tuple[int, str]]:
         """The place and action that would win, as long as points are missing and turns are left to look for them."""
         score, most = self.context.observation.score, self.context.max_score
+        left = self.context.max_turns - self.context.turn
+        deadline, moves = self.episode.experience.deadline, self.context.observation.moves
+        if deadline is not None and moves is not None and moves < deadline:
+            # The last command before the deadline ends one move earlier.
+            left = min(left, deadline - moves - 2)
         # No route is longer than the number of rooms.
-        turns = self.context.max_turns - self.context.turn - len(self.graph.rooms)
+        turns = left - len(self.graph.rooms)
         if score is None or most is None or turns <= 0:
             return frozenset()
         steps = self.episode.plan.steps

@@ -1,0 +1,43 @@
+"""Needs, waiting and chance: the rules player in small stories with clocks."""
+
+from pathlib import Path
+
+from game_interface.story import find_story
+from tests.fixtures.runs import a_run, turns_of
+from tests.fixtures.stories import build
+
+_HEADER = """
+!% -v5
+Constant Story "CLOCKS";
+Constant Headline "^A test.^";
+[ DrawStatusLine; ];
+Include "Parser";
+Include "VerbLib";
+"""
+_HUNGER = """
+Object hall "Hall" with description "A hall. A larder is north.", n_to larder, has light;
+Object larder "Larder" with description "A larder. The hall is south.", s_to hall, has light;
+Object -> pebble "pebble" with name 'pebble';
+Object -> loaf "loaf" with name 'loaf', after [; Eat: hunger.time_left = 400; "Your hunger is gone."; ], has edible;
+Object hunger with time_left 0, time_out [; deadflag = 1; "^You collapse from hunger."; ];
+[ Initialise; location = hall; StartTimer(hunger, 25); "You are hungry."; ];
+Include "Grammar";
+"""
+
+
+def played(inform: str, folder: Path, source: str, *, episodes: int, turns: int) -> Path:
+    story = find_story(build(inform, folder, _HEADER.lstrip() + source, 5))
+    for _ in range(episodes):
+        with a_run(folder / "run", turns=turns, story=story) as run:
+            run.play_episode()
+    return folder / "run"
+
+
+def test_food_is_eaten_before_the_move_of_an_earlier_death_from_hunger(inform, tmp_path):
+    run = played(inform, tmp_path, _HUNGER, episodes=3, turns=40)
+    lengths = [len(turns_of(run, episode)) for episode in (1, 2, 3)]
+    assert lengths == [26, 40, 40]
+    actions = [turn.transition.action for turn in turns_of(run, 3)]
+    assert actions.count("eat loaf") == 1
+    assert "eat pebble" not in actions
+    assert 16 <= actions.index("eat loaf") <= 26
