@@ -58,7 +58,7 @@ class SimpleMemorySection(SettingsSection):
     """The memory file, and how much of it is shown."""
 
     enabled: bool = True
-    """false: play every episode as if it were the first."""
+    """If false, the player has no memory of earlier episodes."""
     memory_file: str = MEMORY_FILE
     """Name of the memory file in the working directory."""
     memory_address: str | None = Field(default=None, repr=False)
@@ -70,10 +70,9 @@ class SimpleMemorySection(SettingsSection):
     max_tokens_per_location: int = Field(default=_MEMORY.budget.tokens, ge=1)
     """Maximum tokens of all memories shown per location."""
     max_unconfirmed_changes: int = Field(default=_MEMORY.change_limit.changes, ge=0)
-    """Lasting memories that the model may supersede or invalidate within the window. It has to confirm each further
-    one."""
+    """Lasting memories that the model may supersede or invalidate within the window. It has to confirm more changes."""
     unconfirmed_changes_window: int = Field(default=_MEMORY.change_limit.window_turns, ge=1)
-    """In turns."""
+    """Length of the window in turns."""
     audit: bool = True
     """Check core memories against the new world when an episode begins, and mark contradicted ones as wrong."""
     flush_on_death: bool = True
@@ -143,7 +142,7 @@ class LLMSection(SettingsSection):
     """Models and servers of each role, and limits."""
 
     client_base_url: str | None = None
-    """Server of all roles without their own. Defaults to `OPENAI_BASE_URL`."""
+    """Default server of all roles. Defaults to `OPENAI_BASE_URL`."""
     client_api_key: SecretStr | None = None
     """API key. Defaults to `OPENAI_API_KEY`. Keep it in the environment, not in a file."""
     agent_model: str | None = None
@@ -157,11 +156,15 @@ class LLMSection(SettingsSection):
     memory_model: str | None = None
     """Writes memories and reads exits in the game's text. Defaults to `info_ext_model`."""
     agent_base_url: str | None = None
-    """Server of this role. The next four are the same for the other roles."""
+    """Server of the agent, if it is not `client_base_url`."""
     critic_base_url: str | None = None
+    """Server of the critic."""
     info_ext_base_url: str | None = None
+    """Server of `info_ext_model`."""
     analysis_base_url: str | None = None
+    """Server of `analysis_model`."""
     memory_base_url: str | None = None
+    """Server of `memory_model`."""
     timeout_s: float = Field(default=_CLIENT.timeout_s, gt=0, le=_DAY_S)
     """Seconds without data from the server before an attempt fails."""
     deadline_s: float = Field(default=_CLIENT.deadline_s, gt=0, le=_DAY_S)
@@ -169,12 +172,12 @@ class LLMSection(SettingsSection):
     max_failures: int = Field(default=_CLIENT.max_failures, ge=1)
     """Consecutive failed calls after which the episode ends."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """Token budget of a run, for all roles; the episode ends when it is used up."""
+    """Token budget of a run, for all roles. The episode ends when it is used up."""
     max_cost: float | None = Field(default=None, gt=0)
-    """Cost limit of a run; every model needs a price."""
+    """Cost limit of a run. Every model needs a price."""
     prices: Mapping[str, PriceSection] = {}
-    """Per million tokens, by model name or pattern: `"gpt-*" = { prompt = 2.5, completion = 10 }`. OpenAI's models have
-    built-in prices in US dollars."""
+    """Prices per million tokens, by model name or pattern, such as `"gpt-*" = { prompt = 2.5, completion = 10 }`.
+    OpenAI's models have built-in prices in US dollars."""
 
     @field_validator("prices", mode="before")
     @classmethod
@@ -206,7 +209,7 @@ class GameplaySection(SettingsSection):
     enable_agent_tools: bool = True
     """Let the model that plays call tools: recall memories, find routes, note facts, change objectives."""
     max_rejections_per_turn: int = Field(default=3, ge=0)
-    """Maximum rejections per turn; the next proposal is played."""
+    """Maximum rejections per turn. The next proposal is played."""
     enable_exit_pruning: bool = True
     """Hide exits that failed repeatedly."""
     exit_failure_threshold: int = Field(default=2, ge=1)
@@ -220,7 +223,7 @@ class GameplaySection(SettingsSection):
     room_description_age_window: int = Field(default=10, ge=0)
     """Turns during which the last room description is shown again."""
     loop_window_turns: int = Field(default=20, ge=0)
-    """Turns within which a return to the same state is reported to the player; 0 for never."""
+    """Turns within which the player is told about a return to the same state; 0 for never."""
     stuck_after_turns: int = Field(default=40, ge=0)
     """Turns without a new location, object, score or memory after which the player is told; 0 for never."""
 
@@ -239,7 +242,7 @@ class ContextSection(SettingsSection):
     dangers_tokens: int = Field(default=160, ge=60)
     """Dangers of adjacent locations and those on the route."""
     known_points_tokens: int = Field(default=250, ge=60)
-    """What scored in earlier episodes and not yet in this one, with routes."""
+    """Actions that scored in earlier episodes and not yet in this one, with routes."""
     best_line_tokens: int = Field(default=120, ge=120)
     """Next commands of the best line so far."""
     objectives_tokens: int = Field(default=140, ge=60)
@@ -257,7 +260,7 @@ class ContextSection(SettingsSection):
     response_tokens: int = Field(default=2000, ge=100)
     """Last response."""
     refused_tokens: int = Field(default=200, ge=100)
-    """Why the last proposal was rejected."""
+    """Reason for the rejection of the last proposal."""
     summary_interval: int = Field(default=6, ge=1)
     """Minimum turns between summaries."""
 
@@ -272,7 +275,7 @@ class OrchestratorSection(SettingsSection):
     objective_update_interval: int = Field(default=15, ge=1)
     """Turns without progress after which the objectives are reviewed."""
     objective_stale_after_turns: int = Field(default=60, ge=1)
-    """Turns without progress after which an objective is shown last; it is dropped after twice as many."""
+    """Turns without progress after which an objective is listed last. After twice as many, it is dropped."""
     enable_objective_refinement: bool = True
     """Drop less useful objectives periodically."""
     objective_refinement_interval: int = Field(default=50, ge=1)
@@ -280,15 +283,15 @@ class OrchestratorSection(SettingsSection):
     max_objectives_before_forced_refinement: int = Field(default=15, ge=1)
     """Number of objectives that triggers a refinement."""
     refined_objectives_target_count: int = Field(default=8, ge=1)
-    """Objectives left by a refinement."""
+    """Number of objectives after a refinement."""
     enable_state_export: bool = True
     """Keep `current_state.json` up to date."""
     checkpoint_interval_turns: int | None = Field(default=None, ge=1)
-    """Turns between checkpoints. Defaults to 1 with a model, otherwise 10. Later turns are repeated on resuming."""
+    """Turns between checkpoints. Defaults to 1 with a model, otherwise 10. Resuming repeats later turns."""
     keep_episodes: int = Field(default=20, ge=1)
-    """Newest episodes that stay as they are. The logs of older ones are compressed: they can't be resumed."""
+    """Newest episodes that can be resumed. The logs of older ones are compressed."""
     enable_inter_episode_synthesis: bool = True
-    """Update the knowledge across episodes when one ends."""
+    """Update the knowledge base from the whole episode when it ends."""
     ask_in_background: bool = True
     """Ask models about memories, objectives, knowledge and summaries while the next turns are played."""
     background_wait_seconds: float = Field(default=60.0, ge=0, le=_DAY_S)
@@ -318,13 +321,13 @@ class DeduplicationSection(SettingsSection):
     """When two memories count as the same."""
 
     enable: bool = _DEDUPLICATION.enable
-    """false: recognize only identical texts."""
+    """If false, only identical texts count as the same."""
     similarity_threshold: float = Field(default=_DEDUPLICATION.similarity_threshold, ge=0, le=1)
-    """Cosine from which a merged pair is counted as a near-duplicate."""
+    """Minimum cosine of a merged pair that counts as a near-duplicate."""
     candidate_threshold: float = Field(default=_DEDUPLICATION.candidate_threshold, ge=0, le=1)
-    """Cosine below which two memories are not compared further."""
+    """Minimum cosine of two memories that are compared further."""
     provider: ProviderChoice = "auto"
-    """Embedding provider; `auto`: the first that works."""
+    """`auto` (the first that works), `onnx`, `sentence-transformers`, `llm` or `none`."""
     sentence_transformer_model: str = _DEDUPLICATION.sentence_transformer_model
     """Model of sentence-transformers."""
     llm_embedding_model: str = _DEDUPLICATION.llm_embedding_model
