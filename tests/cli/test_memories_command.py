@@ -56,7 +56,7 @@ def test_check_lists_what_was_not_understood(folder):
     assert (code, said.splitlines()) == (
         1,
         [
-            "line 27: text that is no memory: 'My own note.'",
+            "line 27: text that is not a memory: 'My own note.'",
             "line 29: not a memory: the header has no *(Ep…, T…)* at its end",
             "3 memories read, 2 lines not parsed and left unchanged.",
         ],

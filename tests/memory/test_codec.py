@@ -207,10 +207,10 @@ def test_an_entry_that_changes_leaves_all_others_as_their_owner_wrote_them():
 
 def test_what_is_not_understood_is_told_with_its_line():
     assert [(problem.line, problem.message) for problem in parse(HAND_WRITTEN).problems()] == [
-        (1, "text that is no memory: 'My notes on the game, not for the machine.'"),
-        (14, "text that is no memory: 'Remember to ask about the case!'"),
+        (1, "text that is not a memory: 'My notes on the game, not for the machine.'"),
+        (14, "text that is not a memory: 'Remember to ask about the case!'"),
         (16, "not a memory: the header has no *(Ep…, T…)* at its end"),
-        (23, "a section of its own: '## My own section'"),
+        (23, "an unknown section: '## My own section'"),
         (27, "the location is neither a number nor a quoted string: '## Location seven: Kitchen'"),
     ]
 

@@ -124,7 +124,7 @@ def test_a_damaged_journal_is_set_aside_and_begins_with_what_the_file_holds(path
         assert again.get_location_memory(5) == "[NOTE] A: The text of A."
         again.add_memory(5, "Hall", memory("B"))
     assert told(path) == [("added", "baseline", 5, "A"), ("added", "agent", 5, "B")]
-    assert "journal damaged: what it said of the past is lost" in caplog.text
+    assert "journal damaged: the history before now is lost" in caplog.text
     assert Path(f"{path}.sqlite.damaged-1").read_bytes() == b"no database" * 1000
 
 

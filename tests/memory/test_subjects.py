@@ -130,7 +130,7 @@ def test_a_file_of_today_stays_byte_for_byte():
     assert [section.location_id for section in document.sections] == [None, None, None, Thing(5)]
     assert [problem.message for problem in document.problems()][-2:] == [
         "the thing is not a number: '## Thing one: x'",
-        "text that is no memory: '**Visits:** 2 | **Episodes:** 1'",
+        "text that is not a memory: '**Visits:** 2 | **Episodes:** 1'",
     ]
 
 

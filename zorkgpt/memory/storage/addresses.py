@@ -1,4 +1,4 @@
-"""What names a memory: the path of a file, or an address."""
+"""Distinguishes the path of a memory from an address."""
 
 import re
 
@@ -12,12 +12,12 @@ _SECRET = re.compile(r"//.*@")
 
 
 def is_address(path: object) -> bool:
-    """Return whether this is no path of a file, also if nothing is known of its kind."""
+    """Return whether this is an address, of any kind, rather than the path of a file."""
     return path == IN_MEMORY or is_postgres(path) or (isinstance(path, str) and _SCHEME.match(path) is not None)
 
 
 def check_address(path: object) -> None:
-    """Raise MemoryStoreError if this is an address of another kind than PostgreSQL's."""
+    """Raise MemoryStoreError if this is an address of an unsupported kind."""
     if is_address(path) and not is_postgres(path) and path != IN_MEMORY:
         shown = quoted(_SECRET.sub("//***@", str(path)))
         raise MemoryStoreError(

@@ -42,30 +42,30 @@ class MemoryBook:
         return self.find(Filters(place, named=wanted, with_past=True))
 
     def expired(self, now: str) -> list[tuple[SubjectKey, Memory]]:
-        """Return what has expired, with its place; not what a person has pinned or edited.
+        """Return the expired memories with their places. Memories that a person pinned or edited don't expire.
 
         Args:
-            now: As `Memory.expires_at`.
+            now: The time in the format of `Memory.expires_at`.
         """
-        found = self.find(Filters(expires_by=now, with_past=True))
-        return [(place, memory) for place, memory in found if not memory.is_settled_by_person]
+        candidates = self.find(Filters(expires_by=now, with_past=True))
+        return [(place, memory) for place, memory in candidates if not memory.is_settled_by_person]
 
     def find(
         self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
     ) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories that pass the filters, ordered by place, at each place the lasting ones first."""
-        brief = [
+        """Return the memories that pass the filters, ordered by place. At each place, lasting ones come first."""
+        ephemeral = [
             (place, memory)
             for place, memories in self.ephemeral.items()
             if prefix is None or has_prefix(place, prefix)
             for memory in memories
             if wanted.passes(place, memory)
         ]
-        if not brief:
+        if not ephemeral:
             return self.lasting.find(wanted, prefix=prefix, limit=limit, offset=offset)
         end = None if limit is None else offset + limit
         lasting = self.lasting.find(wanted, prefix=prefix, limit=end)
-        return sorted([*lasting, *brief], key=lambda found: place_order(found[0]))[offset:end]
+        return sorted([*lasting, *ephemeral], key=lambda located: place_order(located[0]))[offset:end]
 
     def apply(self, steps: Iterable[Step]) -> "MemoryBook":
         """Return the book after these steps.
@@ -84,15 +84,15 @@ class MemoryBook:
 
 
 class Draft:
-    """A book that is being changed. Every method applies its change at once.
+    """A book that is being changed. Every method applies its change immediately.
 
     Attributes:
         start: The book before the changes.
-        book: The book as changed so far.
+        book: The book with the changes so far.
         names: The names of places without a section, for the journal.
         steps: The changes, in order.
         trials: The trials that the changes count.
-        is_discarded: Whether everything was undone.
+        is_discarded: Whether all changes were undone.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Draft:
     ) -> None:
         """
         Args:
-            turn_stamp: The turn in which the changes are made; None if unknown.
+            turn_stamp: The turn of the changes. None if unknown.
         """
         self.start = self.book = book
         self.names = names or {}
@@ -116,7 +116,7 @@ class Draft:
 
     @property
     def lasting(self) -> LastingMemories:
-        """The lasting memories as changed so far."""
+        """The lasting memories with the changes so far."""
         return self.book.lasting
 
     @property
@@ -126,7 +126,7 @@ class Draft:
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything is to be written."""
+        """Whether there is anything to write."""
         return self._is_rewritten or bool(self.steps)
 
     def apply(self, *steps: Step) -> None:
@@ -136,7 +136,7 @@ class Draft:
         self.steps += steps
 
     def rewrite(self, document: Document, changes: Iterable[Change] = ()) -> None:
-        """Replace the whole document; `changes` say what changed for the journal."""
+        """Replace the whole document. `changes` are recorded in the journal."""
         self.book = replace(self.book, lasting=self.lasting.rewritten(document))
         self.steps += changes
         self._is_rewritten = True
@@ -202,7 +202,7 @@ class Draft:
         return heading_of(self.lasting, place).name or self.names.get(place, "")
 
     def _with_ids(self, new: Sequence[tuple[SubjectKey, Memory]]) -> list[Memory]:
-        """Return new memories as they are read back, each with an id that is free at its place."""
+        """Return new memories in the form in which they are read back, each with an unused id."""
         memories = [(place, as_read(memory)) for place, memory in new]
         wanted = {(place, memory_id(place, memory)) for place, memory in memories}
         taken = self._ids_among(wanted)
@@ -252,7 +252,7 @@ class Draft:
         """Count more observations of a memory. The same turn of the same episode counts once.
 
         Args:
-            turns: One, as it stands in an entry, or several in their order.
+            turns: One turn in the form of `Memory.turns`, or several in order.
         """
         episodes, new = episodes_of(self.lasting, place) if known.persistence.outlives_episode else (episode,), known
         for turn in (turns,) if isinstance(turns, int | str) else turns:
@@ -269,7 +269,7 @@ class Draft:
         *,
         other: Memory | None = None,
     ) -> Memory:
-        """Mark a memory as replaced by the one of this title, and return it as stored."""
+        """Mark a memory as replaced by the one with this title, and return it as stored."""
         after = superseded(old, new_title, reason, turn, self._episode)
         return self.replace(place, old, after, "superseded", reason, other=other)
 
@@ -283,7 +283,7 @@ class Draft:
         self.apply(Change("removed", place, self._name(place), old, None, reason))
 
     def move(self, old_place: SubjectKey, new_place: SubjectKey) -> int:
-        """Give the sections of a place another key, where they are, and return the number of memories moved."""
+        """Change the key of a place's sections without moving them, and return the number of memories."""
         name, memories = self._name(old_place), self.lasting.memories(old_place)
         self.book = replace(self.book, lasting=self.lasting.moved(old_place, new_place))
         self._is_rewritten = True

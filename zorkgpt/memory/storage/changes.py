@@ -1,4 +1,4 @@
-"""Changes of memories: the closed set of steps that a transaction is made of."""
+"""The changes that a transaction can make."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -38,7 +38,7 @@ class Change:
     """None if the memory was removed."""
     reason: str | None = None
     other: Memory | None = None
-    """The memory that it was compared with, if the comparison caused the change."""
+    """The compared memory, if a comparison caused the change."""
 
     @property
     def memory(self) -> Memory:
@@ -55,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class VisitCount:
-    """Visits of a place to be counted. Creates the section if there is none, also of a subject that is no place."""
+    """Visits to count. Creates the section if it is missing, also for a subject that is not a place."""
 
     location_id: SubjectKey
     location_name: str
@@ -69,17 +69,15 @@ Step = Change | VisitCount
 
 
 def after_change(memories: tuple[Memory, ...], change: Change) -> tuple[Memory, ...]:
-    """Return the memories of a place after a change. A memory that is not among them is added at the end."""
+    """Return the memories of a place after a change. A memory that is not found is added at the end."""
     at = position_of(memories, change.before)
     new = () if change.after is None else (change.after,)
     return (*memories[:at], *new, *memories[at + 1 :])
 
 
 def position_of(memories: tuple[Memory, ...], memory: Memory | None) -> int:
-    """Return the position of a memory, of this very one if it is there; that after the last if it is not."""
-    if memory is None:
-        return len(memories)
-    identical = next((at for at, kept in enumerate(memories) if kept is memory), None)
-    if identical is not None:
-        return identical
+    """Return the position of this object, or else of an equal memory. `len(memories)` if there is none."""
+    for position, candidate in enumerate(memories):
+        if candidate is memory:
+            return position
     return memories.index(memory) if memory in memories else len(memories)

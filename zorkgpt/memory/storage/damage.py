@@ -1,17 +1,17 @@
-"""Telling a memory file from what an accident has put in its place.
+"""Detection of damaged memory files.
 
-Both mistakes cost a person something: to set a sound file aside takes from them what they wrote, to take a damaged one
-for sound buries the memories under what is none. So a file counts as damaged only if no person can have meant it so:
+Both kinds of mistake are costly. If an intact file is replaced, a person loses their edits. If a damaged file is used,
+the memories are lost. So a file counts as damaged only if no person could have intended its content:
 
-- It holds nothing but blanks or zeros: a full disk or a power cut leaves that. Whoever wants no memories deletes the
-  file, or leaves its first line.
-- It has lost its first line and all that was remembered, as a page of an error that was saved over it has, or what a
-  truncation left. A heading proves nothing: `## Location 5: X` may stand in any text.
-- It has its first line, but is no text, and nothing that was remembered is in it: only a first block is left.
-- It has zero bytes in it, which no editor writes, and lacks memories that there were.
+- It has only white space or zero bytes, for example after a full disk or a power cut. A person who wants no memories
+  deletes the file, or keeps its first line.
+- It has neither its first line nor any memory, for example because an error page was saved over it or it was truncated.
+  A heading doesn't matter: `## Location 5: X` may be in any text.
+- It has its first line, but isn't text and has no earlier memory. Only the first block is left.
+- It has zero bytes, which no editor writes, and lacks earlier memories.
 
-Everything else is a person's edit: other encodings, notes, broken headers, memories deleted or added by the hundred, as
-long as the first line stands or any memory does. What is set aside is kept as it was found.
+Everything else is an edit: other encodings, notes, broken headers, or hundreds of deleted or added memories, as long as
+the first line or any memory remains. A damaged file is renamed, not deleted.
 """
 
 import re
@@ -22,52 +22,52 @@ from zorkgpt.memory.storage.escaping import decode, one_line
 from zorkgpt.memory.storage.lasting import EVERY
 
 _FIRST_LINE = re.compile(rb"^[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECASE | re.MULTILINE)
-"""The first line, however an editor or a formatter marks a title."""
+"""The first line, with any markup of a title."""
 _MEMORY = re.compile(rb"^[ \t]*\*\*\[[^\n]+\*\([ \t]*ep", re.IGNORECASE | re.MULTILINE)
 _ZERO = b"\x00"
 _BLANK = b"\x00 \t\r\n"
 
 
 def is_sound(data: bytes) -> bool:
-    """Return whether nothing speaks against the file, whatever stood in it before."""
+    """Return whether the file is intact, regardless of its earlier content."""
     return _ZERO not in data and bool(_FIRST_LINE.search(data)) and _is_text(data)
 
 
 def is_memory_file(data: bytes) -> bool:
-    """Return whether it is a memory file, as far as can be told without knowing what stood in it before."""
+    """Return whether it looks like a memory file, regardless of its earlier content."""
     return bool(_FIRST_LINE.search(data) or _MEMORY.search(data))
 
 
 def is_foreign(data: bytes) -> bool:
-    """Return whether it is no memory file and no text either, but another program's file."""
+    """Return whether it is neither a memory file nor text, so that it belongs to another program."""
     return bool(data.strip(_BLANK)) and not is_memory_file(data) and not (_ZERO not in data and _is_text(data))
 
 
 def is_damaged(data: bytes, before: bytes) -> bool:
-    """Return whether the file is no longer a memory file.
+    """Return whether the file is damaged.
 
     Args:
-        before: what stood in it as far as it is known, and is to take its place if it is damaged.
+        before: The last known content.
     """
     if is_sound(data):
         return False
     if not data.strip(_BLANK):
         return True
-    known = _memories(before)
-    if _ZERO in data and _ZERO not in before and not _memories(data) >= known:
+    earlier = _memories(before)
+    if _ZERO in data and _ZERO not in before and not _memories(data) >= earlier:
         return True
-    if _MEMORY.search(data) or _says_any(data, known):
+    if _MEMORY.search(data) or _contains_text_of_any(data, earlier):
         return False
     return not _FIRST_LINE.search(data) or not _is_text(data)
 
 
 def _memories(data: bytes) -> set[tuple[SubjectKey, str, str]]:
-    return {(place, one.title, one.text) for place, one in parse(data).find(EVERY)}
+    return {(place, memory.title, memory.text) for place, memory in parse(data).find(EVERY)}
 
 
-def _says_any(data: bytes, known: set[tuple[SubjectKey, str, str]]) -> bool:
-    said = one_line(decode(data))
-    return any(text and text in said for _, _, text in known)
+def _contains_text_of_any(data: bytes, memories: set[tuple[SubjectKey, str, str]]) -> bool:
+    content = one_line(decode(data))
+    return any(text and text in content for _, _, text in memories)
 
 
 def _is_text(data: bytes) -> bool:

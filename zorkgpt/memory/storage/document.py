@@ -1,4 +1,4 @@
-"""The memory file as a whole: parsed into a document and rendered back, every unchanged byte kept."""
+"""Parses the memory file into a document and renders it. Unchanged bytes are preserved."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ from zorkgpt.text import key_of
 
 TITLE = b"# Location Memories"
 
-# Where a heading of the first or second level begins: everything below it is its own.
+# A heading of the first or second level begins a section.
 _SECTION = re.compile(rb"^##? ", re.MULTILINE)
 
 
@@ -34,25 +34,25 @@ class Document:
 
     sections: tuple[LocationSection, ...] = ()
     eol: str = "\n"
-    """How its lines end."""
+    """The line ending."""
 
     @cached_property
     def section_indexes(self) -> Mapping[SubjectKey, tuple[int, ...]]:
-        """The indexes of the sections of each location; a person may have made two for one location."""
-        found: dict[SubjectKey, tuple[int, ...]] = {}
+        """The indexes of the sections of each location. A person may have made several for one location."""
+        indexes: dict[SubjectKey, tuple[int, ...]] = {}
         for index, section in enumerate(self.sections):
             if section.location_id is not None:
-                found[section.location_id] = (*found.get(section.location_id, ()), index)
-        return found
+                indexes[section.location_id] = (*indexes.get(section.location_id, ()), index)
+        return indexes
 
-    def sections_of(self, location_id: SubjectKey) -> list[LocationSection]:
-        return [self.sections[index] for index in self.section_indexes.get(location_id, ())]
+    def sections_of(self, place: SubjectKey) -> list[LocationSection]:
+        return [self.sections[index] for index in self.section_indexes.get(place, ())]
 
     def memories(self, place: SubjectKey) -> list[Memory]:
         return [memory for section in self.sections_of(place) for memory in section.memories]
 
     def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> Collection[SubjectKey]:
-        """Return the places that have a section: see `LastingMemories.places`."""
+        """Return the places that have a section. See `LastingMemories.places`."""
         return [
             place
             for place in self.section_indexes
@@ -61,12 +61,12 @@ class Document:
         ]
 
     def headings(self, places: Iterable[SubjectKey]) -> dict[SubjectKey, Heading]:
-        """Return the headings of those of these places that have a section."""
-        found = {}
+        """Return the headings of the places that have a section."""
+        headings = {}
         for place in places:
             if sections := self.sections_of(place):
-                found[place] = Heading(sections[0].name, sections[0].visits, sections[0].episodes)
-        return found
+                headings[place] = Heading(sections[0].name, sections[0].visits, sections[0].episodes)
+        return headings
 
     def count(self) -> int:
         """Return the number of memories."""
@@ -75,16 +75,16 @@ class Document:
     def find(
         self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
     ) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories that pass the filters, ordered by place: see `LastingMemories.find`."""
-        found = (
+        """Return the memories that pass the filters, ordered by place. See `LastingMemories.find`."""
+        passing = (
             (place, memory)
             for place, memory in self._candidates(wanted)
             if wanted.passes(place, memory) and (prefix is None or has_prefix(place, prefix))
         )
-        return list(islice(found, offset, None if limit is None else offset + limit))
+        return list(islice(passing, offset, None if limit is None else offset + limit))
 
     def _candidates(self, wanted: Filters) -> Iterable[tuple[SubjectKey, Memory]]:
-        """Return the memories among which those are that pass the filters, ordered by place."""
+        """Return a superset of the memories that pass the filters, ordered by place."""
         if wanted.expires_by is not None:
             return self._expiring
         if wanted.texts is not None:
@@ -99,30 +99,30 @@ class Document:
 
     @cached_property
     def _expiring(self) -> list[tuple[SubjectKey, Memory]]:
-        """The memories that expire some time, with their places."""
+        """The memories that have an `expires_at`, with their places."""
         return [each for each in self._located(self.section_indexes) if each[1].expires_at is not None]
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
-        """Return the keys of all texts if this is not the document `since`, and this document."""
+        """Return this document, and the keys of all texts unless `since` is this document."""
         return (set() if since is self else set(self._by_text)), self
 
     @cached_property
     def _by_text(self) -> Mapping[bytes, list[tuple[SubjectKey, Memory]]]:
-        found: dict[bytes, list[tuple[SubjectKey, Memory]]] = {}
+        memories: dict[bytes, list[tuple[SubjectKey, Memory]]] = {}
         for place, memory in self._located(self.section_indexes):
-            found.setdefault(key_of(memory.text), []).append((place, memory))
-        return found
+            memories.setdefault(key_of(memory.text), []).append((place, memory))
+        return memories
 
     @property
     def document(self) -> "Document":
         return self
 
     def replaced(self, index: int, section: LocationSection) -> "Document":
-        """Return the document with another section in this place."""
+        """Return the document with another section at this index."""
         return replace(self, sections=(*self.sections[:index], section, *self.sections[index + 1 :]))
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what was kept without being understood, from the top, with lines counted from the first one."""
+        """Yield the parts of the file that were not understood, from top to bottom, with their lines in the file."""
         if not any(section.problems for section in self.sections):
             return
         line = 0
@@ -148,7 +148,7 @@ class Document:
         return document
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "Document":
-        """Return the document with the sections of a place under another key; their memories keep their ids."""
+        """Return the document with the sections of a place under another key. Their memories keep their ids."""
         document = self
         for index in self.section_indexes.get(old, ()):
             document = document.replaced(index, with_key(self.sections[index], new, self.eol))
@@ -156,15 +156,15 @@ class Document:
 
 
 def parse(data: bytes, known: Mapping[bytes, LocationSection] | None = None) -> Document:
-    """Parse any bytes into a document. `known` sections with the same bytes are not parsed again."""
-    starts = [0, *(found.start() for found in _SECTION.finditer(data))]
+    """Parse a file into a document. Sections in `known`, which are keyed by their bytes, are not parsed again."""
+    starts = [0, *(match.start() for match in _SECTION.finditer(data))]
     pieces = [data[start:end] for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
     known = known or {}
     return Document(tuple(known.get(piece) or parse_section(piece) for piece in pieces if piece), line_end(data))
 
 
 def line_end(data: bytes) -> str:
-    """Return how the first line ends, and so, it is taken, all of them."""
+    """Return the line ending of a file: that of its first line."""
     first_line = data[: data.find(b"\n") + 1]
     return "\r\n" if first_line.endswith(b"\r\n") else "\n"
 
@@ -176,7 +176,7 @@ def render(document: Document) -> bytes:
 def _index_of(document: Document, place: SubjectKey, memory: Memory) -> int:
     indexes = document.section_indexes[place]
     for index in indexes:
-        if any(kept is memory for kept in document.sections[index].memories):
+        if any(candidate is memory for candidate in document.sections[index].memories):
             return index
     for index in indexes:
         if memory in document.sections[index].memories:
@@ -185,7 +185,7 @@ def _index_of(document: Document, place: SubjectKey, memory: Memory) -> int:
 
 
 def _with_section(document: Document, section: LocationSection) -> Document:
-    """Insert a section for a new location before the first one with a later key."""
+    """Insert the section of a new location before the first one with a later key."""
     assert section.location_id is not None
     order, eol = place_order(section.location_id), document.eol
     sections = list(document.sections) or [parse_section(TITLE + encode(eol + eol))]
@@ -205,5 +205,5 @@ def _ending_blank(section: LocationSection, eol: str) -> LocationSection:
 
 
 def ending_blank(data: bytes, eol: bytes) -> bytes:
-    """Return the bytes of a section with a blank line at their end."""
+    """Return the bytes of a section, ending with a blank line."""
     return data + eol * (0 if data.endswith(eol + eol) else 1 if data.endswith(b"\n") else 2)

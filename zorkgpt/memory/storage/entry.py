@@ -1,4 +1,4 @@
-"""One memory in the file: a header, perhaps a note on what became of it, and its text."""
+"""One memory in the file: a header, a note if it was superseded, and its text."""
 
 import re
 from collections.abc import Iterable
@@ -35,17 +35,17 @@ from zorkgpt.memory.storage.escaping import (
 
 
 class NotAnEntry(ValueError):
-    """Lines that look like a memory can't be read as one; the message is for whoever wrote them."""
+    """Lines look like a memory but can't be read as one. The message is for the author of the lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A memory with the characters it was read from."""
+    """A memory with its text in the file."""
 
     memory: Memory
     raw: str
     extras: tuple[str, ...] = ()
-    """Parts of the header that a later version wrote, as they stand in the file."""
+    """Unknown parts of the header, from a later version, as in the file."""
 
 
 PERSISTENCE_BY_TAG: dict[str, Persistence] = {persistence.upper(): persistence for persistence in Persistence}
@@ -57,12 +57,12 @@ _SCORE = re.compile(r"[+-][0-9]{1,18}")
 _SEEN = re.compile(r"seen (-?[0-9]{1,18})x")
 _WORKED = re.compile(r"worked ([0-9]{1,18})/([0-9]{1,18})")
 _SAFE = re.compile(r"safe ([0-9]{1,18})/([0-9]{1,18})")
-"""How often a danger was met without its loss."""
+"""For a danger: how often it was met without a loss."""
 _DIED = re.compile(r"died ([0-9]{1,18})")
 _ID = re.compile(r"id ([0-9a-f]{8})")
 _MARKS = ("pinned", "vetoed")
 _EPISODES = re.compile(r"(.*?)\s*(?:→|->)\s*Ep(.*)", re.IGNORECASE)
-"""First seen in one episode, last in another: `1→Ep3`. In a name that contains such a thing, the arrow is escaped."""
+"""First seen in one episode, last in another: `1→Ep3`. Names that match this pattern have an escaped arrow."""
 _KIND, _ACTION, _CAME_TO, _OUTCOME, _CLAIMS, _WHEN = "kind: ", "action: ", " → ", "outcome: ", "claims: ", "when: "
 _EXPIRES, _VALID_FROM, _METADATA = "expires: ", "valid from: ", "metadata: "
 _KINDS: dict[str, MemoryKind] = {kind.value: kind for kind in MemoryKind}
@@ -75,20 +75,20 @@ _AT = r"(?: at (?:Ep(?P<episode>(?:[^,\\]|\\.)*), )?T(?P<turn>-?[0-9]{1,18}))?"
 _BY, _BECAUSE = rf'(?: by "(?P<by>{_QUOTATION})")?', rf'(?:: "(?P<reason>{_QUOTATION})")?'
 _SUPERSEDED = re.compile(rf"\[Superseded{_AT}{_BY}{_BECAUSE}\]")
 _INVALIDATED = re.compile(rf"\[Invalidated{_AT}{_BECAUSE}\]")
-# Written by hand or by an older version, with quotation marks inside the quotation.
+# From a person or an older version, with unescaped quotation marks.
 _LOOSELY_SUPERSEDED = re.compile(rf'\[Superseded{_AT} by "(?P<by>.*)"\]')
 _LOOSELY_INVALIDATED = re.compile(rf'\[Invalidated{_AT}: "(?P<reason>.*)"\]')
 
 
 def parse_entry(lines: list[str]) -> Entry:
-    """Parse the memory in these lines, the first of which begins with `**[`.
+    """Parse the memory in these lines. The first one begins with `**[`.
 
     Raises:
-        NotAnEntry: it can't be read.
+        NotAnEntry: If it can't be read.
     """
-    tags, title, meta = _header(lines[0].strip())
+    tags, title, parentheses = _header(lines[0].strip())
     category, persistence, status = _tags(tags)
-    said = _meta(meta)
+    meta = _meta(parentheses)
     body = [line for line in lines[1:] if line.strip()]
     note = _note(body[0].strip()) if body else None
     if note is not None:
@@ -100,20 +100,20 @@ def parse_entry(lines: list[str]) -> Entry:
     memory = Memory(
         category,
         title,
-        said.episode,
-        said.turns,
-        said.fields.pop("score_change", None),
+        meta.episode,
+        meta.turns,
+        meta.fields.pop("score_change", None),
         text,
         persistence,
         status,
-        **said.fields,
+        **meta.fields,
         **(note or {}),
     )
-    return Entry(memory, "".join(lines), said.extras)
+    return Entry(memory, "".join(lines), meta.extras)
 
 
 def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") -> Entry:
-    """Render a memory, whose texts are as `as_read` returns them. Parsing the entry gives the same memory."""
+    """Render a memory in the form that `as_read` returns. Parsing the entry gives an equal memory."""
     tags = [escape(memory.category, TAG), memory.persistence.upper()]
     if memory.status != MemoryStatus.ACTIVE:
         tags.append(memory.status)
@@ -131,7 +131,7 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
     meta += [mark for mark in _MARKS if getattr(memory, mark)]
     if memory.id:
         meta.append(f"id {memory.id}")
-    meta += [escape(field, META) for field in _fields_told(memory)]
+    meta += [escape(field, META) for field in _named_fields(memory)]
     header = f"**[{' - '.join(tags)}] {escape(memory.title, TITLE)}** *({', '.join([*meta, *extras])})*"
     text = escape_text(memory.text, eol)
     if memory.status == MemoryStatus.SUPERSEDED:
@@ -141,13 +141,13 @@ def render_entry(memory: Memory, extras: tuple[str, ...] = (), eol: str = "\n") 
 
 
 def is_marked(entry: Entry) -> bool:
-    """Return whether the file says how long the memory stays true; without that it is read as permanent."""
+    """Return whether the header has a persistence. Without one, the memory is permanent."""
     tags, _, _ = _header(entry.raw.lstrip().split("\n", 1)[0].strip())
     return any(tag.strip().upper() in PERSISTENCE_BY_TAG for tag in _TAG_BREAK.split(tags)[1:])
 
 
 def as_read(memory: Memory) -> Memory:
-    """Return the memory as it will be read back: its text as it is kept, and everything else in one line."""
+    """Return the memory in the form in which it is read back: with a normalized text, and other fields in one line."""
     fields: dict[str, Any] = {
         name: one_line(value) if type(value) is str else value for name, value in vars(memory).items()
     }
@@ -164,32 +164,32 @@ def as_read(memory: Memory) -> Memory:
     return Memory(**fields)
 
 
-def _fields_told(memory: Memory) -> list[str]:
-    """Return what the memory is about, as parts of its header."""
-    told = []
+def _named_fields(memory: Memory) -> list[str]:
+    """Return the parts of the header that have a name, such as `kind: rule`."""
+    parts = []
     if memory.kind is not None:
-        told.append(_KIND + memory.kind)
+        parts.append(_KIND + memory.kind)
     if memory.action:
-        told.append(
+        parts.append(
             f"{_ACTION}{memory.action}{_CAME_TO}{memory.outcome}" if memory.outcome else f"{_ACTION}{memory.action}"
         )
     elif memory.outcome:
-        told.append(_OUTCOME + memory.outcome)
+        parts.append(_OUTCOME + memory.outcome)
     if memory.claims:
-        told.append(_CLAIMS + "; ".join(map(str, memory.claims)))
+        parts.append(_CLAIMS + "; ".join(map(str, memory.claims)))
     if memory.when:
-        told.append(_WHEN + "; ".join(map(str, memory.when)))
+        parts.append(_WHEN + "; ".join(map(str, memory.when)))
     if memory.expires_at is not None:
-        told.append(_EXPIRES + memory.expires_at)
+        parts.append(_EXPIRES + memory.expires_at)
     if memory.valid_from is not None:
-        told.append(_VALID_FROM + memory.valid_from)
+        parts.append(_VALID_FROM + memory.valid_from)
     if memory.metadata:
-        told.append(_METADATA + json_in_a_line(memory.metadata))
-    return told
+        parts.append(_METADATA + json_in_a_line(memory.metadata))
+    return parts
 
 
-def _field_read(part: str) -> dict[str, Any] | None:
-    """Parse one such part; None: it is none, or says something that is not understood."""
+def _parsed_named_field(part: str) -> dict[str, Any] | None:
+    """Parse a part that `_named_fields` returned, as fields of `Memory`. None if it is unknown or invalid."""
     if part.startswith(_KIND):
         kind = _KINDS.get(part.removeprefix(_KIND).strip().lower())
         return None if kind is None else {"kind": kind}
@@ -198,9 +198,9 @@ def _field_read(part: str) -> dict[str, Any] | None:
         return {"action": action.strip(), "outcome": outcome.strip()}
     if part.startswith(_OUTCOME):
         return {"outcome": part.removeprefix(_OUTCOME).strip()}
-    for name, sign in (("claims", _CLAIMS), ("when", _WHEN)):
-        if part.startswith(sign):
-            claims = _claims(part.removeprefix(sign).split(";"))
+    for name, prefix in (("claims", _CLAIMS), ("when", _WHEN)):
+        if part.startswith(prefix):
+            claims = _claims(part.removeprefix(prefix).split(";"))
             return None if claims is None else {name: claims}
     try:
         if part.startswith(_EXPIRES):
@@ -225,12 +225,12 @@ def _claims(texts: Iterable[str]) -> tuple[Claim, ...] | None:
 
 
 def parse_name(text: str) -> int | str:
-    """Parse the name of an episode: an integer if it is one, otherwise a text."""
+    """Parse the name of an episode. Returns an integer if it is one."""
     return episode_key(_unquoted(text))
 
 
 def render_name(episode: int | str) -> str:
-    """Return the name of an episode for the file. Quoted only if it would be read as something else."""
+    """Return the name of an episode for the file, quoted if necessary."""
     if isinstance(episode, int):
         return str(episode)
     plain = escape(episode, META)
@@ -238,7 +238,7 @@ def render_name(episode: int | str) -> str:
 
 
 def split_fields(text: str) -> list[str]:
-    """Split a text at its commas, but not at escaped ones."""
+    """Split a text at commas that are not escaped."""
     parts = _FIELD.findall(text) if "\\" in text else text.split(",")
     return [part.strip() for part in parts]
 
@@ -279,7 +279,7 @@ class _Meta:
     episode: int | str
     turns: str
     fields: dict[str, Any] = field(default_factory=dict)
-    """The fields of `Memory` that are given a value there."""
+    """Further fields of `Memory`."""
     extras: tuple[str, ...] = ()
 
 
@@ -293,36 +293,36 @@ def _meta(text: str) -> _Meta:
         meta.fields["first_episode"] = first_episode
     extras = []
     for part in parts[2:]:
-        found = _told(part)
-        if found is not None and meta.fields.keys().isdisjoint(found):
-            meta.fields |= found
+        fields = _parsed_part(part)
+        if fields is not None and meta.fields.keys().isdisjoint(fields):
+            meta.fields |= fields
         elif part and part not in _MARKS:
             extras.append(part)
     meta.extras = tuple(extras)
     return meta
 
 
-def _told(part: str) -> dict[str, Any] | None:
-    """Return the fields of a memory that a part of its header gives; None: a later version wrote it."""
+def _parsed_part(part: str) -> dict[str, Any] | None:
+    """Parse a part of the header, as fields of `Memory`. None if a later version wrote it."""
     if _SCORE.fullmatch(part):
         return {"score_change": int(part)}
-    if found := _SEEN.fullmatch(part):
-        return {"observation_count": int(found[1])}
-    if found := _WORKED.fullmatch(part):
-        return {"worked": int(found[1]), "tried": int(found[2])}
-    if (found := _SAFE.fullmatch(part)) and int(found[1]) <= int(found[2]):
-        return {"worked": int(found[2]) - int(found[1]), "tried": int(found[2])}
-    if found := _DIED.fullmatch(part):
-        return {"died": int(found[1])}
+    if match := _SEEN.fullmatch(part):
+        return {"observation_count": int(match[1])}
+    if match := _WORKED.fullmatch(part):
+        return {"worked": int(match[1]), "tried": int(match[2])}
+    if (match := _SAFE.fullmatch(part)) and int(match[1]) <= int(match[2]):
+        return {"worked": int(match[2]) - int(match[1]), "tried": int(match[2])}
+    if match := _DIED.fullmatch(part):
+        return {"died": int(match[1])}
     if part in _MARKS:
         return {part: True}
-    if found := _ID.fullmatch(part):
-        return {"id": found[1]}
-    return _field_read(_unquoted(part)) if ":" in part else None
+    if match := _ID.fullmatch(part):
+        return {"id": match[1]}
+    return _parsed_named_field(_unquoted(part)) if ":" in part else None
 
 
 def _parsed_episodes(text: str) -> tuple[int | str | None, int | str]:
-    """Return the first episode, None if it is the same, and the last one."""
+    """Return the first and the last episode. The first one is None if it is not given."""
     if span := _EPISODES.fullmatch(text):
         return parse_name(span[1]), parse_name(span[2].strip())
     return None, parse_name(text)
@@ -358,19 +358,19 @@ def _unquoted(text: str) -> str:
 
 
 def _note(line: str) -> dict[str, Any] | None:
-    """Parse the line that says why a memory was superseded, as fields of `Memory`; None if it is no such line."""
+    """Parse the line about the supersession of a memory, as fields of `Memory`. None if it is another line."""
     if not line.startswith(("[Superseded", "[Invalidated")):
         return None
     forms = (_SUPERSEDED, _INVALIDATED, _LOOSELY_SUPERSEDED, _LOOSELY_INVALIDATED)
-    found = next((match for form in forms if (match := form.fullmatch(line))), None)
-    if found is None:
+    match = next((match for form in forms if (match := form.fullmatch(line))), None)
+    if match is None:
         return None
-    told = found.groupdict()
+    groups = match.groupdict()
     return {
-        "superseded_by": INVALIDATION_MARKER if line.startswith("[Invalidated") else _quoted(told["by"]),
-        "superseded_at_turn": None if told["turn"] is None else int(told["turn"]),
-        "superseded_in_episode": None if told["episode"] is None else parse_name(told["episode"]),
-        "invalidation_reason": _quoted(told.get("reason")),
+        "superseded_by": INVALIDATION_MARKER if line.startswith("[Invalidated") else _quoted(groups["by"]),
+        "superseded_at_turn": None if groups["turn"] is None else int(groups["turn"]),
+        "superseded_in_episode": None if groups["episode"] is None else parse_name(groups["episode"]),
+        "invalidation_reason": _quoted(groups.get("reason")),
     }
 
 

@@ -1,17 +1,17 @@
-"""Escaping: texts in the file, with nothing in them that could pass for structure."""
+"""Escaping of texts in the file, so that they can't be read as Markdown structure."""
 
 import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-# What no editor shows, or shows in another order than it is read: control characters, bidi overrides and
-# isolates, the byte order mark, halves of surrogate pairs (which UTF-8 has no bytes for).
+# Characters that editors hide or show in another order: control characters, bidi overrides and isolates, the byte order
+# mark, and unpaired surrogates (which UTF-8 can't encode).
 HIDDEN = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[!-/:-@\[-`{-~])")
 UNDECODED = re.compile("[\udc80-\udcff]")
-"""A byte that is not UTF-8, as `decode` returns it."""
+"""A byte that is not valid UTF-8, as `decode` returns it."""
 
 TITLE = re.compile(rf"[\\*~{HIDDEN}]")
 NAME = re.compile(rf"[\\{HIDDEN}]")
@@ -22,16 +22,16 @@ BODY = re.compile(rf"[\\*~{HIDDEN}]|^[#\-\[+_=>`<|]")
 """The characters to escape in a title, a location's name, a header's tags, its parentheses, a quotation, a text."""
 
 _FOLDED = re.compile(r"[^\S ]| (?= )")
-"""White space of which a line would keep one space."""
+"""White space that `one_line` would change."""
 _LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-"""What ends a line for one program or another."""
+"""The line endings of all common programs."""
 _UNSAFE_IN_LINE = re.compile(rf"[\\*~{HIDDEN}]|^[#\-\[+_=>`<|]".replace(r"\x00-\x1f", r"\x00-\x08\x0a-\x1f"))
-"""The characters to escape in a line of a text of several lines: tabs stay."""
+"""The characters to escape in one of several lines. Tabs are preserved."""
 _LINE_BREAK = re.compile(r"(?<!\\)(?:\\\\)*\\\s*$")
-"""A backslash at the end of a line, as in Markdown, if it is not escaped itself: the next line is one of its own."""
+"""An unescaped backslash at the end of a line: a line break, as in Markdown."""
 
 EMPTY = "\\"
-"""Stands for an empty text, so that the next paragraph is not taken for it."""
+"""Represents an empty text. Without it, the next paragraph would be read as the text."""
 
 
 def one_line(text: str) -> str:
@@ -39,10 +39,10 @@ def one_line(text: str) -> str:
 
 
 def as_kept(text: str) -> str:
-    """Return a text as it is kept.
+    """Return a text in the form in which it is stored.
 
-    That is one line with single spaces, or several lines: with their indentation, without spaces at their ends, and
-    without blank lines before the first and after the last.
+    A single line has single spaces. Several lines keep their indentation, but not trailing spaces and surrounding blank
+    lines.
     """
     if not _LINE_END.search(text):
         return one_line(text)
@@ -54,10 +54,10 @@ def as_kept(text: str) -> str:
     return "\n".join(lines) if len(lines) > 1 else one_line(text)
 
 
-# What is kept at a place is compared with every new memory there.
+# Cached because every new memory is compared with all memories of its place.
 @lru_cache(maxsize=4096)
 def folded(text: str) -> str:
-    """Return the text in one line and without case, for comparing texts."""
+    """Return the text in one line and case-folded, for comparisons."""
     return one_line(text).casefold()
 
 
@@ -66,7 +66,7 @@ def escape(text: str, unsafe: re.Pattern[str]) -> str:
 
 
 def escape_text(text: str, eol: str) -> str:
-    """Return the text of a memory for the file; a backslash at the end of a line says that the next is its own."""
+    """Return the text of a memory for the file. Its line breaks are marked with backslashes."""
     text = as_kept(text)
     if "\n" not in text:
         return escape(text, BODY)
@@ -74,20 +74,20 @@ def escape_text(text: str, eol: str) -> str:
 
 
 def joined_lines(lines: Sequence[str]) -> str:
-    """Join the lines of a text in the file: those that end with a backslash, and those that a person has wrapped.
+    """Return the text in these lines of the file, still escaped.
 
-    What is escaped stays so.
+    Lines break only at backslashes. Other lines were wrapped by a person, and are joined.
     """
     if not lines:
         return ""
-    kept: list[list[str]] = [[]]
+    wrapped: list[list[str]] = [[]]
     for number, line in enumerate(lines, 1):
-        ends = number < len(lines) and _LINE_BREAK.search(line) is not None
-        kept[-1].append(line.rstrip()[:-1] if ends else line)
-        if ends:
-            kept.append([])
-    wrapped = (" ".join([part[0].rstrip(), *map(str.strip, part[1:])]) for part in kept)
-    return "\n".join(wrapped)
+        has_break = number < len(lines) and _LINE_BREAK.search(line) is not None
+        wrapped[-1].append(line.rstrip()[:-1] if has_break else line)
+        if has_break:
+            wrapped.append([])
+    joined = (" ".join([first.rstrip(), *map(str.strip, others)]) for first, *others in wrapped)
+    return "\n".join(joined)
 
 
 def _escaped_line(line: str) -> str:
@@ -96,12 +96,12 @@ def _escaped_line(line: str) -> str:
 
 
 def json_in_a_line(value: object) -> str:
-    """Return a value as JSON that is still the same if its white space becomes one space."""
-    return _FOLDED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    """Return a value as JSON whose white space `one_line` doesn't change."""
+    return _FOLDED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def unescape(text: str) -> str:
-    """Undo `escape`; a backslash before a letter or at the end is a backslash."""
+    """Undo `escape`. A backslash before a letter or at the end is literal."""
     if not text.isascii():
         text = UNDECODED.sub("\ufffd", text)
     if "\\" not in text:
@@ -110,7 +110,7 @@ def unescape(text: str) -> str:
 
 
 def decode(data: bytes) -> str:
-    """Decode any bytes; those that are not UTF-8 come back as the same bytes from `encode`."""
+    """Decode bytes that may not be valid UTF-8. `encode` returns the same bytes."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -118,11 +118,11 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _escaped(found: re.Match[str]) -> str:
-    char = found[0]
+def _escaped(match: re.Match[str]) -> str:
+    char = match[0]
     return f"\\{char}" if " " < char <= "~" else f"\\u{ord(char):04x}"
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    escaped = found[1]
+def _unescaped(match: re.Match[str]) -> str:
+    escaped = match[1]
     return escaped if len(escaped) == 1 else chr(int(escaped[1:], 16))

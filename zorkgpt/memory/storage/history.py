@@ -1,4 +1,4 @@
-"""Records: what changed, when, and by whom, with the memories that this leads to; and what came of a memory."""
+"""Records of changes and of trials, and the memories that result from changes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -23,49 +23,49 @@ from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
 
 PERSON_SOURCES = ("hand", "person")
-"""Sources of the changes that a person made: in the file, or by a command."""
+"""The sources of changes by a person, in the file or by a command."""
 _LATER_FIELDS: dict[str, Any] = {"tried": 0, "worked": 0, "died": 0, "pinned": False, "vetoed": False}
 _LATER_FIELDS |= {"action": "", "outcome": "", "claims": [], "when": [], "first_episode": None, "kind": None}
 _LATER_FIELDS |= {"superseded_in_episode": None, "id": "", "metadata": {}, "expires_at": None}
 _LATER_FIELDS |= {"valid_from": None}
-"""Fields that are left out of a record where they have their default."""
+"""Fields that a record omits if they have these values."""
 COUNTED: tuple[ChangeKind, ...] = ("seen again", "credited")
-"""Changes of a count: they happen often, and what the game said then taught nothing."""
+"""Changes of a count. They are frequent, and their responses taught nothing."""
 OBSERVATIONS: tuple[ChangeKind, ...] = ("added", "seen again")
-"""Changes by a turn in which the memory was true."""
+"""Changes in a turn that confirmed the memory."""
 _LONGEST_RESPONSE = 400
 _LONGEST_ACTION = 120
 
 
 @dataclass(frozen=True, slots=True)
 class TurnStamp:
-    """The turn in which a change was made, and what the game had just said."""
+    """The turn in which a change was made, with the game's response."""
 
     episode: int | str
     turn: int
     action: str = ""
-    """"" for an arrival without one, and where nobody told."""
+    """"" if unknown, and for an arrival without an action."""
     response: str = ""
-    """The game's response, in one line, shortened where it is long."""
+    """The game's response in one line, shortened."""
     state: tuple[Claim, ...] = ()
-    """The state in which the action was taken, as far as the ground truth tells."""
+    """The known state before the action."""
 
     @classmethod
     def of(
         cls, episode: int | str, turn: int, action: str = "", response: str = "", state: tuple[Claim, ...] = ()
     ) -> "TurnStamp":
-        """Build one from texts of any length."""
+        """Return a stamp with shortened texts."""
         return cls(episode, turn, _shortened(action, _LONGEST_ACTION), recorded_response(response), state)
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> "TurnStamp | None":
-        """Read it from a row of the history; None if the row does not say when."""
+        """Read the stamp of a journal row. None if the row has no episode or turn."""
         episode, turn = row.get("episode"), row.get("turn")
         if not isinstance(episode, (int, str)) or not isinstance(turn, int):
             return None
-        state = row.get("state")
-        told = claims_in(state) if isinstance(state, list) else ()
-        return cls(episode, turn, str(row.get("action") or ""), str(row.get("response") or ""), told)
+        claims = row.get("state")
+        state = claims_in(claims) if isinstance(claims, list) else ()
+        return cls(episode, turn, str(row.get("action") or ""), str(row.get("response") or ""), state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class HistoryRecord:
         return episode_key(self.turn_stamp.episode if self.turn_stamp else self.change.memory.episode)
 
     def relative_to(self, scope: PlaceScope) -> "HistoryRecord":
-        """Return the record with its place relative to a scope. Memories have their ids, as they are stored."""
+        """Return the record with its place relative to a scope. The ids of its memories become explicit."""
         if not scope.path:
             return self
         change, place = self.change, self.change.location_id
@@ -103,10 +103,10 @@ class HistoryRecord:
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """A change of a memory, as its history has it."""
+    """A change of a memory in its history."""
 
     at: str
-    """The time, as `Memory.created_at`."""
+    """The time in the format of `Memory.created_at`."""
     kind: ChangeKind
     place: SubjectKey
     source: str
@@ -124,7 +124,7 @@ class MemoryChange:
 
     @classmethod
     def of(cls, record: HistoryRecord) -> "MemoryChange":
-        """Build one from a record."""
+        """Return the change of a record."""
         change, stamp = record.change, record.turn_stamp
         episode, turn = (None, None) if stamp is None else (stamp.episode, stamp.turn)
         return cls(
@@ -141,16 +141,16 @@ class MemoryChange:
 
 
 def replayed(records: Iterable[HistoryRecord]) -> dict[SubjectKey, tuple[Memory, ...]]:
-    """Return the memories of each location after these changes."""
-    kept: dict[SubjectKey, tuple[Memory, ...]] = {}
+    """Return the memories of each place after these changes."""
+    memories: dict[SubjectKey, tuple[Memory, ...]] = {}
     for record in records:
         place = record.change.location_id
-        kept[place] = after_change(kept.get(place, ()), record.change)
-    return kept
+        memories[place] = after_change(memories.get(place, ()), record.change)
+    return memories
 
 
 def row_of(record: HistoryRecord) -> dict[str, Any]:
-    """Return a record as plain values, for JSON."""
+    """Return a record as plain values for JSON."""
     change, turn_stamp = record.change, record.turn_stamp
     row: dict[str, Any] = {
         "at": record.at,
@@ -184,7 +184,7 @@ def _fields(memory: Memory | None) -> dict[str, Any] | None:
 
 
 def record_of(row: Any) -> HistoryRecord | None:
-    """Build a record from the values of `row_of`; None if they are not those of a record."""
+    """Build a record from the values of `row_of`. None if they are invalid."""
     try:
         before, after = (None if row[key] is None else memory_of(row[key]) for key in ("before", "after"))
         if before is None and after is None:
@@ -198,42 +198,43 @@ def record_of(row: Any) -> HistoryRecord | None:
 
 
 def recorded_response(response: str) -> str:
-    """Return a response as the journal keeps it."""
+    """Return a response in the form in which the journal stores it."""
     return _shortened(response, _LONGEST_RESPONSE)
 
 
 def _shortened(text: str, limit: int) -> str:
-    # Much longer texts are cut first: splitting a megabyte into words for a line of it is no use.
+    # Cut very long texts first, to avoid normalizing all of their white space.
     line = one_line(text[: 4 * limit])
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def differences(recorded: Mapping[SubjectKey, Sequence[Memory]], document: Document) -> list[Change]:
-    """Return the changes that lead from the recorded memories to those of the document."""
-    found = by_place(document.find(EVERY))
+    """Return the changes from the recorded memories to those of the document."""
+    memories = by_place(document.find(EVERY))
     changes = []
-    for location_id in sorted({*recorded, *found}, key=place_order):
-        gone = list(recorded.get(location_id, ()))
+    for location_id in sorted({*recorded, *memories}, key=place_order):
+        missing = list(recorded.get(location_id, ()))
         new = []
-        for memory in found.get(location_id, ()):
-            if memory in gone:
-                gone.remove(memory)
+        for memory in memories.get(location_id, ()):
+            if memory in missing:
+                missing.remove(memory)
             else:
                 new.append(memory)
         name = heading_of(document, location_id).name
         for memory in new:
             key = memory_id(location_id, memory)
-            before = next((old for old in gone if memory_id(location_id, old) == key), None)
-            before = before or next((old for old in gone if old.title == memory.title), None)
+            before = next((old for old in missing if memory_id(location_id, old) == key), None)
+            before = before or next((old for old in missing if old.title == memory.title), None)
             if before is not None:
-                gone.remove(before)
-            changes.append(Change(kind_of(before, memory), location_id, name, before, memory, _reason(memory)))
-        changes += [Change("removed", location_id, name, memory, None) for memory in gone]
+                missing.remove(before)
+            reason = memory.invalidation_reason if memory.status == MemoryStatus.SUPERSEDED else None
+            changes.append(Change(kind_of(before, memory), location_id, name, before, memory, reason))
+        changes += [Change("removed", location_id, name, memory, None) for memory in missing]
     return changes
 
 
 def kind_of(before: Memory | None, after: Memory) -> ChangeKind:
-    """Return what happened to a memory, by what it was before and is after."""
+    """Return the kind of change between two versions of a memory."""
     if before is None:
         return "added"
     if replace(before, pinned=after.pinned, vetoed=after.vetoed) == after:
@@ -249,30 +250,26 @@ def kind_of(before: Memory | None, after: Memory) -> ChangeKind:
     return "edited"
 
 
-def _reason(memory: Memory) -> str | None:
-    return memory.invalidation_reason if memory.status == MemoryStatus.SUPERSEDED else None
-
-
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One time that the player did what a memory speaks of."""
+    """One time that the player followed a memory, with the result."""
 
     episode: int | str
     turn: int
     location_id: SubjectKey
     title: str
-    """The title of the memory, which had been shown before the turn."""
+    """The title of the memory, which was shown before the turn."""
     action: str
     result: str
-    """The outcome, by the Z-machine's facts."""
+    """The outcome according to the Z-machine."""
     worked: bool
-    """Whether the outcome is what the memory promises."""
+    """Whether the outcome matches the memory."""
     after: tuple[int, int] = (0, 0)
-    """The memory's counts including this one: worked, tried."""
+    """`worked` and `tried` of the memory, including this trial."""
 
     @property
     def killed(self) -> bool:
-        """Whether the player died of it, against what the memory promises."""
+        """Whether the player died unexpectedly."""
         return not self.worked and self.result.split("; ")[0] == "died"
 
 
@@ -283,7 +280,7 @@ def trial_of(row: dict[str, Any]) -> Trial:
     """Build a trial from stored values.
 
     Raises:
-        KeyError, TypeError, ValueError: They are not those of a trial.
+        KeyError, TypeError, ValueError: If they are not those of a trial.
     """
     worked, tried = row["after"]
     stored = {name: row[name] for name in _TRIAL_FIELDS if name != "after"}
@@ -292,5 +289,5 @@ def trial_of(row: dict[str, Any]) -> Trial:
 
 
 def trial_row(trial: Trial) -> dict[str, Any]:
-    """Return the fields of a trial as plain values, which `trial_of` reads back."""
+    """Return a trial as plain values for `trial_of`."""
     return asdict(trial) | {"location_id": place_to_json(trial.location_id)}

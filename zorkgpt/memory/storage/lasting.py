@@ -1,4 +1,4 @@
-"""Reading the lasting memories, in a file or in a database: what can be asked, and the filters."""
+"""The interface for reading the lasting memories of a file or a database, and the filters."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
     from zorkgpt.memory.storage.document import Document
 
 Prefix = str | tuple[int | str, ...]
-"""The beginning of places: of a string, or the first elements of a path."""
+"""The beginning of a place: of a string, or the first elements of a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which memories are searched; None: all of them."""
+    """The memories to search. A filter that is None is not applied."""
 
     location_id: SubjectKey | None = None
     persistence: str | None = None
     status: str | None = None
-    """None: those that are believed."""
+    """None for current memories."""
     category: str | None = None
     episode: int | str | None = None
-    """In which it was seen first or last."""
+    """The episode in which it was first or last seen."""
     kind: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
-    """Values that are to be equal as JSON."""
+    """Values that must be equal as JSON."""
     among: Set[tuple[SubjectKey, str]] | None = None
-    """Only these, by place and id, or by place and title as `folded`."""
+    """Pairs of place and id, or of place and `folded` title."""
     named: str | None = None
-    """Only those with this id or, ignoring case, this title."""
+    """An id or a title. Case is ignored in titles."""
     texts: Set[bytes] | None = None
-    """Only those whose texts have one of these keys: see `key_of`."""
+    """The keys of the texts. See `key_of`."""
     expires_by: str | None = None
-    """Only those whose `expires_at` is not after this time."""
+    """The latest `expires_at`."""
     with_past: bool = False
-    """Whether superseded memories and those that a person has hidden are searched too."""
+    """Whether to include superseded memories and those that a person hid."""
 
     def __post_init__(self) -> None:
         """
         Raises:
-            TypeError, ValueError: a filter that no memory could pass.
+            TypeError, ValueError: If no memory could pass a filter.
         """
         for name, values in (("persistence", Persistence), ("status", MemoryStatus), ("kind", MemoryKind)):
             if (given := getattr(self, name)) is None:
@@ -64,7 +64,7 @@ class Filters:
             checked_metadata(self.metadata)
 
     def marks(self) -> list[str]:
-        """Return the marks that a wanted memory has, those that few memories usually have first."""
+        """Return the marks of the wanted memories. Those that are usually rare come first."""
         named = {
             "episode": None if self.episode is None else episode_key(self.episode),
             "kind": self.kind,
@@ -83,7 +83,7 @@ class Filters:
         return self.status is None and not self.with_past
 
     def passes(self, place: SubjectKey, memory: Memory) -> bool:
-        """Return whether a memory at a place is wanted."""
+        """Return whether a memory passes the filters."""
         if self.location_id not in (None, place):
             return False
         if self.is_of_current and not is_current(memory):
@@ -119,7 +119,7 @@ EVERY = Filters(with_past=True)
 
 
 class Heading(NamedTuple):
-    """What is known of a place beside its memories."""
+    """The name and the visits of a place."""
 
     name: str = ""
     """"" if unknown."""
@@ -129,13 +129,13 @@ class Heading(NamedTuple):
 
 
 class LastingMemories(Protocol):
-    """The lasting memories by place. A place is there from its first visit or memory on.
+    """The lasting memories by place. A place exists from its first visit or memory on.
 
     Every method may raise `MemoryStoreError`.
     """
 
     def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> Collection[SubjectKey]:
-        """Return the places that are there, in no particular order.
+        """Return the existing places, in no particular order.
 
         Args:
             prefix: The beginning of the places. Defaults to all places.
@@ -144,7 +144,7 @@ class LastingMemories(Protocol):
         ...
 
     def headings(self, places: Iterable[SubjectKey]) -> Mapping[SubjectKey, Heading]:
-        """Return the headings of those of these places that are there."""
+        """Return the headings of these places. Places that don't exist are omitted."""
         ...
 
     def memories(self, place: SubjectKey) -> list[Memory]:
@@ -163,21 +163,21 @@ class LastingMemories(Protocol):
         Args:
             prefix: The beginning of the places. Defaults to all places.
             limit: Maximum number of memories. Defaults to no limit.
-            offset: How many of the first ones are left out.
+            offset: The number of memories to skip.
         """
         ...
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
-        """Return the keys of the texts that were written since another call, and what to call it with the next time.
+        """Return the keys of the texts written since an earlier call, and the value of `since` for the next call.
 
         Args:
-            since: What the other call returned. Defaults to all texts.
+            since: The value that the earlier call returned. Defaults to all texts.
         """
         ...
 
     @property
     def document(self) -> "Document":
-        """All of it as a Markdown file. A database makes it from all of its rows."""
+        """All memories as a Markdown file. A database reads all of its rows."""
         ...
 
     def applied(self, step: Step) -> "LastingMemories":
@@ -189,7 +189,7 @@ class LastingMemories(Protocol):
         ...
 
     def rewritten(self, document: "Document") -> "LastingMemories":
-        """Return what another file holds, as `applied` does."""
+        """Return the memories of another file, as `applied` does."""
         ...
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "LastingMemories":
@@ -198,22 +198,22 @@ class LastingMemories(Protocol):
 
 
 def heading_of(lasting: LastingMemories, place: SubjectKey) -> Heading:
-    """Return the heading of a place, an empty one if it is not there."""
+    """Return the heading of a place. It is empty if the place doesn't exist."""
     return lasting.headings([place]).get(place, Heading())
 
 
 def episodes_of(lasting: LastingMemories, place: SubjectKey) -> tuple[int | str, ...]:
-    """Return the episodes in which a place was visited, in order; those of the memories of another subject."""
+    """Return the episodes in which a place was visited, in order. For another subject, those of its memories."""
     return heading_of(lasting, place).episodes if is_place(place) else episodes_of_memories(lasting.memories(place))
 
 
 def is_empty(lasting: LastingMemories) -> bool:
-    """Return whether there is nothing at all, not even a heading."""
+    """Return whether there are no sections."""
     return not lasting.places() and not lasting.document.sections
 
 
 def by_place(found: Iterable[tuple[SubjectKey, Memory]]) -> dict[SubjectKey, list[Memory]]:
-    """Return the memories of each place among those that `find` returned."""
+    """Group the result of `find` by place."""
     memories: dict[SubjectKey, list[Memory]] = {}
     for place, memory in found:
         memories.setdefault(place, []).append(memory)
@@ -221,6 +221,6 @@ def by_place(found: Iterable[tuple[SubjectKey, Memory]]) -> dict[SubjectKey, lis
 
 
 def titled_each(lasting: LastingMemories, wanted: Sequence[tuple[SubjectKey, str]]) -> list[Memory | None]:
-    """Return for each place and title the first current memory with exactly this title, white space aside."""
-    found = by_place(lasting.find(Filters(among={(place, folded(title)) for place, title in wanted})))
-    return [titled(found.get(place, ()), title) for place, title in wanted]
+    """Return the first current memory for each place and title. White space is ignored, case is not."""
+    candidates = by_place(lasting.find(Filters(among={(place, folded(title)) for place, title in wanted})))
+    return [titled(candidates.get(place, ()), title) for place, title in wanted]

@@ -1,8 +1,8 @@
-"""The Markdown store: `Memories.md`, which says what is believed, and a SQLite file beside it for everything else.
+"""The Markdown store: `Memories.md` for the memories, and a SQLite file beside it for everything else.
 
-A change is journaled first, with the digest of the file that it leads to; then the file is replaced. So whatever a kill
-interrupts, the digest of the file tells whether the last journal entries happened, and any other digest is an edit by
-hand.
+A change is first recorded in the journal, with the digest of the resulting file. Then the file is replaced. After a
+kill, the digest of the file shows whether the last change in the journal was made. An unknown digest means that a
+person edited the file.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,20 +40,20 @@ from zorkgpt.memory.storage.undo import Undo
 from zorkgpt.memory.storage.words import DocumentWords, WordCounts, matches
 
 if TYPE_CHECKING:
-    # Loaded only where there are vectors.
+    # Loaded only if there are vectors.
     from zorkgpt.embeddings.table import VectorTable
 
 log = get_logger(__name__)
 
 _ATTEMPTS = 5
 _WHOLE_FILE = 0
-"""The position of the only part that can be put back."""
+"""The position of the only part that can be restored."""
 _KIND = 0x5A6A
 _LARGE = 1_000_000
-"""Bytes from which a file is large: about what editors and hosts of repositories still show."""
+"""Minimum size of a large file, in bytes. Some editors and code hosts don't show larger files."""
 
 _CONFLICT = "'<<<<<<< "
-"""The beginning of a problem's description where one side of a merge conflict begins."""
+"""The beginning of a merge conflict, as quoted in a problem's message."""
 
 _SCHEMA = (
     SCHEMA
@@ -72,30 +72,30 @@ CREATE TABLE IF NOT EXISTS zorkgpt_file (
 
 
 class _FileState(NamedTuple):
-    """What the journal says of the file."""
+    """The last change of the file, from the journal."""
 
     digest: str
-    """The digest after the last change."""
+    """The digest after the change."""
     before: str
-    """The digest before it."""
+    """The digest before the change."""
     journal: int
-    """The last position of the journal before that change."""
+    """The last position of the journal before the change."""
     trials: int
-    """The last trial before that change."""
+    """The last position of the trials before the change."""
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
-    """Return the SQLite file beside a memory file, with its journal, trials, judgments and vectors."""
+    """Return the SQLite file beside a memory file, which contains its journal, trials, judgments and vectors."""
     return SqliteDatabase(
         Path(f"{memory_file}.sqlite"), schema=_SCHEMA, migrations=MIGRATIONS, kind=_KIND, timeout_s=timeout_s
     )
 
 
 def read_document(path: Path) -> Document:
-    """Read a memory file as it is now, without recovering anything.
+    """Read a memory file without recovering it.
 
     Raises:
-        OSError: The memory file can't be read.
+        OSError: If the file can't be read.
     """
     return parse(path.read_bytes())
 
@@ -115,12 +115,12 @@ class MarkdownStore:
         self.judgments = JudgmentTable(self.database)
         self._words = DocumentWords()
         self.recovered: Recovery | None = None
-        """The last recovery of a missing or damaged file, None if there was none."""
+        """The last recovery of a missing or damaged file. None if there was none."""
         self._document = Document()
         self._digest = ""
-        """The digest of the file as it was read or written last; "" for no file."""
+        """The digest of the file when it was last read or written. "" if there was no file."""
         self._seen: tuple[Stamp, tuple[int, int]] | None = None
-        """The file's stamp and the journal's version when they were read or written last."""
+        """The file's stamp and the journal's version when they were last read or written."""
         self._unreconciled = True
         self._reported: set[str] = set()
         self._is_large = False
@@ -134,10 +134,10 @@ class MarkdownStore:
         return self._document
 
     def refresh(self) -> None:
-        """See what other processes and people wrote; recover the file if it is missing or damaged.
+        """Read the changes of other processes and people. Recover the file if it is missing or damaged.
 
         Raises:
-            MemoryStoreError: The file can't be read; the document is as last read.
+            MemoryStoreError: If the file can't be read. The document stays the same.
         """
         if not self._is_as_seen():
             with self.guard:
@@ -153,10 +153,10 @@ class MarkdownStore:
 
     @contextmanager
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
-        """Begin a change of the memories as they are on disk now. They are on disk when the block ends.
+        """Lock and read the file, and begin to change its memories. The changes are on disk when the block ends.
 
         Raises:
-            MemoryStoreError: The file could not be locked, read or written; file, journal and document are as before.
+            MemoryStoreError: If the file can't be locked, read or written. File, journal and document are unchanged.
         """
         with self.guard, self.file.locked():
             self._catch_up()
@@ -170,10 +170,10 @@ class MarkdownStore:
                 if self._commit(draft, source, turn_stamp):
                     return
                 self._catch_up()
-        raise MemoryStoreError(f"{self.path} is being changed all the time by something that ignores its lock.")
+        raise MemoryStoreError(f"{self.path} keeps being changed by a program that ignores its lock.")
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Clean the JSON texts beside the file, and drop the vectors and what was kept to return to a checkpoint."""
+        """Clean the JSON texts beside the file, and delete the vectors and the data for returning to a checkpoint."""
         with self.guard, self.file.locked(), self.database.change():
             self.journal.clean(clean)
             self.trials.clean(clean)
@@ -183,11 +183,11 @@ class MarkdownStore:
         self.database.shrink()
 
     def claim_episode(self, least: int) -> int:
-        """Return this number: the folder of the file says which are taken."""
+        """Return `least`: the folder of the file shows which numbers are used."""
         return least
 
     def claim_subject(self, subject: str) -> str:
-        """Return "": the folder of the file says what it is about."""
+        """Return "": the folder of the file determines the subject."""
         return ""
 
     def vectors(self) -> "VectorTable":
@@ -196,7 +196,7 @@ class MarkdownStore:
         return SqliteVectors(self.database)
 
     def close(self) -> None:
-        """Close the databases; no file is held open."""
+        """Close the database. The memory file is never kept open."""
         with self.guard:
             self.database.close()
 
@@ -215,14 +215,14 @@ class MarkdownStore:
                 log.warning("journal not brought up to date", extra={"path": str(self.path), "error": str(error)})
 
     def _is_as_seen(self) -> bool:
-        """Return whether file and journal are as they were read or written last.
+        """Return whether file and journal are unchanged since they were last read or written.
 
-        The journal changes with every write, so that a new file of the same size, time and (reused) inode is noticed.
+        The version of the journal reveals a new file with the same size, time and (reused) inode.
         """
         return self._seen is not None and (self.file.stamp(), self.database.version()) == self._seen
 
     def _catch_up(self) -> None:
-        """Read what others wrote, and bring the journal up to it. Only under the lock."""
+        """Read the changes of others, and update the journal. The file must be locked."""
         if not self._is_as_seen():
             self._reread_or_recover()
         if self._unreconciled:
@@ -235,7 +235,7 @@ class MarkdownStore:
             self._reconcile(source="recovered")
 
     def _reread(self) -> bool:
-        """Read the file. False if it is missing or damaged and something better is known."""
+        """Read the file. False if it is missing or damaged and can be recovered."""
         version = self.database.version()
         data, stamp = self.file.read()
         if self._replacement(data) is not None:
@@ -246,7 +246,7 @@ class MarkdownStore:
             )
         if data is None and self._document.sections and str(self.path) not in self._reported:
             self._reported.add(str(self.path))
-            log.warning("the file and its backup are gone, the memory begins anew", extra={"path": str(self.path)})
+            log.warning("the file and its backup were deleted: the memory is empty", extra={"path": str(self.path)})
         self._document = parse(data or b"", {section.data: section for section in self._document.sections})
         self._digest = digest_of(data)
         self._report_problems()
@@ -255,14 +255,14 @@ class MarkdownStore:
         return True
 
     def _replacement(self, data: bytes | None) -> bytes | None:
-        """Return what is to replace the file; None if it is sound or nothing better is known."""
+        """Return the content that should replace the file. None if the file is intact or can't be recovered."""
         if data is not None and is_sound(data):
             return None
         backup = self.file.read_backup()
         if data is None and backup is None:
-            # Both were deleted by somebody who wants no memories.
+            # A person deleted both to have no memories.
             return None
-        # What was seen since the last change is newer than the backup, which is the file before it.
+        # The backup is the file before the last change. If the document includes that change, it is newer.
         state = self._file_state()
         is_newest = self._document.sections and state is not None and state.digest == self._digest
         before = render(self._document) if is_newest else backup
@@ -277,13 +277,13 @@ class MarkdownStore:
                 if _CONFLICT in problem.message:
                     log.warning("a merge conflict is not resolved: both sides are read", extra={"path": self.name})
                 level = WARNING if problem.is_broken else INFO
-                log.log(level, "line %d is not understood and kept: %s", problem.line, problem.message)
+                log.log(level, "line %d is preserved but not understood: %s", problem.line, problem.message)
 
     # Writing
 
     def _commit(self, draft: Draft, source: str, turn_stamp: TurnStamp | None) -> bool:
-        """Journal the changes and replace the file. False if someone else changed the file, and nothing was done."""
-        # Someone who ignores our lock, such as an editor, may have saved the file meanwhile.
+        """Journal the changes and replace the file. False if another program changed the file, and nothing was done."""
+        # An editor, which ignores our lock, may have saved the file meanwhile.
         if self._seen is None or self._seen[0] != self.file.stamp():
             return False
         document, (stamp, version) = draft.lasting.document, self._seen
@@ -292,7 +292,7 @@ class MarkdownStore:
             return True
         data = render(document)
         digest = digest_of(data)
-        # If this fails anywhere, the digest of the file will tell whether it was replaced.
+        # If an error follows, the digest of the file shows whether it was replaced.
         self._seen, self._unreconciled = None, True
         with self.database.change():
             self._begin_journal()
@@ -305,7 +305,7 @@ class MarkdownStore:
         if written is None:
             state = self._file_state()
             if state is not None:
-                # What was journaled did not happen.
+                # The file was not replaced.
                 self._discard(state.journal, state.trials)
             return False
         if len(data) > _LARGE and not self._is_large:
@@ -322,54 +322,63 @@ class MarkdownStore:
         return True
 
     def _reconcile(self, source: str = "hand") -> None:
-        """Bring the journal up to the file: complete, discard, or add what was edited by hand. Only under the lock."""
-        self._bring_up(source)
+        """Update the journal from the file: discard a change that was not made, or add edits. The file must be locked.
+
+        Args:
+            source: The author of the edits. See `HistoryRecord.source`.
+        """
+        state = self._file_state()
+        if state is not None and state.digest != self._digest:
+            ends = self._ends_at_file(state)
+            if ends is not None:
+                self._discard(*ends)
+            else:
+                self._record_edits(source)
         self._unreconciled = False
 
-    def _bring_up(self, source: str) -> None:
-        state = self._file_state()
-        if state is None or state.digest == self._digest:
-            return
+    def _ends_at_file(self, state: _FileState) -> tuple[int, int] | None:
+        """Return the last positions of journal and trials when the file was as it is now. None if it was edited."""
         if state.before == self._digest:
-            # A kill or an error came before the file was replaced.
-            self._discard(state.journal, state.trials)
-            return
+            # The process was killed or failed before the file was replaced.
+            return state.journal, state.trials
         for content, journal, trials in self.restorer.kept():
             if digest_of(content) == self._digest:
-                # A kill came right after the file was put back to a checkpoint.
-                self._discard(journal, trials)
-                return
+                # The process was killed right after the file was restored to a checkpoint.
+                return journal, trials
+        return None
+
+    def _record_edits(self, source: str) -> None:
         changes = differences(self.journal.lasting(), self._document)
         with self.database.change():
             self._note_file(self._digest)
             self.journal.append(changes, source=source)
             self.restorer.invalidate()
         self._edits.mark(self._document)
-        log.info("journal brought up to the file", extra={"changes": len(changes), "source": source})
+        log.info("journal updated from the file", extra={"changes": len(changes), "source": source})
 
     def _begin_journal(self) -> None:
-        """Begin a journal with what the file holds, if there is none."""
+        """Begin a journal with the memories of the file, if there is none."""
         if self._file_state() is None:
             self.journal.append(differences({}, self._document), source="baseline")
             self._note_file(self._digest)
 
     def _note_file(self, digest: str) -> None:
-        """Note the digest to which the changes that follow lead."""
+        """Record the digest of the file after the changes that follow."""
         ends = "(SELECT coalesce(max(id), 0) FROM zorkgpt_journal), (SELECT coalesce(max(id), 0) FROM zorkgpt_trials)"
         self.database.put(f"INSERT OR REPLACE INTO zorkgpt_file VALUES (1, %s, %s, {ends})", [(digest, self._digest)])
 
     def _discard(self, journal: int, trials: int) -> None:
-        """Delete what was journaled after these positions: the file does not say it."""
+        """Delete the changes and trials after these positions, because the file doesn't include them."""
         with self.database.change():
             discard(self.database, journal=journal, trials=trials)
             self._note_file(self._digest)
 
     def _file_state(self) -> _FileState | None:
-        found = self.database.rows("SELECT digest, before, journal, trials FROM zorkgpt_file")
-        return _FileState(*found[0]) if found else None
+        rows = self.database.rows("SELECT digest, before, journal, trials FROM zorkgpt_file")
+        return _FileState(*rows[0]) if rows else None
 
     def put_back(self, parts: Mapping[int, bytes | None]) -> None:
-        """Restore the file, and note that the journal leads to it. None deletes it."""
+        """Restore the file, and record its digest. None deletes it."""
         content = parts[_WHOLE_FILE]
         if digest_of(content) != self._digest:
             if content is None:
@@ -383,15 +392,15 @@ class MarkdownStore:
 
 
 def is_awaited(database: SqliteDatabase, digest: str) -> bool:
-    """Return whether the last change in the journal replaces the file with this digest, which is not done yet.
+    """Return whether the last change in the journal has not yet replaced the file with this digest.
 
     Raises:
-        MemoryStoreError: The journal can't be read.
+        MemoryStoreError: If the journal can't be read.
     """
     return database.rows("SELECT before FROM zorkgpt_file WHERE digest != before") == [(digest,)]
 
 
 def digest_of(data: bytes | None) -> str:
-    """Return the digest by which the journal knows a file, "" for no file."""
-    # Processors have instructions for it.
+    """Return the digest of a file for the journal. "" if there is no file."""
+    # SHA-256 is fast because processors have instructions for it.
     return "" if data is None else sha256(data).hexdigest()

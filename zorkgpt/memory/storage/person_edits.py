@@ -1,4 +1,4 @@
-"""Which memories a person has edited, derived from the journal."""
+"""The memories that a person has edited, according to the journal."""
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import SubjectKey
@@ -13,17 +13,18 @@ class PersonEdits:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._position = 0
-        """The last record that was read."""
+        """The position of the last record that was read."""
         self._last = ""
-        """Its text."""
+        """The text of that record."""
         self._ids: dict[SubjectKey, set[str]] = {}
         self._moving = ""
+        """The id of an edited memory in the middle of a move. "" if there is none."""
 
     def refresh(self) -> None:
-        """Read what was added to the journal; all of it, if it was rolled back.
+        """Read the new records of the journal, or all records if it was rolled back.
 
         Raises:
-            MemoryStoreError: The journal can't be read.
+            MemoryStoreError: If the journal can't be read.
         """
         end = self._journal.size()
         is_rolled_back = self._journal.text_at(self._position) != self._last
@@ -42,10 +43,10 @@ class PersonEdits:
         return memory in self._ids.get(place, ())
 
     def mark(self, document: Document) -> None:
-        """Read the journal, and set `Memory.edited_by_person` of every memory in the document.
+        """Read the journal, and set `Memory.edited_by_person` of the memories in a document.
 
         Raises:
-            MemoryStoreError: The journal can't be read.
+            MemoryStoreError: If the journal can't be read.
         """
         self.refresh()
         for place in self._ids:
@@ -58,7 +59,7 @@ class PersonEdits:
         ids = self._ids.setdefault(place, set())
         if before is not None and (after is None or change.kind == "unpinned"):
             key = memory_id(place, before)
-            # A move is recorded as a removal there and an addition here, under the same id.
+            # A move is recorded as a removal and an addition with the same id.
             self._moving = key if change.kind == "moved" and key in ids else ""
             ids.discard(key)
         elif after is not None:

@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL: made when it is needed, made anew when it was lost, one transaction at a time."""
+"""A connection to PostgreSQL. It is opened when it is needed, and opened again if it was lost."""
 
 import os
 import re
@@ -15,14 +15,14 @@ from zorkgpt.memory.storage.tables import MIGRATIONS, STORE_SCHEMA
 from zorkgpt.memory.storage.words import POSTGRES_WORDS_SCHEMA
 
 if TYPE_CHECKING:
-    # An extra: loaded where it is used first.
+    # An optional package, loaded on first use.
     import psycopg
     from psycopg.sql import Composed
 
     _Connection = psycopg.Connection[tuple[Any, ...]]
 
 _SETUP_LOCK = 0x5A6F726B
-"""The number of the advisory lock under which the tables are made."""
+"""The number of the advisory lock for creating the tables."""
 
 _SCHEMA = STORE_SCHEMA + POSTGRES_WORDS_SCHEMA
 _TYPES = {
@@ -35,7 +35,7 @@ _LAST_TABLE = "zorkgpt_word_counts"
 
 _DEFAULTS: dict[str, Any] = {
     "connect_timeout": 10,
-    # A network that is gone is noticed within a minute.
+    # Detect a lost network within a minute.
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
@@ -44,25 +44,25 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 _MOST_ROWS = 1_000
-"""Inserted by one statement."""
+"""Maximum number of rows that one statement inserts."""
 _VALUES = re.compile(r"VALUES (\([%s, ]+\))$")
 
 _SCHEME = re.compile(r"postgres(ql)?(\+\w+)?:", re.IGNORECASE)
 
 
 def is_postgres(path: object) -> bool:
-    """Return whether it is meant as the address of a PostgreSQL, and no file.
+    """Return whether this is the address of a PostgreSQL database.
 
-    One that is misspelt is none of a file either: it may hold a password, and must not be shown as a path.
+    Invalid addresses count too: they may contain a password, so they must not be treated as paths and shown.
     """
     return _SCHEME.match(str(path)) is not None
 
 
 class PostgresDatabase:
-    """A connection, shared by the threads of a process. Never names the password.
+    """A connection, shared by the threads of a process. Its messages never contain the password.
 
     Raises:
-        MemoryStoreError: `url` is no address of a database.
+        MemoryStoreError: If `url` is not the address of a database.
     """
 
     def __init__(self, url: str, *, lock_timeout_s: float, migrations: Sequence[str] = MIGRATIONS) -> None:
@@ -72,7 +72,7 @@ class PostgresDatabase:
         try:
             self._given = conninfo_to_dict(url)
         except (ProgrammingError, UnicodeError):
-            # Without what libpq says: it repeats the part that it does not understand, which may be the password.
+            # Without libpq's message, which may repeat the password.
             raise MemoryStoreError(
                 "The address of the memory can't be read as one of PostgreSQL. It is of the form "
                 "postgresql://user@host:5432/database, with %40 for an @ in a name or a password."
@@ -85,61 +85,66 @@ class PostgresDatabase:
         self._opened_by = 0
         self._is_changing = False
         self._depth = 0
-        """How many transactions are under way, one in the other: then a connection that is lost is not made anew."""
+        """The number of nested transactions. If it is not 0, a lost connection is not opened again."""
 
     @property
     def is_changing(self) -> bool:
-        """Whether a change is under way."""
+        """Whether a transaction of `change` is open."""
         return self._is_changing
 
     def rows(
         self, query: "str | Composed", parameters: Sequence[object] | Mapping[str, object] | None = None
     ) -> list[tuple[Any, ...]]:
-        """Return what a query finds; asked once more over a new connection, where the old one was lost.
+        """Return the result of a query. If the connection was lost, the query is repeated over a new one.
 
-        Within `change`, it is a part of that transaction.
+        Within `change`, the query belongs to that transaction.
         """
         from psycopg import OperationalError
 
-        def ask() -> list[tuple[Any, ...]]:
-            cursor, asked = self._asking(query)
-            cursor.execute(asked, parameters)
-            # Within a change the result is not there before it is fetched.
+        def execute() -> list[tuple[Any, ...]]:
+            cursor, statement = self._prepared(query)
+            cursor.execute(statement, parameters)
+            # In a pipeline, `description` is None until the result is fetched.
             return cursor.fetchall() if self._is_changing or cursor.description else []
 
         with self.guard, self._clear_errors():
-            known = self._connection
+            connection = self._connection
             try:
-                return ask()
+                return execute()
             except OperationalError:
-                if known is None or not known.closed or self._depth:
+                if connection is None or not connection.closed or self._depth:
                     raise
-                return ask()
+                return execute()
+
+    def value(self, query: str, parameters: Sequence[object] | None = None) -> Any:
+        """Return the single value of a query's result."""
+        [(value,)] = self.rows(query, parameters)
+        return value
 
     def put(self, query: "str | Composed", parameters: Iterable[Sequence[object]]) -> None:
-        """Execute a statement for each of these parameters, all of them or none; within `change`, as a part of it."""
-        given = list(parameters)
-        if not given:
+        """Execute a statement for each set of parameters, in one transaction or within that of `change`."""
+        all_values = list(parameters)
+        if not all_values:
             return
         with self.guard, self._clear_errors():
             connection = self._connected()
-            # A savepoint would cost two round trips, and a change that fails is undone as a whole.
+            # Within a transaction, no savepoint: it costs two round trips, and a failed transaction is undone anyway.
             with nullcontext() if self._depth else connection.transaction():
-                for statement, its in _in_statements(query, given):
-                    cursor, asked = self._asking(statement)
-                    cursor.executemany(asked, its)
+                for insert, values in _in_statements(query, all_values):
+                    cursor, statement = self._prepared(insert)
+                    cursor.executemany(statement, values)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Ask what belongs together: what is set for the transaction ends with it."""
+        """Execute queries in one transaction, at whose end its local settings end too."""
         with self.guard, self._clear_errors(), self._begun():
             yield
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Begin a transaction that no other process's can overlap; committed at the end.
+        """Begin a transaction that excludes those of other processes. It is committed at the end of the block.
 
-        Nothing is changed if the block or the commit raises. Within the block, `put` does not wait for the server: an
+        Nothing is changed if the block or the commit raises. Within the block, `put` doesn't wait for the server. An
         error of its statement is raised by the next `rows`, or at the end of the block.
         """
         from psycopg import sql
@@ -149,7 +154,7 @@ class PostgresDatabase:
             try:
                 timeout = sql.Literal(max(1, int(self._lock_timeout_s * 1000)))
                 connection.execute(sql.SQL("SET LOCAL lock_timeout = {}").format(timeout))
-                # A machine that vanishes with the lock is let go of by the server.
+                # The server releases the lock of a machine that disappeared.
                 connection.execute("SET LOCAL idle_in_transaction_session_timeout = 60000")
                 connection.execute("SELECT 1 FROM zorkgpt_state FOR UPDATE")
                 yield
@@ -157,7 +162,7 @@ class PostgresDatabase:
                 self._is_changing = is_nested
 
     def abandon(self) -> bool:
-        """Undo a change that Ctrl-C has left open. False if there is none."""
+        """Undo a change that an interrupt left open. False if there is none."""
         with self.guard:
             if not self._depth:
                 return False
@@ -181,14 +186,14 @@ class PostgresDatabase:
             finally:
                 self._depth = depth
 
-    def _asking(self, query: "str | Composed") -> "tuple[psycopg.Cursor[tuple[Any, ...]], bytes | Composed]":
-        """Return a cursor, and a query as the cursor takes it."""
+    def _prepared(self, query: "str | Composed") -> "tuple[psycopg.Cursor[tuple[Any, ...]], bytes | Composed]":
+        """Return a cursor, and the query in the form for this cursor."""
         from psycopg import RawCursor
 
         connection = self._connected()
         if not isinstance(query, str):
             return connection.cursor(), query
-        # Among a thousand parameters, psycopg takes 50 ms to find them all.
+        # Numbered here, because psycopg takes 50 ms to parse a query with a thousand parameters.
         first, *others = query.split("%s")
         numbered = first + "".join(f"${number}{part}" for number, part in enumerate(others, 1))
         return RawCursor(connection), numbered.encode()
@@ -197,14 +202,14 @@ class PostgresDatabase:
         from psycopg.pq import TransactionStatus
 
         if self._opened_by != os.getpid():
-            # A child must not go on with what its parent process opened.
+            # A child process must not use its parent's connection.
             self._connection = None
         elif (
             self._connection is not None
             and not self._depth
             and self._connection.info.transaction_status is not TransactionStatus.IDLE
         ):
-            # Ctrl-C has interrupted a command or a rollback: what was not committed must not be continued.
+            # An interrupt left a command or a rollback unfinished. Its transaction must not be continued.
             self._connection.close()
         if self._connection is None or (self._connection.closed and not self._depth):
             self._connection = self._connect()
@@ -216,7 +221,7 @@ class PostgresDatabase:
         from psycopg.conninfo import make_conninfo
 
         try:
-            # Without prepared statements, since a pooler in between may not know them.
+            # No prepared statements, because some connection poolers don't support them.
             connection = psycopg.connect(
                 make_conninfo(**{**_DEFAULTS, **self._given, "client_encoding": "utf8"}),
                 autocommit=True,
@@ -225,7 +230,7 @@ class PostgresDatabase:
         except psycopg.Error as error:
             raise MemoryStoreError(
                 f"Can't reach PostgreSQL at {self.address}: {self._without_password(error)}. Is the server running, "
-                "and do user, password and database exist? A file, such as Memories.md, needs no server."
+                "and are user, password and database correct? A file, such as Memories.md, needs no server."
             ) from None
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         try:
@@ -236,18 +241,18 @@ class PostgresDatabase:
         return connection
 
     def _set_up(self, connection: "_Connection") -> None:
-        """Create the tables, or bring them to the last version: all of it or nothing."""
+        """Create the tables, or upgrade them to the last version, in one transaction."""
         from psycopg import sql
 
         version = _version(connection)
         if version < len(self._steps):
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SETUP_LOCK,))
-                # Another process may have done it since, and may be writing: CREATE INDEX IF NOT EXISTS would wait for
-                # its locks on one table while it holds those on another.
+                # Another process may have done this meanwhile, and may be writing. Repeating it could cause a deadlock:
+                # CREATE INDEX IF NOT EXISTS waits for locks on one table while it holds locks on another.
                 version = _version(connection)
                 for step in self._steps[version:]:
-                    # The text of every step is a constant of the program.
+                    # Every step is a constant of the program.
                     connection.execute(sql.SQL(step))
                 version = max(version, len(self._steps))
                 connection.execute("UPDATE zorkgpt_state SET format = %s WHERE format < %s", (version, version))
@@ -267,7 +272,7 @@ class PostgresDatabase:
             ) from None
         except BaseException as error:
             if (interrupt := _interrupt_behind(error, handled)) is not None:
-                # The driver does not say in which state it leaves the connection.
+                # The state of the connection is undefined.
                 self.close()
                 raise interrupt from None
             if isinstance(error, psycopg.Error):
@@ -275,17 +280,17 @@ class PostgresDatabase:
             raise
 
     def _without_password(self, error: "psycopg.Error") -> str:
-        said = reason_of(error).rstrip(".?")
+        message = reason_of(error).rstrip(".?")
         for name in ("password", "sslpassword"):
             if self._given.get(name):
-                said = said.replace(str(self._given[name]), "***")
-        return said
+                message = message.replace(str(self._given[name]), "***")
+        return message
 
 
 def _in_statements(
     query: "str | Composed", rows: list[Sequence[object]]
 ) -> "Iterator[tuple[str | Composed, list[Sequence[object]]]]":
-    """Yield the statements for these parameters, each with its own. Many rows are inserted by one statement."""
+    """Yield statements with their sets of parameters. An INSERT is combined into statements for many rows."""
     values = _VALUES.search(query) if isinstance(query, str) else None
     if values is None:
         yield query, rows
@@ -296,8 +301,8 @@ def _in_statements(
 
 
 def _version(connection: "_Connection") -> int:
-    """Return the version of the tables, 0 if there are none."""
-    # Not to_regclass: its cache does not see what others have committed since the transaction began.
+    """Return the version of the tables. 0 if there are none."""
+    # Not to_regclass, whose cache misses tables that others committed since the transaction began.
     query = "SELECT 1 FROM pg_class WHERE relname = %s AND pg_table_is_visible(oid)"
     if connection.execute(query, (_LAST_TABLE,)).fetchone() is None:
         return 0
@@ -306,10 +311,10 @@ def _version(connection: "_Connection") -> int:
 
 
 def _interrupt_behind(error: BaseException, handled: BaseException | None) -> BaseException | None:
-    """Return the signal, such as Ctrl-C, that this error comes from. None if it comes from none.
+    """Return the interrupt, such as Ctrl-C, that caused this error. None if there was none.
 
     Args:
-        handled: What the caller was handling before.
+        handled: The exception that was already being handled before.
     """
     reason: BaseException | None = error
     while reason is not None and reason is not handled:
@@ -320,7 +325,7 @@ def _interrupt_behind(error: BaseException, handled: BaseException | None) -> Ba
 
 
 def _address(given: dict[str, Any]) -> str:
-    """Return what names the database, without the password."""
+    """Return the URL of the database without the password."""
     user = f"{given['user']}@" if given.get("user") else ""
     host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST", "")
     port = f":{given['port']}" if given.get("port") else ""

@@ -1,4 +1,4 @@
-"""What the memory needs of a store: the same for a file and for a database."""
+"""The interface of a store of lasting memories."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Store(Protocol):
     """The lasting memories, shared with other processes, and the tables beside them.
 
-    Every method may raise `MemoryStoreError`; `lasting` is then what was last read.
+    Every method may raise `MemoryStoreError`. The value of `lasting` then stays the same.
     """
 
     path: Path
@@ -32,9 +32,9 @@ class Store(Protocol):
     name: str
     """The path, or the address without its password."""
     scope: PlaceScope
-    """Nothing outside it can be read or changed."""
+    """The places that can be read and changed."""
     recovered: Recovery | None
-    """The last recovery of a missing or damaged file; None if there was none."""
+    """The last recovery of a missing or damaged file. None if there was none."""
     journal: Journal
     trials: Trials
     judgments: JudgmentTable
@@ -43,7 +43,7 @@ class Store(Protocol):
 
     @property
     def restorer(self) -> Restorer:
-        """What undoes changes since a checkpoint."""
+        """Undoes changes since a checkpoint."""
         ...
 
     @property
@@ -52,33 +52,33 @@ class Store(Protocol):
         ...
 
     def refresh(self) -> None:
-        """Read what others wrote."""
+        """Read the changes of other processes."""
         ...
 
     def matching(
         self, asked: Iterable[str], marks: Sequence[str], limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-        """Return lasting memories with any of the words and all of the marks, about the best first.
+        """Return lasting memories with any of the words and all of the marks, roughly the best first.
 
-        Also returns how often the words are in all lasting memories.
+        Also returns the frequencies of the words in all lasting memories.
 
         Args:
-            asked: As `words` returns them.
-            marks: As `Filters.marks` returns them.
+            asked: Words in the form that `words` returns.
+            marks: Marks in the form that `Filters.marks` returns.
         """
         ...
 
     def transaction(
         self, *, source: str = "agent", turn_stamp: TurnStamp | None = None
     ) -> AbstractContextManager[Draft]:
-        """Begin a change of the memories as they are now; no one else can change them until the block ends.
+        """Lock the store, read the current memories, and begin to change them.
 
         When the block ends, the draft's document, changes and trials are stored together. If the block raises, nothing
         is stored.
 
         Args:
-            source: Who makes the change, for the journal.
-            turn_stamp: The turn in which it is made; None if unknown.
+            source: The author of the change. See `HistoryRecord.source`.
+            turn_stamp: The turn of the change. None if unknown.
         """
         ...
 
@@ -87,17 +87,17 @@ class Store(Protocol):
         ...
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Replace every JSON text beside the memories by what `clean` returns; "" deletes it. Leaves no trace."""
+        """Replace every JSON text beside the memories by the result of `clean`; "" deletes it. No trace remains."""
         ...
 
     def claim_episode(self, least: int) -> int:
-        """Return the number of a new episode, at least this one, that no other player of the memory has."""
+        """Return a number for a new episode that no other player of the memory uses, and that is at least `least`."""
         ...
 
     def claim_subject(self, subject: str) -> str:
-        """Return the subject of the memory: this one if there was none; "" if the file's folder says it."""
+        """Return the subject of the memory, after setting it if it had none. "" if the folder determines it."""
         ...
 
     def close(self) -> None:
-        """Release what is held open. The next call opens it again."""
+        """Close files and connections. The next call opens them again."""
         ...

@@ -1,7 +1,7 @@
-"""The lasting memories in the rows of a database: one for each memory, and one for each place.
+"""The lasting memories in the rows of a database: one for each memory, and one for each section.
 
-A row of a memory holds its entry as it would be in the Markdown file, and what it is found by. A row of a place, its
-section, holds the text above its memories and the one below them. So the rows make up a Markdown file, byte for byte.
+The row of a memory has its entry in a Markdown file, and the columns by which it is found. The row of a section has the
+text above and below its memories. Together, the rows contain every byte of a Markdown file.
 """
 
 from bisect import bisect_right
@@ -40,17 +40,17 @@ from zorkgpt.text import key_of
 _Value = TypeVar("_Value")
 
 _MOST_CACHED = 2_000
-"""Memories that are kept from one call to the next, at most."""
+"""Maximum number of memories cached between calls."""
 _MOST_PARAMETERS = 500
-"""Values that one query asks for."""
+"""Maximum number of values in a query."""
 _LAST_PLACE = "9"
-"""After all places, as they are in a column."""
+"""Greater than every value of a column `place`."""
 _MANY = 500
-"""The number of memories from which on it makes no difference how many more have a mark."""
+"""Memories with a mark are counted up to this number."""
 _COLUMNS = "zorkgpt_memories.place, zorkgpt_memories.section, zorkgpt_memories.id, memory, entry"
 _ORDER = "place, section, id"
 _ABOVE = Memory(Category.NOTE, "", 0, "", 0, "", Persistence.PERMANENT)
-"""Stands for the last memory of a section, of which only the end matters to what is added."""
+"""A placeholder for the last memory of a section. Only its last character matters when a memory is added."""
 _FOUND_BY = ("memory", "title", "is_current", "expires_at", "revision", "text_key", "entry")
 _INSERT = (
     f"INSERT INTO zorkgpt_memories (id, place, section, {', '.join(_FOUND_BY)}, lead) "
@@ -69,34 +69,34 @@ _UPDATE = f"UPDATE zorkgpt_memories SET {', '.join(f'{name} = %s' for name in _F
 
 @dataclass(slots=True)
 class _Stored:
-    """A memory as it is stored."""
+    """The row of a memory."""
 
     section: int
     id: int
     memory: str
-    """Its id."""
+    """The id of the memory."""
     entry: Entry
     lead: str = ""
-    """The text between it and the memory above, where that was read."""
+    """The text between the memory and the one above. "" if it was not read."""
 
 
 @dataclass(slots=True)
 class _Section:
-    """The row of a place."""
+    """The row of a section."""
 
     id: int
     head: LocationSection
-    """Everything above the first memory."""
+    """The text above the first memory."""
     tail: bytes
-    """Everything below the last memory."""
+    """The text below the last memory."""
     end: bytes | None
-    """The last byte of the last memory; None if there is no memory."""
+    """The last byte of the last memory. None if there is no memory."""
 
 
 class MemoryRows:
-    """The lasting memories in a database, read by query. Changed only within a transaction of the store.
+    """The lasting memories in a database, read by queries. Changed only within a transaction of the store.
 
-    What was read is kept until someone else has changed the memories, so that a memory stays the same object.
+    Memories are cached until another process changes them, so that a memory stays the same object.
     """
 
     def __init__(self, database: Rows, edits: PersonEdits, words: WordIndex) -> None:
@@ -104,34 +104,34 @@ class MemoryRows:
         self._edits = edits
         self._words = words
         self._revision = -1
-        """The revision of what is cached."""
+        """The revision of the cached memories."""
         self._first_expiry: tuple[int, str | None] | None = None
-        """A revision, and the earliest time at which a memory expires then; None if none does."""
+        """A revision, and its earliest `expires_at`. The latter is None if no memory expires."""
         self._places: dict[SubjectKey, list[_Stored]] = {}
         self._sections: dict[SubjectKey, list[_Section]] = {}
         self._eol = ""
         self._cached = 0
         self._is_following_edits = False
         self.before: dict[int, bytes | None] | None = None
-        """The sections as they were before this transaction, by their numbers; None if nobody wants to know."""
+        """The sections before this transaction, by number. None if they are not needed."""
         self.is_changed = False
-        """Whether this transaction has changed anything."""
+        """Whether this transaction changed anything."""
         self._written: dict[int, _Indexed] = {}
-        """What is to be put into the indexes of words and marks at the end of this transaction."""
+        """Memories to add to the indexes of words and marks at the end of this transaction."""
         self._old: dict[int, _Indexed] = {}
-        """What is to be taken out of them."""
+        """Memories to remove from these indexes."""
         self._new_sections: list[tuple[object, ...]] = []
         self._changed_sections: list[tuple[object, ...]] = []
         self._new_memories: list[tuple[object, ...]] = []
-        """Rows that are written at once, before anything else is read or written."""
+        """Rows that wait to be written together, before the next query or statement."""
         self._last_numbers: dict[str, int] = {}
-        """The highest numbers of the rows of tables in this transaction, as far as it has inserted any."""
+        """Table → its highest row number, for the tables into which this transaction inserts rows."""
 
     # Reading
 
     def follow(self) -> None:
-        """Drop what is cached if someone has changed the memories since."""
-        [(revision,)] = self._rows("SELECT revision FROM zorkgpt_state")
+        """Clear the cache if another process has changed the memories."""
+        revision = self._value("SELECT revision FROM zorkgpt_state")
         if revision != self._revision:
             self.forget()
             self._revision = revision
@@ -139,7 +139,7 @@ class MemoryRows:
             self._drop_places()
 
     def forget(self) -> None:
-        """Drop what is cached."""
+        """Clear the cache."""
         self._drop_places()
         self._revision = -1
         self._first_expiry = None
@@ -166,19 +166,19 @@ class MemoryRows:
         return [stored.entry.memory for stored in self._stored_at(place)]
 
     def numbered(self, numbers: Sequence[int]) -> list[tuple[SubjectKey, Memory]]:
-        """Return the memories in these rows, in this order."""
+        """Return the memories with these row numbers, in this order."""
         query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE id"
-        found = {row[2]: row for row in self._with_any(query, numbers)}
-        return self._read([found[number] for number in numbers if number in found])
+        rows = {row[2]: row for row in self._with_any(query, numbers)}
+        return self._read([rows[number] for number in numbers if number in rows])
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
-        [(now,)] = self._rows("SELECT revision FROM zorkgpt_state")
+        now = int(self._value("SELECT revision FROM zorkgpt_state"))
         revision = since if isinstance(since, int) and since <= now else -1
         rows = self._rows("SELECT text_key FROM zorkgpt_memories WHERE revision > %s", (revision,))
-        return {bytes(key) for (key,) in rows}, int(now)
+        return {bytes(key) for (key,) in rows}, now
 
     def count(self) -> int:
-        return int(self._rows("SELECT memories FROM zorkgpt_state")[0][0])
+        return int(self._value("SELECT memories FROM zorkgpt_state"))
 
     def find(
         self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
@@ -198,7 +198,7 @@ class MemoryRows:
         return self._read(self._rows(query, (*given, most - offset, offset)))
 
     def _candidates(self, wanted: Filters) -> set[tuple[Any, ...]] | None:
-        """Return the rows among which the few memories are that filters name; None if they name none."""
+        """Return the rows of the memories that the filters name, and perhaps others. None if they name none."""
         select = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE"
         if wanted.expires_by is not None:
             return set(self._rows(f"{select} expires_at <= %s", (wanted.expires_by,)) if self._expires(wanted) else ())
@@ -213,16 +213,16 @@ class MemoryRows:
         return None
 
     def _expires(self, wanted: Filters) -> bool:
-        """Return whether any memory expires by the time that the filters name."""
+        """Return whether any memory expires by the time in the filters."""
         if self._first_expiry is None or self._first_expiry[0] != self._revision:
             query = "SELECT min(expires_at) FROM zorkgpt_memories WHERE expires_at IS NOT NULL"
-            self._first_expiry = self._revision, self._rows(query)[0][0]
+            self._first_expiry = self._revision, self._value(query)
         first, by = self._first_expiry[1], wanted.expires_by
         return first is not None and by is not None and first <= by
 
     def _at_places(self, wanted: Sequence[tuple[str, str]]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of memories with any of these ids or titles, each at its place."""
-        # SQLite uses an index only for a join, in this order.
+        """Yield the rows of the memories with these ids or titles and places."""
+        # SQLite uses an index only for a join in this order.
         part = f"SELECT {_COLUMNS} FROM wanted CROSS JOIN zorkgpt_memories WHERE place = at AND"
         for page in _pages(wanted):
             values = ", ".join(["(%s, %s)"] * len(page))
@@ -230,7 +230,7 @@ class MemoryRows:
             yield from self._rows(query, [value for pair in page for value in pair])
 
     def _with_any(self, query: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows for which what the query ends with is any of these values."""
+        """Yield the result of a query that ends with a column, for rows with any of these values in that column."""
         for page in _pages(values):
             yield from self._rows(f"{query} IN ({', '.join(['%s'] * len(page))})", page)
 
@@ -238,13 +238,14 @@ class MemoryRows:
         marks = [mark for mark in wanted.marks() if mark != CURRENT]
         if len(marks) < 2:
             return marks
-        held = f"(SELECT count(*) FROM (SELECT 1 FROM zorkgpt_marks WHERE mark = %s LIMIT {_MANY}) AS counted)"
-        [counts] = self._rows(f"SELECT {', '.join([held] * len(marks))}", marks)
-        return [mark for _, mark in sorted(zip(counts, marks, strict=True), key=lambda each: int(each[0]))]
+        count = f"(SELECT count(*) FROM (SELECT 1 FROM zorkgpt_marks WHERE mark = %s LIMIT {_MANY}) AS counted)"
+        [counts] = self._rows(f"SELECT {', '.join([count] * len(marks))}", marks)
+        count_by_mark = dict(zip(marks, map(int, counts), strict=True))
+        return sorted(marks, key=lambda mark: count_by_mark[mark])
 
     @property
     def document(self) -> Document:
-        """Return all of it as a Markdown file."""
+        """All memories as a Markdown file."""
         return parse(b"".join(self._sections_in_order()))
 
     def _sections_in_order(self) -> Iterator[bytes]:
@@ -257,7 +258,7 @@ class MemoryRows:
         data = {number: b"".join([head, *bodies[number], tail]) for number, _, _, head, tail in rows}
         placed = [(number, place or "") for number, position, place, *_ in rows if position is not None]
         added = sorted((place, number) for number, position, place, *_ in rows if position is None)
-        # A new place comes before the first one that is later.
+        # An added place comes before the first place with a later key.
         latest = list(accumulate((place for _, place in placed), max))
         before: dict[int, list[int]] = defaultdict(list)
         for place, number in added:
@@ -276,27 +277,28 @@ class MemoryRows:
     def _line_end(self) -> str:
         if not self._eol:
             query = "SELECT head FROM zorkgpt_sections WHERE position IS NOT NULL ORDER BY position LIMIT 1"
-            first = self._rows(query)
-            self._eol = line_end(bytes(first[0][0])) if first else "\n"
+            rows = self._rows(query)
+            self._eol = line_end(bytes(rows[0][0])) if rows else "\n"
         return self._eol
 
     def _stored_at(self, place: SubjectKey) -> list[_Stored]:
-        found = self._places.get(place)
-        if found is None:
+        stored = self._places.get(place)
+        if stored is None:
             query = f"SELECT {_COLUMNS} FROM zorkgpt_memories WHERE place = %s ORDER BY {_ORDER}"
-            found = [self._stored(place, row) for row in self._rows(query, (column_of(place),))]
-            self._places[place] = found
-            self._cached += len(found) + 1
-        return found
+            stored = [self._stored(place, row) for row in self._rows(query, (column_of(place),))]
+            self._places[place] = stored
+            self._cached += len(stored) + 1
+        return stored
 
     def _read(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[SubjectKey, Memory]]:
-        found = []
-        for column, its in groupby(rows, key=lambda row: row[0]):
+        memories = []
+        for column, rows_of_place in groupby(rows, key=lambda row: row[0]):
             place = place_in(column)
-            known = {stored.id: stored for stored in self._places.get(place, ())}
-            for row in its:
-                found.append((place, (known.get(row[2]) or self._stored(place, row)).entry.memory))
-        return found
+            cached = {stored.id: stored for stored in self._places.get(place, ())}
+            for row in rows_of_place:
+                stored = cached.get(row[2]) or self._stored(place, row)
+                memories.append((place, stored.entry.memory))
+        return memories
 
     def _stored(self, place: SubjectKey, row: tuple[Any, ...]) -> _Stored:
         _, section, number, key, data = row
@@ -316,20 +318,20 @@ class MemoryRows:
         return self._sections[place]
 
     def _read_sections(self, places: Iterable[SubjectKey]) -> None:
-        found: dict[str, list[_Section]] = {column_of(place): [] for place in places if place not in self._sections}
-        for columns in _pages(list(found)):
-            marks = ", ".join(["%s"] * len(columns))
-            for column, number, head, tail, end in self._rows(_SECTIONS.format(marks), columns):
+        by_column: dict[str, list[_Section]] = {column_of(place): [] for place in places if place not in self._sections}
+        for columns in _pages(list(by_column)):
+            parameters = ", ".join(["%s"] * len(columns))
+            for column, number, head, tail, end in self._rows(_SECTIONS.format(parameters), columns):
                 stored = _Section(number, parse_section(bytes(head)), bytes(tail), None if end is None else bytes(end))
-                found[column].append(stored)
-        self._sections |= {place_in(column): sections for column, sections in found.items()}
-        self._cached += len(found)
+                by_column[column].append(stored)
+        self._sections |= {place_in(column): sections for column, sections in by_column.items()}
+        self._cached += len(by_column)
 
     # Changing
 
     @contextmanager
     def changing(self, *, keeps_before: bool) -> Iterator[None]:
-        """Begin a transaction. What waits to be written is written when the block ends."""
+        """Begin a transaction. Waiting rows and indexes are written when the block ends."""
         self.before = {} if keeps_before else None
         self.is_changed = False
         self._written, self._old, self._last_numbers = {}, {}, {}
@@ -339,7 +341,7 @@ class MemoryRows:
             self._index()
 
     def _index(self) -> None:
-        """Bring the indexes and the counts up to what the transaction has written."""
+        """Update the indexes and the counts for the changes of the transaction."""
         self._words.delete(self._old)
         self._words.put((number, [*new.words, *new.marks]) for number, new in self._written.items())
         self._put(
@@ -373,20 +375,20 @@ class MemoryRows:
         return self
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "MemoryRows":
-        """Give the sections of a place another key; their memories keep their ids."""
+        """Change the key of a place's sections. Their memories keep their ids."""
         for stored in list(self._sections_of(old)):
             data = self._data(stored.id)
             self._replace_section(stored.id, with_key(parse_section(data), new, line_end(data)))
         return self
 
     def put_back(self, sections: Mapping[int, bytes | None]) -> None:
-        """Restore sections by their numbers. None deletes a section."""
+        """Restore sections by number. None deletes a section."""
         self.before = None
         for number, data in sections.items():
             self._replace_section(number, None if data is None else parse_section(bytes(data)))
 
     def applied(self, step: Step) -> "MemoryRows":
-        """Change a section as `after_step` does, of which no more is read than the step concerns."""
+        """Change a section as `after_step` does, reading only the necessary memories."""
         place, old = step.location_id, step.before
         self.is_changed = True
         if old is None:
@@ -406,7 +408,7 @@ class MemoryRows:
         return self
 
     def _with_neighbors(self, place: SubjectKey, stored: _Stored) -> list[_Stored]:
-        """Return a memory with the one before it and at least one after it, as far as there are any."""
+        """Return a memory with its neighbors: the one before it, and one or two after it."""
         where = "FROM zorkgpt_memories WHERE place = %s AND section = %s"
         query = (
             f"SELECT {_COLUMNS}, lead {where} AND id >= coalesce((SELECT max(id) {where} AND id < %s), 0) "
@@ -422,14 +424,14 @@ class MemoryRows:
     def _write_part(
         self, place: SubjectKey, section: _Section, rows: Sequence[_Stored], changed: LocationSection
     ) -> None:
-        """Write what has changed of a section of which only these rows were read."""
+        """Write the changes of a section of which only these rows were read."""
         head, entries, tail = split(changed)
-        new = {id(entry) for _, entry in entries}
-        left = [row for row in rows if len(entries) >= len(rows) or id(row.entry) in new]
+        entry_ids = {id(entry) for _, entry in entries}
+        remaining = [row for row in rows if len(entries) >= len(rows) or id(row.entry) in entry_ids]
         if head != section.head.data or tail != section.tail:
             section.head, section.tail = parse_section(head), tail
             self._changed_sections.append((head, tail, section.id))
-        for row, (lead, entry) in zip(left, entries, strict=False):
+        for row, (lead, entry) in zip(remaining, entries, strict=False):
             if entry is not row.entry:
                 self._take_out(place, section, row)
                 row.entry = entry
@@ -440,14 +442,14 @@ class MemoryRows:
             if row is not rows[0] and lead != row.lead:
                 self._put("UPDATE zorkgpt_memories SET lead = %s WHERE id = %s", [(encode(lead), row.id)])
         for row in rows:
-            if row not in left:
+            if row not in remaining:
                 self._take_out(place, section, row)
                 self._put("DELETE FROM zorkgpt_memories WHERE id = %s", [(row.id,)])
                 if place in self._places:
                     self._places[place] = [each for each in self._places[place] if each.id != row.id]
-                # What the last memory ends with is read again.
+                # Read the end of the last memory again.
                 self._sections.pop(place, None)
-        for lead, entry in entries[len(left) :]:
+        for lead, entry in entries[len(remaining) :]:
             self._insert(place, section, lead, entry)
 
     def _found(self, place: SubjectKey, memory: Memory) -> _Stored:
@@ -462,7 +464,7 @@ class MemoryRows:
         raise KeyError(memory.title)
 
     def _note(self, number: int) -> None:
-        """Keep a section as it is before its first change."""
+        """Keep the original of a section before its first change."""
         if self.before is not None and number not in self.before:
             self.before[number] = self._data(number)
 
@@ -491,11 +493,11 @@ class MemoryRows:
             self._insert(place, stored, lead, entry)
 
     def _replace_section(self, number: int, section: LocationSection | None) -> None:
-        """Replace a section and its memories under its number. None deletes it."""
+        """Replace the section with this number and its memories. None deletes it."""
         self.is_changed = True
-        found = self._rows("SELECT position, place FROM zorkgpt_sections WHERE id = %s", (number,))
-        position, column = found[0] if found else (None, None)
-        if found:
+        rows = self._rows("SELECT position, place FROM zorkgpt_sections WHERE id = %s", (number,))
+        position, column = rows[0] if rows else (None, None)
+        if rows:
             self._note(number)
         if column is not None:
             place = place_in(column)
@@ -523,9 +525,9 @@ class MemoryRows:
             self._places[place].append(_Stored(section.id, number, memory_id(place, entry.memory), entry))
 
     def _new_number(self, table: str) -> int:
-        """Return the number of a new row: no one else inserts any during the transaction."""
+        """Return the number for a new row. No other process inserts rows during the transaction."""
         if table not in self._last_numbers:
-            self._last_numbers[table] = int(self._rows(f"SELECT coalesce(max(id), 0) FROM {table}")[0][0])
+            self._last_numbers[table] = int(self._value(f"SELECT coalesce(max(id), 0) FROM {table}"))
         self._last_numbers[table] += 1
         return self._last_numbers[table]
 
@@ -533,12 +535,16 @@ class MemoryRows:
         self._write()
         return self._database.rows(query, parameters)
 
+    def _value(self, query: str) -> Any:
+        self._write()
+        return self._database.value(query)
+
     def _put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
         self._write()
         self._database.put(query, parameters)
 
     def _write(self) -> None:
-        """Write the rows that wait to be written; those of a change that was undone are dropped."""
+        """Write the waiting rows, or drop them if their transaction was undone."""
         sections, changed, memories = self._new_sections, self._changed_sections, self._new_memories
         self._new_sections, self._changed_sections, self._new_memories = [], [], []
         if self._database.is_changing:
@@ -547,7 +553,7 @@ class MemoryRows:
             self._database.put(_INSERT, memories)
 
     def _found_by(self, place: SubjectKey, memory: Memory) -> tuple[object, ...]:
-        """Return the values of the columns by which a memory is found."""
+        """Return the values of the columns `_FOUND_BY`, except the entry."""
         return (
             memory_id(place, memory),
             database_text(folded(memory.title)),
@@ -558,18 +564,18 @@ class MemoryRows:
         )
 
     def _put_in(self, place: SubjectKey, section: _Section, number: int, memory: Memory) -> None:
-        """Put a memory into the indexes."""
+        """Add a memory to the indexes at the end of the transaction."""
         self._written[number] = _Indexed(place, section, memory)
 
     def _take_out(self, place: SubjectKey, section: _Section, stored: _Stored) -> None:
-        """Take a memory out of the indexes."""
-        # What this transaction has written is not in them yet.
+        """Remove a memory from the indexes at the end of the transaction."""
+        # The indexes don't have a memory that this transaction wrote.
         if self._written.pop(stored.id, None) is None:
             self._old[stored.id] = _Indexed(place, section, stored.entry.memory)
 
 
 class _Indexed:
-    """A memory in the indexes of words and marks."""
+    """The words and marks of a memory in the indexes."""
 
     __slots__ = ("column", "marks", "section", "words")
 
@@ -589,7 +595,7 @@ def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str], most:
 
     Args:
         marks: The marks that the memories must have, the rarest first.
-        most: How many of the first memories are found, at least.
+        most: The number of memories that must be found.
     """
     ranges = _ranges(prefix)
     if wanted.location_id is not None:
@@ -601,14 +607,14 @@ def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str], most:
     if wanted.is_of_current and not marks:
         conditions.append("is_current = 1")
     same = " AND ".join(f"other.{name} = {table}.{name}" for name in ("place", "section", "id"))
-    # PostgreSQL would make a join of EXISTS, and then find all memories before it returns the first ones.
+    # PostgreSQL would turn EXISTS into a join, and find all memories before it returns the first ones.
     tests = [f"(SELECT 1 FROM zorkgpt_marks AS other WHERE other.mark = %s AND {same}) = 1"] * len(marks[1:])
     if wanted.is_of_current and marks:
         tests.append("(SELECT is_current FROM zorkgpt_memories WHERE zorkgpt_memories.id = zorkgpt_marks.id) = 1")
     if tests:
-        # In this order: PostgreSQL would test first whether a memory is current, which most are.
+        # CASE fixes the order. PostgreSQL would first test whether a memory is current, which most are.
         conditions.append(reduce(lambda last, test: f"CASE WHEN {test} THEN {last} END", reversed(tests)))
-    # With a limit of its own, each part is read in the order of an index. PostgreSQL would sort all of the union.
+    # With its own limit, each part is read in the order of an index. Otherwise PostgreSQL would sort the whole union.
     part = f"SELECT {_ORDER} FROM {table} WHERE {' AND '.join(conditions)} ORDER BY {_ORDER} LIMIT %s"
     given: list[object] = [value for first, end in ranges for value in (first, end, *marks, most)]
     return " UNION ALL ".join([f"SELECT {_ORDER} FROM ({part}) AS part"] * len(ranges)), given
@@ -619,7 +625,7 @@ def _ranges(prefix: Prefix | None) -> list[tuple[str, str]]:
 
 
 def split(section: LocationSection) -> tuple[bytes, list[tuple[str, Entry]], bytes]:
-    """Return what is above the first memory, each memory with the text above it, and what is below the last one."""
+    """Return the text above the first memory, each memory with the text above it, and the text below the last one."""
     head, lead = "", section.heading + section.visited
     entries: list[tuple[str, Entry]] = []
     for part in section.parts:

@@ -1,4 +1,4 @@
-"""A part of a store: only what is at the places of a scope can be read or changed through it."""
+"""A store that is limited to the places of a scope."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,8 +33,8 @@ class ScopedMemories:
         self._scope = scope
 
     def places(self, prefix: Prefix | None = None, *, believed: bool = False) -> list[SubjectKey]:
-        found = self.whole.places(self._scope.path, believed=believed)
-        return [place for place in found if prefix is None or has_prefix(place, prefix)]
+        places = self.whole.places(self._scope.path, believed=believed)
+        return [place for place in places if prefix is None or has_prefix(place, prefix)]
 
     def headings(self, places: Iterable[SubjectKey]) -> Mapping[SubjectKey, Heading]:
         return self.whole.headings(filter(self._scope.contains, places))
@@ -51,9 +51,9 @@ class ScopedMemories:
         path = self._scope.path
         if prefix is None or (isinstance(prefix, tuple) and prefix[: len(path)] == path):
             return self.whole.find(wanted, prefix=path if prefix is None else prefix, limit=limit, offset=offset)
-        found = self.whole.find(wanted, prefix=path)
+        passing = self.whole.find(wanted, prefix=path)
         end = None if limit is None else offset + limit
-        return [each for each in found if has_prefix(each[0], prefix)][offset:end]
+        return [(place, memory) for place, memory in passing if has_prefix(place, prefix)][offset:end]
 
     def text_keys(self, since: object = None) -> tuple[set[bytes], object]:
         return self.whole.text_keys(since)
@@ -69,7 +69,7 @@ class ScopedMemories:
         return ScopedMemories(self.whole.applied(step), self._scope)
 
     def rewritten(self, document: Document) -> "ScopedMemories":
-        """Replace the sections of the scope. They stay where they are; additional ones come last."""
+        """Replace the sections of the scope. They keep their positions, and additional ones come last."""
         new: dict[SubjectKey | None, list[LocationSection]] = {}
         for section in document.sections:
             check_inside(self._scope, section.location_id)
@@ -79,9 +79,9 @@ class ScopedMemories:
         for section in whole.sections:
             if not self._scope.contains(section.location_id):
                 sections.append(section)
-            elif its := new.get(section.location_id):
-                sections.append(its.pop(0))
-        sections += [section for its in new.values() for section in its]
+            elif replacements := new.get(section.location_id):
+                sections.append(replacements.pop(0))
+        sections += [section for additional in new.values() for section in additional]
         return ScopedMemories(self.whole.rewritten(replace(whole, sections=tuple(sections))), self._scope)
 
     def moved(self, old: SubjectKey, new: SubjectKey) -> "ScopedMemories":
@@ -91,7 +91,7 @@ class ScopedMemories:
 
 
 class ScopedStore:
-    """A store of which only a scope can be read and changed. The keys are those of the whole store."""
+    """A store that is limited to a scope. Its keys are those of the whole store."""
 
     def __init__(self, whole: Store, scope: PlaceScope) -> None:
         self._whole = whole
@@ -112,22 +112,22 @@ class ScopedStore:
     def matching(
         self, asked: Iterable[str], marks: Sequence[str], limit: int
     ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-        """Return memories of the scope with any of the words and all of the marks, and the counts there.
+        """Return memories of the scope with any of the words and all of the marks, and the frequencies in the scope.
 
-        The index counts words in the whole store, so every memory of the scope is read instead.
+        Reads every memory of the scope, because an index counts the words of the whole store.
         """
         with self.guard:
             lasting = self.lasting
             names = {place: heading.name for place, heading in lasting.headings(lasting.places()).items()}
-            said = ((place, memory, words_in(names[place], memory)) for place, memory in lasting.find(EVERY))
-            return matches(said, asked, marks, limit)
+            with_words = ((place, memory, words_in(names[place], memory)) for place, memory in lasting.find(EVERY))
+            return matches(with_words, asked, marks, limit)
 
     @contextmanager
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
-        """Begin a change of the memories of the scope as they are now.
+        """Begin to change the memories of the scope. See `Store.transaction`.
 
         Raises:
-            MemoryStoreError: If something outside the scope would be changed, or as for the whole store.
+            MemoryStoreError: If a change is outside the scope, or the whole store raises it.
         """
         with self._whole.transaction(source=source, turn_stamp=turn_stamp) as draft:
             draft.start = draft.book = self._inside(draft.book)
@@ -145,14 +145,14 @@ class ScopedStore:
         self._refuse("return to a checkpoint")
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Clean the JSON texts about places of the scope: see `Store.erase`."""
-        self._whole.erase(lambda said: clean(said) if self._is_inside(said) else said)
+        """Clean the JSON texts about places of the scope. See `Store.erase`."""
+        self._whole.erase(lambda text: clean(text) if self._is_inside(text) else text)
 
     def claim_episode(self, least: int) -> int:
         self._refuse("number an episode")
 
     def claim_subject(self, subject: str) -> str:
-        self._refuse("say what the memory is about")
+        self._refuse("set the subject of the memory")
 
     def close(self) -> None:
         self._whole.close()
@@ -160,9 +160,9 @@ class ScopedStore:
     def _inside(self, book: MemoryBook) -> MemoryBook:
         return replace(book, lasting=ScopedMemories(book.lasting, self.scope))
 
-    def _is_inside(self, said: str) -> bool:
+    def _is_inside(self, record: str) -> bool:
         try:
-            return self.scope.contains(place_from_json(parse_json(said, RECORD)["location_id"]))
+            return self.scope.contains(place_from_json(parse_json(record, RECORD)["location_id"]))
         except (ValueError, TypeError, KeyError):
             return False
 
@@ -171,14 +171,10 @@ class ScopedStore:
 
 
 def check_inside(scope: PlaceScope, place: SubjectKey | None) -> None:
-    """Check that a stored key belongs to a scope.
-
-    Raises:
-        MemoryStoreError: If it doesn't.
-    """
+    """Raise MemoryStoreError unless a stored key belongs to a scope."""
     if not scope.contains(place):
-        where = "Text of no place" if place is None else place_in_words(place)
-        raise MemoryStoreError(f"{where} is outside the scope {scope.path}. Nothing was changed.")
+        subject = "Text without a place" if place is None else place_in_words(place)
+        raise MemoryStoreError(f"{subject} is outside the scope {scope.path}. Nothing was changed.")
 
 
 def _outside(book: MemoryBook) -> MemoryBook:

@@ -1,4 +1,4 @@
-"""The section of one subject: its heading, its visits, its memories and whatever else stands between them."""
+"""The section of one subject: its heading, its visits, its memories and any other text."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,13 +26,13 @@ from zorkgpt.memory.storage.escaping import NAME, UNDECODED, decode, encode, esc
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A part of the file that is kept without being understood."""
+    """A part of the file that was not understood, and is preserved."""
 
     line: int
     """Counted from 1."""
     message: str
     is_broken: bool = True
-    """Whether it was meant as a memory or a location; else it is a note of the file's owner."""
+    """Whether it looks like a memory or a location. Otherwise, it is a note by the owner of the file."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class LocationSection:
     """The part of the file from one heading to the next. Never changed in place."""
 
     location_id: SubjectKey | None
-    """The key of its subject. None: it has none, and is kept as it is."""
+    """The key of its subject. None for other text, which is preserved."""
     name: str
     visits: int
     episodes: tuple[int | str, ...]
-    """The episodes in which it was visited, in their order."""
+    """The episodes in which it was visited, in order."""
     heading: str
     visited: str
-    """The line with the visits, as it stands in the file."""
+    """The line with the visits, as in the file."""
     parts: tuple[str | Entry, ...]
     """The text and the memories that follow heading and visits."""
     problems: tuple[Problem, ...] = ()
@@ -59,7 +59,7 @@ class LocationSection:
 
     @cached_property
     def data(self) -> bytes:
-        """The section as it stands in the file."""
+        """The bytes of the section in the file."""
         raw = [part.raw if isinstance(part, Entry) else part for part in self.parts]
         return encode("".join([self.heading, self.visited, *raw]))
 
@@ -77,8 +77,7 @@ _MARKUP = re.compile(r"### +Memories|-{3,}|\*{3,}|")
 _LASTING = "|".join(persistence.name for persistence in Persistence if persistence.outlives_episode)
 _KINDS = "|".join(MemoryKind)
 
-# The form we write ourselves, with nothing in it that needs a closer look: most of any file. What it does not match is
-# read line by line.
+# The form in which most memories are written, without escapes. Other text is read line by line, which takes longer.
 _PLAIN = re.compile(
     r"^\*\*\[([A-Z]+) - (" + _LASTING + r")(?: - (TENTATIVE))?\] ([^\n\\*]+)\*\* "
     r"\*\(Ep(?:(0|[1-9][0-9]{0,17})→Ep)?(0|[1-9][0-9]{0,17}), T([0-9]+)(?:→T([0-9]+))?"
@@ -88,27 +87,27 @@ _PLAIN = re.compile(
     re.MULTILINE,
 )
 _BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-"""Characters other than a line feed that end a line for one program or another."""
+"""Characters other than a line feed that some programs treat as the end of a line."""
 
 
 def parse_section(data: bytes) -> LocationSection:
     text = decode(data)
-    found = _HEADING.match(text)
-    key = None if found is None else _key(found[1] or " ".join(found[2].lower().split()))
-    if found is None or key is None:
+    heading = _HEADING.match(text)
+    key = None if heading is None else _key(heading[1] or " ".join(heading[2].lower().split()))
+    if heading is None or key is None:
         return _unknown(text)
-    heading, at = found[0], found.end()
+    at = heading.end()
     visits, visited = 0, ""
     episodes: tuple[int | str, ...] = ()
-    if is_place(key) and (seen := _VISITS.match(text, at)):
-        at, visited = seen.end(), seen[0]
-        visits = int(seen[1])
-        episodes = tuple(parse_name(name) for name in split_fields(seen[2] or "") if name)
+    if is_place(key) and (match := _VISITS.match(text, at)):
+        at, visited = match.end(), match[0]
+        visits = int(match[1])
+        episodes = tuple(parse_name(name) for name in split_fields(match[2] or "") if name)
     problems: list[Problem] = []
     parts = tuple(_parts(text, at, problems))
     give_ids(key, (part.memory for part in parts if isinstance(part, Entry)))
-    name = one_line(unescape(found[3] or ""))
-    return LocationSection(key, name, visits, episodes, heading, visited, parts, tuple(problems))
+    name = one_line(unescape(heading[3] or ""))
+    return LocationSection(key, name, visits, episodes, heading[0], visited, parts, tuple(problems))
 
 
 def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection:
@@ -119,10 +118,10 @@ def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection
 
 
 def after_step(section: LocationSection, step: Step, eol: str) -> LocationSection:
-    """Return the section after a step at its place.
+    """Return the section after a step.
 
     Raises:
-        KeyError: If it lacks the memory that is to be changed.
+        KeyError: If the memory to change is missing.
     """
     if isinstance(step, VisitCount):
         return _with_visits_counted(section, step.episodes, eol)
@@ -145,15 +144,15 @@ def _with_visits(section: LocationSection, visits: int, episodes: tuple[int | st
 
 
 def _with_visits_counted(section: LocationSection, episodes: Sequence[int | str], eol: str) -> LocationSection:
-    """Return the section with more visits in these episodes; itself if its subject is no place."""
+    """Return the section with more visits in these episodes, or the same section if its subject is not a place."""
     if not is_place(section.location_id):
         return section
-    seen = _unique_episodes((*section.episodes, *episodes))
-    return _with_visits(section, section.visits + len(episodes), seen, eol)
+    all_episodes = _unique_episodes((*section.episodes, *episodes))
+    return _with_visits(section, section.visits + len(episodes), all_episodes, eol)
 
 
 def _with_episode(section: LocationSection, episode: int | str, eol: str) -> LocationSection:
-    """Return the section with an episode in which its place was visited; itself if it lists that one."""
+    """Return the section with an episode added to its visits, or the same section if it has that episode."""
     if not is_place(section.location_id) or any(same_episode(known, episode) for known in section.episodes):
         return section
     episodes = (*section.episodes, episode)
@@ -161,31 +160,31 @@ def _with_episode(section: LocationSection, episode: int | str, eol: str) -> Loc
 
 
 def _unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
-    """Return each episode once, in the form in which it occurs first."""
-    found: dict[int | str, int | str] = {}
+    """Return each episode once, in the form of its first occurrence."""
+    first_forms: dict[int | str, int | str] = {}
     for episode in episodes:
-        found.setdefault(episode_key(episode), episode)
-    return tuple(found.values())
+        first_forms.setdefault(episode_key(episode), episode)
+    return tuple(first_forms.values())
 
 
 def episodes_of_memories(memories: Iterable[Memory]) -> tuple[int | str, ...]:
-    """Return the episodes in which memories were seen first and last, numbers in their order and then names."""
+    """Return the episodes in which memories were first and last seen: sorted numbers, then names."""
     seen = (episode for memory in memories for episode in (memory.first_episode, memory.episode))
-    found = _unique_episodes(episode for episode in seen if episode is not None)
-    numbers = {episode_key(each): each for each in found if isinstance(episode_key(each), int)}
-    names = [each for each in found if not isinstance(episode_key(each), int)]
-    return (*(numbers[key] for key in sorted(numbers, key=int)), *names)
+    episodes = _unique_episodes(episode for episode in seen if episode is not None)
+    numbers = [episode for episode in episodes if isinstance(episode_key(episode), int)]
+    names = [episode for episode in episodes if not isinstance(episode_key(episode), int)]
+    return (*sorted(numbers, key=int), *names)
 
 
 def with_parts(section: LocationSection, parts: tuple[str | Entry, ...], eol: str) -> LocationSection:
-    """Return the section with other content below; heading and visits keep their characters."""
+    """Return the section with other parts. Its heading and its line with the visits are preserved."""
     return _changed(section, eol, parts=parts)
 
 
 def with_key(section: LocationSection, location_id: SubjectKey, eol: str) -> LocationSection:
-    """Return the section under another key, each memory with the id that it has as an explicit one.
+    """Return the section under another key. The ids of its memories stay the same and become explicit.
 
-    It keeps its visits only if the key is that of a place.
+    The visits are dropped if the new key is not a place.
     """
     old = section.location_id
     assert old is not None
@@ -197,7 +196,7 @@ def with_key(section: LocationSection, location_id: SubjectKey, eol: str) -> Loc
 
 
 def _changed(section: LocationSection, eol: str, **fields: Any) -> LocationSection:
-    """Return the section with other values of these fields. Its heading and its visits end their lines."""
+    """Return the section with other values of these fields. The heading and the visits get missing line ends."""
     for name in ("heading", "visited"):
         line = fields.get(name, getattr(section, name))
         fields[name] = line if line.endswith("\n") or not line else line + eol
@@ -205,19 +204,19 @@ def _changed(section: LocationSection, eol: str, **fields: Any) -> LocationSecti
 
 
 def read_entry(text: str) -> Entry:
-    """Parse the entry of one memory, as a section holds it."""
+    """Parse the entry of one memory."""
     plain = _PLAIN.fullmatch(text) if _is_simple(text) else None
     return parse_entry(_lines(text)) if plain is None else _plain_entry(plain)
 
 
 def _with_memory(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
-    """Return the section with one more memory: after the last one, or where the first one belongs."""
+    """Return the section with another memory after the last one, or at the place for the first one."""
     parts, entry = section.parts, render_entry(memory, eol=eol)
     for at in range(len(parts) - 1, -1, -1):
         last = parts[at]
         if isinstance(last, Entry):
             lead = eol if last.raw.endswith("\n") else eol + eol
-            # What follows the last memory is text, never a memory.
+            # Only text can follow the last memory.
             following = "".join(part for part in parts[at + 1 : at + 2] if isinstance(part, str))
             gap = "" if following.startswith(("\n", "\r\n")) or at + 1 == len(parts) else eol
             middle = (lead, entry, gap) if gap else (lead, entry)
@@ -227,7 +226,7 @@ def _with_memory(section: LocationSection, memory: Memory, eol: str) -> Location
 
 
 def _with_all_changed(section: LocationSection, new: Mapping[int, Memory], eol: str) -> LocationSection:
-    """Return the section with other memories in the places of those with these identities."""
+    """Return the section with some memories replaced. The keys of `new` are the `id()` of the old memories."""
     parts = tuple(
         render_entry(new[id(part.memory)], part.extras, eol)
         if isinstance(part, Entry) and id(part.memory) in new
@@ -238,9 +237,9 @@ def _with_all_changed(section: LocationSection, new: Mapping[int, Memory], eol: 
 
 
 def _without(section: LocationSection, memory: Memory, eol: str) -> LocationSection:
-    """Return the section without this very memory (by identity)."""
-    gone = next(i for i, part in enumerate(section.parts) if isinstance(part, Entry) and part.memory is memory)
-    before, after = section.parts[:gone], section.parts[gone + 1 :]
+    """Return the section without this object. An equal memory stays."""
+    index = next(i for i, part in enumerate(section.parts) if isinstance(part, Entry) and part.memory is memory)
+    before, after = section.parts[:index], section.parts[index + 1 :]
     if after and isinstance(after[0], str):
         after = (after[0].removeprefix("\r\n").removeprefix("\n"), *after[1:])
     return with_parts(section, tuple(part for part in (*before, *after) if part), eol)
@@ -249,8 +248,8 @@ def _without(section: LocationSection, memory: Memory, eol: str) -> LocationSect
 def _heading(location_id: SubjectKey, name: str, eol: str) -> str:
     if is_place(location_id):
         return f"## Location {render_place(location_id)}: {escape(name, NAME)}".rstrip() + eol
-    written = escape(name, NAME)
-    return f"## {render_place(location_id).capitalize()}{f': {written}' if written else ''}{eol}"
+    escaped = escape(name, NAME)
+    return f"## {render_place(location_id).capitalize()}{f': {escaped}' if escaped else ''}{eol}"
 
 
 def _key(text: str) -> SubjectKey | None:
@@ -272,7 +271,7 @@ def _unknown(text: str) -> LocationSection:
     elif title.lower().startswith("## thing "):
         message, broken = f"the thing is not a number: {title!r}", True
     elif title.startswith("## "):
-        message = f"a section of its own: {title!r}"
+        message = f"an unknown section: {title!r}"
     problems = (Problem(1, message, broken),) if message else tuple(_paragraphs(text))
     return LocationSection(None, "", 0, (), "", "", (text,), problems)
 
@@ -282,22 +281,22 @@ def _paragraphs(text: str) -> Iterator[Problem]:
     for number, line in enumerate(text.split("\n"), 1):
         line = line.strip(" \t\r\ufeff")
         if line and blank and not line.startswith("# ") and not _MARKUP.fullmatch(line):
-            yield Problem(number, f"text that is no memory: {line[:60]!r}", is_broken=False)
+            yield Problem(number, f"text that is not a memory: {line[:60]!r}", is_broken=False)
         blank = not line or line.startswith("# ")
 
 
 def _parts(text: str, at: int, problems: list[Problem]) -> Iterator[str | Entry]:
-    for found in _PLAIN.finditer(text, at) if _is_simple(text) else ():
-        if found.start() > at:
-            yield from _gap(text, at, found.start(), problems)
-        yield _plain_entry(found)
-        at = found.end()
+    for match in _PLAIN.finditer(text, at) if _is_simple(text) else ():
+        if match.start() > at:
+            yield from _gap(text, at, match.start(), problems)
+        yield _plain_entry(match)
+        at = match.end()
     if at < len(text):
         yield from _gap(text, at, len(text), problems)
 
 
-def _plain_entry(found: re.Match[str]) -> Entry:
-    category, persistence, status, title, begun, episode, turns, last, score, *marks, body = found.groups()
+def _plain_entry(match: re.Match[str]) -> Entry:
+    category, persistence, status, title, begun, episode, turns, last, score, *marks, body = match.groups()
     seen, worked, tried, died, pin, kind = marks
     memory = Memory(
         category,
@@ -319,7 +318,7 @@ def _plain_entry(found: re.Match[str]) -> Entry:
         first_episode=int(begun) if begun else None,
         kind=MemoryKind(kind) if kind else None,
     )
-    return Entry(memory, found[0])
+    return Entry(memory, match[0])
 
 
 def _is_simple(text: str) -> bool:
@@ -356,7 +355,7 @@ def _gap(text: str, start: int, end: int, problems: list[Problem]) -> Iterator[s
             continue
         if line and not _MARKUP.fullmatch(line):
             if not free:
-                message = f"text that is no memory: {line[:60]!r}"
+                message = f"text that is not a memory: {line[:60]!r}"
                 problems.append(Problem(first_line + at, message, is_broken=False))
             free = True
         else:
@@ -372,7 +371,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _entry_lines(lines: list[str], at: int) -> int:
-    """Return how many lines a memory takes: its header, perhaps an empty line, its text up to the next empty one."""
+    """Return the number of lines of a memory: a header, perhaps an empty line, and text up to the next empty line."""
     end = at + 1
     if end + 1 < len(lines) and not lines[end].strip() and not _TEXT_ENDS.match(lines[end + 1].lstrip()):
         end += 1
@@ -382,7 +381,7 @@ def _entry_lines(lines: list[str], at: int) -> int:
 
 
 def _opening(text: str, eol: str) -> tuple[str, str]:
-    """Split a text where the first memory goes: below `### Memories`, else above the closing `---`, else at the end."""
+    """Split a text at the place for the first memory: below `### Memories`, or above the first `---`, or at the end."""
     lines = _lines(text)
     marks = [line.strip() for line in lines]
     for index, mark in enumerate(marks):

@@ -1,6 +1,7 @@
-"""The memory in a database: a row for each memory, changed in transactions, seen by all processes.
+"""The store in a database: one row for each memory, changed in transactions, shared by all processes.
 
-One row holds the revision; whoever changes anything locks it first, so that changes come one after the other.
+The table `zorkgpt_state` has one row, which contains the revision. Every transaction locks this row first, so that
+changes are serialized.
 """
 
 import os
@@ -38,7 +39,7 @@ from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText, PostgresWords, WordCounts, WordIndex
 
 if TYPE_CHECKING:
-    # Loaded only where there are vectors.
+    # Loaded only if there are vectors.
     from zorkgpt.embeddings.table import VectorTable
 
 log = get_logger(__name__)
@@ -48,20 +49,20 @@ _VECTORS_KIND = 0x5A6E
 
 
 class _Discarded(Exception):
-    """What a transaction has changed is to be undone."""
+    """The changes of a transaction must be undone."""
 
 
 class SqlStore:
-    """A memory in a database. Nothing is read before it is asked for.
+    """A memory in a database. Memories are read on demand.
 
     Args:
         words: The index of words.
-        name: What names the database to people.
+        name: The name of the database in messages.
         path: The folder of this path contains `runs/`.
-        machine: Who writes trials: two machines may number their episodes alike.
+        machine: Identifies the writer of trials. See `Trials`.
 
     Raises:
-        MemoryStoreError: The database can't be read.
+        MemoryStoreError: If the database can't be read.
     """
 
     scope = EVERYWHERE
@@ -90,27 +91,27 @@ class SqlStore:
         self.refresh()
 
     def refresh(self) -> None:
-        """See what others wrote.
+        """Read the changes of other processes.
 
         Raises:
-            MemoryStoreError: The database can't be read.
+            MemoryStoreError: If the database can't be read.
         """
         with self.guard:
-            # A signal can arrive as Python is about to end a change, which is then ended some time later.
+            # A signal that arrives at the end of a transaction can leave it open.
             if self.database.abandon():
                 self.lasting.forget()
             self.lasting.follow()
 
     @contextmanager
     def transaction(self, *, source: str = "agent", turn_stamp: TurnStamp | None = None) -> Iterator[Draft]:
-        """Begin a change of the memories as they are in the database now. It is committed when the block ends.
+        """Lock the database, and begin to change its memories. The changes are committed when the block ends.
 
         Raises:
-            MemoryStoreError: The database could not be locked, read or written; it is as before.
+            MemoryStoreError: If the database can't be locked, read or written. It is unchanged.
         """
         rows = self.lasting
         with self.guard:
-            # A lost connection is made anew before others have to wait.
+            # Reconnect before locking the database, so that others don't have to wait.
             self.refresh()
             try:
                 with self.database.change():
@@ -131,7 +132,7 @@ class SqlStore:
                 raise
             else:
                 if source in PERSON_SOURCES:
-                    # Memories are read again, so that they are marked as edited by a person.
+                    # Read the memories again, to mark those that the person edited.
                     rows.forget()
 
     def matching(
@@ -140,14 +141,15 @@ class SqlStore:
         with self.guard:
             numbers, holding = self._words.find(list(asked), marks, limit)
             [(memories, words)] = self.database.rows("SELECT memories, words FROM zorkgpt_state")
-            return self.lasting.numbered(numbers), WordCounts(memories, words / memories if memories else 1.0, holding)
+            average_length = words / memories if memories else 1.0
+            return self.lasting.numbered(numbers), WordCounts(memories, average_length, holding)
 
     def put_back(self, parts: Mapping[int, bytes | None]) -> None:
         """Restore sections by their numbers. None deletes a section that did not exist."""
         self.lasting.put_back(parts)
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Clean the JSON texts, and drop what was kept to return to a checkpoint."""
+        """Clean the JSON texts, and delete the data for returning to a checkpoint."""
         with self.database.change():
             self.restorer.forget_all()
             self.journal.clean(clean)
@@ -159,18 +161,18 @@ class SqlStore:
         raise NotImplementedError
 
     def claim_episode(self, least: int) -> int:
-        """Return the number of a new episode, this one or a higher one, which no other machine has."""
+        """Return a number for a new episode, at least `least`, that no other machine uses."""
         with self.database.change():
-            known = int(self.database.rows("SELECT episodes FROM zorkgpt_state")[0][0])
-            episode = max(known + 1, least)
+            last = int(self.database.value("SELECT episodes FROM zorkgpt_state"))
+            episode = max(last + 1, least)
             self.database.put("UPDATE zorkgpt_state SET episodes = %s", [(episode,)])
         return episode
 
     def claim_subject(self, subject: str) -> str:
-        """Return what the memory is about: this, where nobody has said it before."""
+        """Return the subject of the memory, after setting it if it had none."""
         with self.database.change():
             self.database.put("UPDATE zorkgpt_state SET subject = %s WHERE subject = ''", [(subject,)])
-            return str(self.database.rows("SELECT subject FROM zorkgpt_state")[0][0])
+            return str(self.database.value("SELECT subject FROM zorkgpt_state"))
 
     def close(self) -> None:
         with self.guard:
@@ -182,10 +184,10 @@ class PostgresStore(SqlStore):
     """A memory on PostgreSQL.
 
     Args:
-        url: As libpq reads it: `postgresql://user@host/database`; its `search_path` says where the tables are.
+        url: A libpq URL, such as `postgresql://user@host/database`. Its `search_path` selects the schema of the tables.
 
     Raises:
-        MemoryStoreError: There is no such server, or it lets nobody in.
+        MemoryStoreError: If the server can't be reached or refuses the connection.
     """
 
     database: PostgresDatabase
@@ -221,13 +223,13 @@ class PostgresStore(SqlStore):
             return self._vectors
 
     def erase(self, clean: Callable[[str], str]) -> None:
-        """Clean the JSON texts, and delete the vectors that this machine keeps, and those of texts that are gone."""
+        """Clean the JSON texts, and delete the vectors on this machine and those of deleted texts."""
         super().erase(clean)
         if self._own_vectors.exists():
             delete_vectors(self._own_vectors)
             self._own_vectors.shrink()
         with self.guard:
-            # Other machines rely on those of the texts that are left.
+            # Other machines need the vectors of the remaining texts.
             delete_all_but(self.database, self.lasting.text_keys()[0])
 
     def close(self) -> None:
@@ -237,10 +239,10 @@ class PostgresStore(SqlStore):
 
 
 class SqliteStore(SqlStore):
-    """A memory in a SQLite file: for large memories that nobody has to read as Markdown. ":memory:" needs no file.
+    """A memory in a SQLite file, for large memories. ":memory:" needs no file.
 
     Raises:
-        MemoryStoreError: The file can't be read, or a later version wrote it.
+        MemoryStoreError: If the file can't be read, or a later version wrote it.
     """
 
     database: SqliteDatabase
@@ -258,9 +260,9 @@ class SqliteStore(SqlStore):
         database = SqliteDatabase(
             file, schema=schema, migrations=MIGRATIONS, kind=_KIND, is_truth=True, timeout_s=lock_timeout_s
         )
-        # Of a memory in this process there is nothing beside it, in whatever folder the process is.
-        beside = Path(os.devnull, IN_MEMORY) if is_in_memory else file
-        super().__init__(database, FullText(database), name=str(file), path=beside, now=now)
+        # A memory without a file must not find `runs/` in the current folder.
+        path = Path(os.devnull, IN_MEMORY) if is_in_memory else file
+        super().__init__(database, FullText(database), name=str(file), path=path, now=now)
 
     def vectors(self) -> "VectorTable":
         from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
@@ -274,22 +276,22 @@ class SqliteStore(SqlStore):
 
 
 def _own_folder(address: str) -> Path:
-    """Return the folder for what this machine keeps of a memory for itself; made if there is none."""
+    """Return the folder for this machine's own data about a memory. Created if it is missing."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     folder = Path(state) / "zorkgpt" / blake2b(address.encode(), digest_size=8).hexdigest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        log.warning("what this machine keeps for itself is not kept", extra={"path": str(folder), "error": str(error)})
+        log.warning("folder for vectors not created", extra={"path": str(folder), "error": str(error)})
     return folder
 
 
 def _machine(folder: Path) -> str:
-    """Return the name by which this machine's rows are known, made up where there is none."""
+    """Return a random name for this machine, which is created on the first call."""
     path = folder / "machine"
     try:
         if not path.exists():
-            # Several processes may be the first; the file is there whole or not at all.
+            # Several processes may do this at the same time. The file is written atomically.
             write_file(path, uuid4().hex.encode())
         return path.read_text(encoding="ascii")
     except (OSError, FileError, ValueError):

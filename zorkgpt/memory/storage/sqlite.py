@@ -1,4 +1,4 @@
-"""A SQLite file: one connection per process, opened on first use, made anew after a fork or when the file changed."""
+"""A SQLite file with one connection per process, which is opened again after a fork or if the file was replaced."""
 
 import os
 import stat
@@ -13,21 +13,21 @@ from zorkgpt.guards import new_guard
 from zorkgpt.log import get_logger
 
 if TYPE_CHECKING:
-    # Loaded when a file is opened first: a memory that nothing was written to needs none.
+    # Loaded when a file is first opened: a new memory has none.
     from sqlite3 import Connection
 
 log = get_logger(__name__)
 
 IN_MEMORY = ":memory:"
-"""The path of a database that is kept in this process only."""
+"""The path of a database in this process, without a file."""
 _KEY = "INTEGER PRIMARY KEY"
 
 _inherited: "list[Connection]" = []
-"""Connections that the parent process opened: a child must not even close them, as dropping them would."""
+"""Connections of the parent process. Kept because a child must not close them, not even by garbage collection."""
 
 
 def is_sqlite(path: object) -> bool:
-    """Return whether a path names a SQLite file, by its ending or its content."""
+    """Return whether a path belongs to a SQLite file, by its ending or its content."""
     name = str(path)
     if name.endswith((".sqlite", ".sqlite3", ".db")):
         return True
@@ -42,13 +42,13 @@ class SqliteDatabase:
     """A SQLite file, shared by the threads of a process. Reading never creates or changes it.
 
     Args:
-        schema: Creates the tables; `{key}` is replaced by the type of ascending row numbers, `{blob}` by that of bytes.
-        is_truth: What is in the file is nowhere else: it survives a power cut, and damage is an error. Otherwise the
-            file can be rebuilt or lost without harm: a damaged one is set aside, and a new one begins.
-        kind: Tells the file from other SQLite files, which are refused: its `application_id`.
-        migrations: Statements that bring the tables of `schema`, which is version 1, to each later version. A file of
-            an earlier version is brought to the last one; one of a later version is refused.
-        timeout_s: How long another process may keep the file locked.
+        schema: Creates the tables. `{key}` is replaced by the type of ascending row numbers, `{blob}` by that of bytes.
+        is_truth: Whether the file has the only copy of the data. Then it survives a power cut, and damage is an error.
+            Otherwise, a damaged file is renamed and a new one begins.
+        kind: The `application_id` of the file. Other SQLite files are refused.
+        migrations: Statements that upgrade the tables from `schema`, which is version 1, to each later version. Files
+            of earlier versions are upgraded, and files of later versions are refused.
+        timeout_s: How long to wait for a lock of another process.
     """
 
     def __init__(
@@ -71,48 +71,53 @@ class SqliteDatabase:
         self._timeout_s = timeout_s
         self._connection: Connection | None = None
         self._opened: tuple[int, int] = (0, 0)
-        """The process that opened the connection, and the inode of the file then; 0 if there was none."""
+        """The process that opened the connection, and the inode of the file at that time. 0 if there was none."""
         self._private = False
         """Whether the connection is to an empty database in this process."""
         self._connections = 0
-        """How often a connection was made: SQLite's versions are those of one connection."""
+        """Number of connections made so far. SQLite's data versions are only comparable within one connection."""
         self._is_changing = False
         self.trouble = ""
-        """Why the file is not read, though it is there."""
+        """Why an existing file can't be read. "" if it can."""
         self._damaged = 0
-        """The inode of the file if it is damaged; 0 if it is not, as far as is known."""
+        """The inode of the file if it is known to be damaged, otherwise 0."""
 
     def exists(self) -> bool:
         """Return whether there is a file."""
         return self._is_in_memory or os.path.exists(self.path)
 
     def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows that a query finds; `%s` stands for a parameter.
+        """Return the result of a query. Its parameters are written as `%s`.
 
         Raises:
-            MemoryStoreError: The file can't be read.
+            MemoryStoreError: If the file can't be read.
         """
         from sqlite3 import Error
 
         with self.guard:
-            asked = query.replace("%s", "?"), parameters or ()
+            statement, values = query.replace("%s", "?"), parameters or ()
             try:
-                return self._reading().execute(*asked).fetchall()
+                return self._reading().execute(statement, values).fetchall()
             except Error as error:
                 if self._is_truth or self._is_changing or not _is_damage(error):
                     raise self._failure("write" if self._is_changing else "read", error) from error
-                return self._without_file(error).execute(*asked).fetchall()
+                return self._without_file(error).execute(statement, values).fetchall()
+
+    def value(self, query: str, parameters: Sequence[object] | None = None) -> Any:
+        """Return the single value of a query's result. Raises as `rows` does."""
+        [(value,)] = self.rows(query, parameters)
+        return value
 
     def put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
-        """Execute a statement once for each set of parameters, all or none; within `change`, as a part of it.
+        """Execute a statement for each set of parameters, in one transaction or within that of `change`.
 
         Raises:
-            MemoryStoreError: The file can't be written; nothing was changed.
+            MemoryStoreError: If the file can't be written. Nothing was changed.
         """
-        given = list(parameters)
-        if given:
+        all_values = list(parameters)
+        if all_values:
             with self.guard, nullcontext() if self._is_changing else self.change():
-                self._writing().executemany(query.replace("%s", "?"), given)
+                self._writing().executemany(query.replace("%s", "?"), all_values)
 
     @property
     def is_changing(self) -> bool:
@@ -121,10 +126,10 @@ class SqliteDatabase:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Begin a transaction, committed at the end; nothing is changed if the block raises. May be nested.
+        """Begin a transaction. It is committed at the end of the block, unless the block raises. Can be nested.
 
         Raises:
-            MemoryStoreError: The file can't be written; nothing was changed.
+            MemoryStoreError: If the file can't be written. Nothing was changed.
         """
         from sqlite3 import Error
 
@@ -138,7 +143,7 @@ class SqliteDatabase:
                 raise self._failure("write", error) from error
             self._is_changing = True
             try:
-                # An interrupt may arrive as soon as the transaction has begun.
+                # Inside `try`, because an interrupt can arrive right after this statement.
                 connection.execute("BEGIN IMMEDIATE")
                 yield
                 connection.execute("COMMIT")
@@ -152,7 +157,7 @@ class SqliteDatabase:
                 self._is_changing = False
 
     def abandon(self) -> bool:
-        """Undo a change that Ctrl-C has left open. False if there is none."""
+        """Undo a change that an interrupt left open. False if there is none."""
         with self.guard:
             if not self._is_changing:
                 return False
@@ -161,17 +166,17 @@ class SqliteDatabase:
             return True
 
     def version(self) -> tuple[int, int]:
-        """Return a value that differs once another connection has written, or the file is another one."""
+        """Return a value that changes when another connection writes, or when the file is replaced."""
         if self._connection is None and not self.exists():
             return 0, 0
-        found = self.rows("PRAGMA data_version")[0][0]
-        return self._connections, int(found)
+        data_version = self.value("PRAGMA data_version")
+        return self._connections, int(data_version)
 
     def shrink(self) -> None:
-        """Rewrite the file so that nothing of what was deleted is left in it.
+        """Rewrite the file without the deleted data.
 
         Raises:
-            MemoryStoreError: The file can't be written.
+            MemoryStoreError: If the file can't be written.
         """
         from sqlite3 import Error
 
@@ -183,12 +188,12 @@ class SqliteDatabase:
                     raise self._failure("write", error) from error
 
     def close(self) -> None:
-        """Close the connection; the next call opens it again."""
+        """Close the connection. The next call opens it again."""
         with self.guard:
             self._drop()
 
     def _reading(self) -> "Connection":
-        """Return a connection to the file, or to an empty database in this process if there is none to be read."""
+        """Return a connection to the file, or to an empty database in this process if there is no readable file."""
         from sqlite3 import Error
 
         if self._connection is not None and (self._is_changing or self._opened == (os.getpid(), self._inode())):
@@ -201,14 +206,14 @@ class SqliteDatabase:
             return self._without_file(error)
 
     def _without_file(self, error: Exception) -> "Connection":
-        """Return a connection to an empty database, since the file can't be read; a write sets a damaged one aside."""
+        """Return a connection to an empty database, because the file can't be read. A write renames a damaged file."""
         if not self.trouble:
             log.warning("journal not read", extra={"path": str(self.path), "error": str(error)})
         self.trouble, self._damaged = str(error), self._inode() if _is_damage(error) else 0
         return self._connect(private=True)
 
     def _writing(self) -> "Connection":
-        """Return a connection to the file, which is made if there is none, or set aside if it is damaged."""
+        """Return a connection to the file. A missing file is created, and a damaged one is renamed."""
         from sqlite3 import Error
 
         if self._connection is not None and (
@@ -243,21 +248,21 @@ class SqliteDatabase:
             check_same_thread=False,
         )
         try:
-            # At one moment: another process may be making the file.
+            # Read these together, because another process may be creating the file.
             connection.execute("BEGIN")
-            found = connection.execute("PRAGMA user_version").fetchone()[0]
-            kind = connection.execute("PRAGMA application_id").fetchone()[0]
-            is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            version = _value(connection, "PRAGMA user_version")
+            kind = _value(connection, "PRAGMA application_id")
+            is_empty = _value(connection, "SELECT count(*) FROM sqlite_master") == 0
             connection.execute("COMMIT")
             if kind != self._kind and not is_empty:
                 raise MemoryStoreError(
                     f"{self.path} is not a memory: it is another program's SQLite file. Name another file."
                 )
-            if found > len(self._steps):
+            if version > len(self._steps):
                 raise MemoryStoreError(f"{self.path} was written by a later version of zorkgpt. Update zorkgpt.")
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._is_truth else 'OFF'}")
             connection.execute("PRAGMA secure_delete = ON")
-            if found < len(self._steps):
+            if version < len(self._steps):
                 self._migrate(connection)
         except BaseException:
             connection.close()
@@ -267,19 +272,19 @@ class SqliteDatabase:
         return connection
 
     def _migrate(self, connection: "Connection") -> None:
-        """Create the tables, or bring them to the last version: all of it or nothing."""
+        """Create the tables, or upgrade them to the last version, in one transaction."""
         connection.execute("BEGIN IMMEDIATE")
-        # Asked within the transaction: another process may have done it since.
-        found = connection.execute("PRAGMA user_version").fetchone()[0]
-        for step in self._steps[found:]:
+        # Another process may have done this meanwhile.
+        version = _value(connection, "PRAGMA user_version")
+        for step in self._steps[version:]:
             for statement in step.split(";"):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {self._kind}")
-        connection.execute(f"PRAGMA user_version = {max(found, len(self._steps))}")
+        connection.execute(f"PRAGMA user_version = {max(version, len(self._steps))}")
         connection.execute("COMMIT")
 
     def _check_is_file(self) -> None:
-        # Before anything opens it: whoever reads a pipe waits for somebody to write.
+        # Checked before opening it, because opening a pipe would block.
         if not self._is_in_memory and os.path.exists(self.path):
             check_is_file(str(self.path), os.stat(self.path).st_mode, MemoryStoreError)
 
@@ -289,7 +294,7 @@ class SqliteDatabase:
         aside = next(path for number in range(1, 1000) if not (path := Path(f"{self.path}.damaged-{number}")).exists())
         os.rename(self.path, aside)
         extra = {"path": str(self.path), "error": trouble, "set_aside": str(aside)}
-        log.warning("journal damaged: what it said of the past is lost", extra=extra)
+        log.warning("journal damaged: the history before now is lost", extra=extra)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -299,21 +304,25 @@ class SqliteDatabase:
             _inherited.append(connection)
 
     def _inode(self) -> int:
-        """Return the inode of the file, 0 if there is none that can be opened."""
+        """Return the inode of the file. 0 if there is no regular file."""
         if self._is_in_memory:
             return 1
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError:
             return 0
-        return found.st_ino if stat.S_ISREG(found.st_mode) else 0
+        return status.st_ino if stat.S_ISREG(status.st_mode) else 0
 
     def _failure(self, what: str, error: Exception) -> MemoryStoreError:
         if what == "write" and not self._is_truth and _is_damage(error):
             with suppress(OSError):
                 self._set_aside(str(error))
-        way_out = " Restore a copy of it, or name another file." if self._is_truth and _is_damage(error) else ""
-        return MemoryStoreError(f"Can't {what} {self.path}: {error}.{way_out}")
+        advice = " Restore a copy of it, or name another file." if self._is_truth and _is_damage(error) else ""
+        return MemoryStoreError(f"Can't {what} {self.path}: {error}.{advice}")
+
+
+def _value(connection: "Connection", query: str) -> Any:
+    return connection.execute(query).fetchone()[0]
 
 
 def _is_damage(error: Exception) -> bool:
@@ -321,7 +330,7 @@ def _is_damage(error: Exception) -> bool:
 
 
 def _is_unusable(error: Exception) -> bool:
-    """Return whether the file can't be read by this process at all: trying again won't help."""
+    """Return whether this process can't read the file, so that trying again is useless."""
     return _is_damage(error) or _name_of(error).startswith(("SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_READONLY"))
 
 

@@ -1,4 +1,4 @@
-"""The tables beside the memories: the journal, the trials, and what a model has judged. The same on every database."""
+"""The tables beside the memories: the journal, the trials, and the judgments of a model. The same on every database."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,17 +29,17 @@ from zorkgpt.memory.storage.history import (
 )
 
 _PAGE = 5_000
-"""Rows read at a time."""
+"""Number of rows read at a time."""
 _MOST_PARAMETERS = 400
-"""In one query."""
+"""Maximum number of parameters of a query."""
 _UNDATED_SOURCES = ("baseline", "recovered")
-"""Sources of records that say when a memory was found, and not when it was stored."""
+"""Sources of records whose time is when a memory was found, and not when it was stored."""
 
 _BY_PERSON = f"source IN ({', '.join(map(repr, PERSON_SOURCES))})"
-"""A condition as it is in an index, which is used only for this very condition."""
+"""The condition of an index. Databases use the index only for exactly this condition."""
 
 _IS_NO_COUNT = f"kind NOT IN ({', '.join(map(repr, COUNTED))})"
-"""Another such condition."""
+"""The condition of another index."""
 
 SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS zorkgpt_journal (
@@ -70,10 +70,10 @@ CREATE TABLE IF NOT EXISTS zorkgpt_judgments (
     answer text NOT NULL
 );
 """
-"""The tables of this module; `key` is the database's type for ascending row numbers.
+"""The tables of this module. `key` is the database's type for ascending row numbers.
 
 `zorkgpt_journal.episode` is the episode of an ephemeral memory, and NULL for a lasting one. `memory` is the id of the
-memory, and `kind` and `at` are those of the record.
+memory. `kind` and `at` are copies of fields of the record.
 """
 
 
@@ -86,7 +86,7 @@ CREATE TABLE IF NOT EXISTS zorkgpt_vectors (
     UNIQUE (model, key)
 );
 """
-"""Vectors in SQLite; on PostgreSQL they are kept by pgvector."""
+"""Vectors in SQLite. PostgreSQL uses pgvector instead."""
 
 UNDO_SCHEMA = """
 CREATE TABLE IF NOT EXISTS zorkgpt_undo (
@@ -103,14 +103,14 @@ CREATE TABLE IF NOT EXISTS zorkgpt_undo_parts (
     PRIMARY KEY (writer, position)
 );
 """
-"""Parts of the memories as they were at checkpoints: see `zorkgpt.memory.storage.undo`."""
+"""Parts of the memories at the time of checkpoints. See `zorkgpt.memory.storage.undo`."""
 
 MIGRATIONS: tuple[str, ...] = (
     f"CREATE INDEX zorkgpt_journal_changes ON zorkgpt_journal (memory, id) WHERE {_IS_NO_COUNT}",
 )
-"""Statements that bring the tables from each version to the next, from version 1 on: the same for every database.
+"""Statements that upgrade the tables to each next version, from version 1 on. The same for every database.
 
-A new database gets the tables of version 1, and then all of these. Types are written as in `STORE_SCHEMA`.
+A new database gets the tables of version 1 and all upgrades. Types are written as in `STORE_SCHEMA`.
 """
 
 STORE_SCHEMA = (
@@ -163,39 +163,43 @@ CREATE TABLE IF NOT EXISTS zorkgpt_marks (
 INSERT INTO zorkgpt_state (format, revision) VALUES (1, 0) ON CONFLICT DO NOTHING;
 """
 )
-"""The tables of a store that keeps the memories too: see `zorkgpt.memory.storage.rows`.
+"""The tables of a store that has no Markdown file. See `zorkgpt.memory.storage.rows`.
 
-`place` is as `column_of` writes it, and NULL for text that is of no place. `position` is the place of a section in
-the file from which it was imported, and NULL for others. `memory` is the id of the memory, `title` its title in lower
-case, `text_key` the key of its text among the vectors, `revision` the one that wrote it. `entry` is the memory as it is
-in a Markdown file, `lead` the text above it, `head` and `tail` that above and below all memories of a section.
-`zorkgpt_marks` holds what memories are filtered by.
+`place` has the format of `column_of`, and is NULL for text without a place. `position` is the index of a section in the
+file from which it was imported, and NULL for other sections. `memory` is the id of the memory, `title` its folded
+title, `text_key` the key of its text among the vectors, and `revision` the revision that wrote it. `entry` is its entry
+in a Markdown file, and `lead` the text above the entry. `head` and `tail` are the text above and below all memories of
+a section. `zorkgpt_marks` has the marks by which memories are filtered.
 """
 
 
 class Rows(Protocol):
-    """A database. `%s` stands for a parameter of a query. Every method may raise `MemoryStoreError`."""
+    """A database. Parameters of queries are written as `%s`. Every method may raise `MemoryStoreError`."""
 
     @property
     def is_changing(self) -> bool:
-        """Whether a change is under way."""
+        """Whether a transaction is open."""
         ...
 
     def change(self) -> AbstractContextManager[object]:
-        """Begin a transaction, or continue the one that is under way. Nothing is changed if the block raises."""
+        """Begin a transaction, or continue the open one. Nothing is changed if the block raises."""
         ...
 
     def rows(self, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows that a query finds."""
+        """Return the result of a query."""
+        ...
+
+    def value(self, query: str, parameters: Sequence[object] | None = None) -> Any:
+        """Return the single value of a query's result."""
         ...
 
     def put(self, query: str, parameters: Iterable[Sequence[object]]) -> None:
-        """Execute a statement once for each set of parameters, all or none. Use `[()]` for one without parameters."""
+        """Execute a statement for each set of parameters, all or none. Use `[()]` for one without parameters."""
         ...
 
 
 class Records:
-    """A table of JSON records that grows. Positions are the numbers of its rows."""
+    """A table of JSON records to which records are appended. Positions are row numbers."""
 
     table: str
 
@@ -210,25 +214,28 @@ class Records:
         return table
 
     def size(self) -> int:
-        """Return the position of the last record, 0 if there is none."""
-        return int(self._database.rows(f"SELECT coalesce(max(id), 0) FROM {self.table}")[0][0])
+        """Return the position of the last record. 0 if there is none."""
+        return int(self._database.value(f"SELECT coalesce(max(id), 0) FROM {self.table}"))
 
     def texts_from(self, start: int) -> Iterator[tuple[int, str]]:
-        """Yield position and JSON of each record after this position."""
+        """Yield the position and the JSON of each record after this position."""
         query = f"SELECT id, record FROM {self.table} WHERE id > %s ORDER BY id LIMIT %s"
         while page := self._database.rows(query, (start, _PAGE)):
             yield from page
             start = page[-1][0]
 
     def text_at(self, position: int) -> str:
-        """Return the JSON of this record, "" if there is none: it tells a table from one that was rolled back."""
-        found = self._database.rows(f"SELECT record FROM {self.table} WHERE id = %s", (position,))
-        return str(found[0][0]) if found else ""
+        """Return the JSON of this record. "" if there is none.
+
+        If it changes, the table was rolled back.
+        """
+        rows = self._database.rows(f"SELECT record FROM {self.table} WHERE id = %s", (position,))
+        return str(rows[0][0]) if rows else ""
 
     def clean(self, change: Callable[[str], str]) -> None:
-        """Replace the JSON of each record by what `change` returns; "" deletes the record."""
-        found = self._database.rows(f"SELECT id, record FROM {self.table}")
-        changed = [(number, new) for number, said in found if (new := change(said)) != said]
+        """Replace the JSON of each record by the result of `change`; "" deletes the record."""
+        rows = self._database.rows(f"SELECT id, record FROM {self.table}")
+        changed = [(number, new) for number, text in rows if (new := change(text)) != text]
         self._database.put(f"DELETE FROM {self.table} WHERE id = %s", [(number,) for number, new in changed if not new])
         self._database.put(
             f"UPDATE {self.table} SET record = %s WHERE id = %s", [(new, number) for number, new in changed if new]
@@ -237,7 +244,7 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """When a memory was stored and changed, and by whom. Times are like `Memory.expires_at`; None if unknown."""
+    """When a memory was stored and changed, and by whom. None if unknown. Times are in the format of `expires_at`."""
 
     created_at: str | None
     updated_at: str | None
@@ -259,7 +266,7 @@ class Journal(Records):
         """Add a record for each change.
 
         Args:
-            at: The time in UTC, as `Memory.expires_at`; now by default.
+            at: The time in the format of `Memory.expires_at`. Defaults to now.
         """
         at = at or self._now().isoformat(timespec="microseconds")
         self._add(HistoryRecord(at, change, source, turn_stamp) for change in changes)
@@ -269,8 +276,8 @@ class Journal(Records):
         self._add(other.records())
 
     def _add(self, records: Iterable[HistoryRecord]) -> None:
-        added = list(records)
-        for record in added:
+        new = list(records)
+        for record in new:
             if not self._scope.contains(place := record.change.location_id):
                 raise MemoryStoreError(f"{place_in_words(place)} is outside the scope {self._scope.path}.")
         self._database.put(
@@ -286,28 +293,28 @@ class Journal(Records):
                     record.at,
                     json.dumps(row_of(record)),
                 )
-                for record in added
+                for record in new
             ],
         )
 
     def records(self, place: SubjectKey | None = None, *, start: int = 0) -> Iterator[HistoryRecord]:
         """Yield the records after a position, of all places or of one, oldest first."""
         if place is None:
-            return self._read(said for _, said in self.texts_from(start))
+            return self._read(text for _, text in self.texts_from(start))
         return self._select("place = %s AND id > %s", (render_place(place), start))
 
     def _select(self, condition: str, parameters: Sequence[object]) -> Iterator[HistoryRecord]:
         query = f"SELECT record FROM zorkgpt_journal WHERE {condition} ORDER BY id"
-        return self._read(said for (said,) in self._database.rows(query, parameters))
+        return self._read(text for (text,) in self._database.rows(query, parameters))
 
     def _read(self, texts: Iterable[str]) -> Iterator[HistoryRecord]:
         """Yield the records of the scope among JSON texts."""
-        for said in texts:
-            record = record_of(_loaded(said))
+        for text in texts:
+            record = record_of(_parsed(text))
             if record is None or not self._scope.contains(record.change.location_id):
                 continue
             if self._scope.path and record.change.kind == "moved":
-                # The reason names the other place, which may be outside.
+                # The reason names the other place, which may be outside the scope.
                 record = replace(record, change=replace(record.change, reason=None))
             yield record
 
@@ -319,69 +326,69 @@ class Journal(Records):
         return self._select(condition, (memory, render_place(place), *kinds))
 
     def history(self, place: SubjectKey, memory: str) -> list[HistoryRecord]:
-        """Return the records of the memory with this id, oldest first, also those of its places before it was moved."""
+        """Return the records of the memory with this id, oldest first, including those from before it was moved."""
         query = "SELECT place, kind, record FROM zorkgpt_journal WHERE memory = %s ORDER BY id"
         rows = self._database.rows(query, (memory,))
-        its = {render_place(place)}
-        # A move is recorded as a removal there and an addition here.
-        for (there, kind, _), (here, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
-            if kind == "moved" and here in its:
-                its.add(there)
-        return list(self._read(record for where, _, record in rows if where in its))
+        places = {render_place(place)}
+        # A move is recorded as a removal from the old place, and then as an addition to the new place.
+        for (old_place, kind, _), (new_place, *_) in zip(reversed(rows[:-1]), reversed(rows[1:]), strict=True):
+            if kind == "moved" and new_place in places:
+                places.add(old_place)
+        return list(self._read(text for record_place, _, text in rows if record_place in places))
 
     def places(self) -> set[SubjectKey]:
         """Return all places that have records."""
-        found = self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal")
-        return set(filter(self._scope.contains, (parse_place(place) for (place,) in found)))
+        rows = self._database.rows("SELECT DISTINCT place FROM zorkgpt_journal")
+        return set(filter(self._scope.contains, (parse_place(place) for (place,) in rows)))
 
     def last_place(self, memory: str) -> SubjectKey | None:
-        """Return where the memory with this id was last; None if it is unknown."""
+        """Return the last place of the memory with this id. None if unknown."""
         query = "SELECT place FROM zorkgpt_journal WHERE memory = %s GROUP BY place ORDER BY max(id) DESC"
         places = (parse_place(place) for (place,) in self._database.rows(query, (memory,)))
         return next(filter(self._scope.contains, places), None)
 
     def origins(self, memories: Iterable[tuple[SubjectKey, str]]) -> "dict[tuple[SubjectKey, str], Origin]":
-        """Return when memories, given by place and id, were stored and last changed; without those that are unknown."""
+        """Return the origins of memories, given by place and id. Unknown memories are omitted."""
         inside = ((place, memory) for place, memory in memories if self._scope.contains(place))
         keys = {(render_place(place), memory): (place, memory) for place, memory in inside}
-        found: dict[tuple[SubjectKey, str], Origin] = {}
+        origins: dict[tuple[SubjectKey, str], Origin] = {}
         wanted = list({memory for _, memory in keys})
         for start in range(0, len(wanted), _MOST_PARAMETERS):
             ids = wanted[start : start + _MOST_PARAMETERS]
             marks = ", ".join(["%s"] * len(ids))
-            # All changes of a memory, which are few: a query for the first and the last one takes longer.
+            # Read all changes of a memory. They are few, and a query for the first and the last one takes longer.
             query = (
                 "SELECT place, memory, kind, source, at FROM zorkgpt_journal "
                 f"WHERE memory IN ({marks}) AND {_IS_NO_COUNT} ORDER BY id"
             )
             created: dict[tuple[str, str], str | None] = {}
-            for where, memory, kind, source, at in self._database.rows(query, ids):
+            for place, memory, kind, source, at in self._database.rows(query, ids):
                 if kind == "added":
-                    created[where, memory] = None if source in _UNDATED_SOURCES else at
-                if (key := keys.get((where, memory))) is not None:
+                    created[place, memory] = None if source in _UNDATED_SOURCES else at
+                if (key := keys.get((place, memory))) is not None:
                     is_undated = kind == "added" and source in _UNDATED_SOURCES
                     if kind == "moved":
                         first = self.history(*key)[0]
-                        created[where, memory] = None if first.source in _UNDATED_SOURCES else first.at
-                    found[key] = Origin(created.get((where, memory)), None if is_undated else at, source)
-        return found
+                        created[place, memory] = None if first.source in _UNDATED_SOURCES else first.at
+                    origins[key] = Origin(created.get((place, memory)), None if is_undated else at, source)
+        return origins
 
     def changed_after(self, moment: str) -> set[tuple[SubjectKey, str]]:
-        """Return the memories, by place and id, that were changed after a moment, other than by a count."""
+        """Return the places and ids of the memories that were changed after a time. Counts are ignored."""
         query = f"SELECT place, memory FROM zorkgpt_journal WHERE at > %s AND {_IS_NO_COUNT}"
-        found = ((parse_place(place), memory) for place, memory in self._database.rows(query, (moment,)))
-        return {each for each in found if self._scope.contains(each[0])}
+        changed = ((parse_place(place), memory) for place, memory in self._database.rows(query, (moment,)))
+        return {(place, memory) for place, memory in changed if self._scope.contains(place)}
 
     def lasting(self) -> dict[SubjectKey, list[Memory]]:
         """Return the lasting memories of each place after all records."""
-        memories = replayed(record for record in self.records() if record.change.is_lasting)
-        return {place: list(kept) for place, kept in memories.items()}
+        by_place = replayed(record for record in self.records() if record.change.is_lasting)
+        return {place: list(memories) for place, memories in by_place.items()}
 
     def ephemeral(self, episode: int | str, start: int = 0) -> dict[SubjectKey, tuple[Memory, ...]]:
         """Return the ephemeral memories of an episode by place.
 
         Args:
-            start: Records up to this position don't count.
+            start: Records up to this position are ignored.
         """
         records = self._select("episode = %s AND id > %s", (_key(episode_key(episode)), start))
         return {place: memories for place, memories in replayed(records).items() if memories}
@@ -400,7 +407,7 @@ class Trials(Records):
     """Every trial of a memory, in the order in which they were counted.
 
     Args:
-        machine: The player who writes: two machines may number their episodes alike.
+        machine: Identifies the writer, because two machines may use the same episode numbers.
     """
 
     table = "zorkgpt_trials"
@@ -413,7 +420,7 @@ class Trials(Records):
         """Add trials, within the transaction that counts them."""
         self._database.put(
             "INSERT INTO zorkgpt_trials (machine, episode, record) VALUES (%s, %s, %s)",
-            [(self._machine, _key(episode_key(one.episode)), json.dumps(trial_row(one))) for one in trials],
+            [(self._machine, _key(episode_key(trial.episode)), json.dumps(trial_row(trial))) for trial in trials],
         )
 
     def trials(self) -> Iterator[Trial]:
@@ -421,16 +428,17 @@ class Trials(Records):
         return self._read(self._database.rows("SELECT record FROM zorkgpt_trials ORDER BY id"))
 
     def own_trials(self, episode: int | str | None = None) -> Iterator[Trial]:
-        """Yield the trials of this machine, oldest first; of one episode only if it is given."""
-        query, asked = "SELECT record FROM zorkgpt_trials WHERE machine = %s", [self._machine]
+        """Yield the trials of this machine, oldest first. `episode` defaults to all episodes."""
+        query, parameters = "SELECT record FROM zorkgpt_trials WHERE machine = %s", [self._machine]
         if episode is not None:
-            query, asked = f"{query} AND episode = %s", [*asked, _key(episode_key(episode))]
-        return self._read(self._database.rows(f"{query} ORDER BY id", asked))
+            query += " AND episode = %s"
+            parameters.append(_key(episode_key(episode)))
+        return self._read(self._database.rows(f"{query} ORDER BY id", parameters))
 
     def _read(self, rows: Iterable[tuple[str]]) -> Iterator[Trial]:
-        for (said,) in rows:
+        for (text,) in rows:
             try:
-                trial = trial_of(_loaded(said))
+                trial = trial_of(_parsed(text))
             except (KeyError, TypeError, ValueError):
                 continue
             if self._scope.contains(trial.location_id):
@@ -438,39 +446,39 @@ class Trials(Records):
 
 
 class JudgmentTable:
-    """Answers of a model, by the keys of the questions."""
+    """The answers of a model, by the keys of the questions.
 
-    def __init__(self, database: Rows, asked_in: str = "") -> None:
-        """
-        Args:
-            asked_in: The scope of the questions: an answer to another one may tell of what is outside. "" for none.
-        """
+    Args:
+        prefix: The prefix of all keys. It separates scopes, because answers may contain text from their scope.
+    """
+
+    def __init__(self, database: Rows, prefix: str = "") -> None:
         self._database = database
-        self._asked_in = asked_in
+        self._prefix = prefix
 
     def within(self, scope: PlaceScope) -> "JudgmentTable":
-        """Return the answers to questions that were asked in a scope."""
+        """Return the table of the questions in a scope."""
         return JudgmentTable(self._database, f"{render_place(scope.path)} ")
 
     def get(self, key: str) -> object:
-        """Return the answer to a question as plain values, None if it was not asked yet."""
-        found = self._database.rows("SELECT answer FROM zorkgpt_judgments WHERE key = %s", (self._asked_in + key,))
-        return _loaded(found[0][0]) if found else None
+        """Return the answer to a question as plain values. None if there is none."""
+        rows = self._database.rows("SELECT answer FROM zorkgpt_judgments WHERE key = %s", (self._prefix + key,))
+        return _parsed(rows[0][0]) if rows else None
 
     def put(self, key: str, answer: dict[str, object]) -> None:
-        """Keep the answer to a question."""
+        """Store the answer to a question."""
         query = (
             "INSERT INTO zorkgpt_judgments (key, answer) VALUES (%s, %s) "
             "ON CONFLICT (key) DO UPDATE SET answer = excluded.answer"
         )
-        self._database.put(query, [(self._asked_in + key, json.dumps(answer))])
+        self._database.put(query, [(self._prefix + key, json.dumps(answer))])
 
     def size(self) -> int:
-        """Return the number of the last answer, 0 if there is none."""
-        return int(self._database.rows("SELECT coalesce(max(id), 0) FROM zorkgpt_judgments")[0][0])
+        """Return the position of the last answer. 0 if there is none."""
+        return int(self._database.value("SELECT coalesce(max(id), 0) FROM zorkgpt_judgments"))
 
     def clear(self) -> None:
-        """Delete all answers: their questions are asked again."""
+        """Delete all answers, so that their questions are asked again."""
         self._database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(0,)])
 
 
@@ -487,13 +495,14 @@ def discard(
 
 
 def delete_vectors(database: Rows) -> None:
-    """Delete all vectors in SQLite: they are computed again when they are needed."""
+    """Delete all vectors in SQLite. They are computed again when they are needed."""
     database.put("DELETE FROM zorkgpt_vectors WHERE id > %s", [(0,)])
 
 
-def _loaded(said: str) -> Any:
+def _parsed(text: str) -> Any:
+    """Return the value of a JSON text. None if it exceeds the limits."""
     try:
-        return parse_json(said, RECORD)
+        return parse_json(text, RECORD)
     except OutOfBounds:
         return None
 

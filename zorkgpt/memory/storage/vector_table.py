@@ -1,4 +1,4 @@
-"""The vectors of the memories' texts on PostgreSQL, by pgvector: computed by one machine, searched by all."""
+"""The vectors of memories on PostgreSQL, using pgvector. Machines share the vectors."""
 
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 _SETUP_LOCK = 0x5A6F7276
-"""The number of the advisory lock under which the extension and the table are made."""
+"""The number of the advisory lock for creating the extension and the table."""
 _INDEXED_FROM = 5_000
-"""From this number of vectors on there is an index of them; fewer are compared one by one, which is exact."""
-_LOOKED_AT_EVERY = 500
-"""Vectors that a process adds before it looks again how many there are."""
+"""Minimum number of vectors for an index. Fewer vectors are compared one by one, which is exact."""
+_COUNTED_EVERY = 500
+"""Number of vectors that a process adds before it counts all vectors again."""
 _MOST_DIMENSIONS = 2_000
-"""Of a vector that an index of pgvector takes."""
+"""Maximum number of dimensions that an index of pgvector supports."""
 _MOST_CANDIDATES = 1_000
-"""What an index of pgvector returns at most, its `ef_search`."""
+"""Maximum of pgvector's `ef_search`, the number of results from an index."""
 
 _SETUP = """
 SELECT pg_advisory_xact_lock({lock});
@@ -36,18 +36,19 @@ CREATE TABLE IF NOT EXISTS zorkgpt_vectors (
     PRIMARY KEY (model, key)
 );
 """
-_WHERE_THE_EXTENSION_IS = """
+_SCHEMA_OF_EXTENSION = """
 SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
 """
 
 
 class PostgresVectors:
-    """The table of vectors, by the model that made them and the hash of the text.
+    """A `VectorTable` in a PostgreSQL database.
 
-    What it says of a text is so for good: a process can hold on to it, and a row that is missing is made again.
+    The vector of a text never changes, so a process can cache it. A missing vector is computed again.
 
     Raises:
-        MemoryStoreError: the database has no extension `vector` and none can be created, or a package is missing.
+        MemoryStoreError: If the database has no extension `vector`, and it can't be created.
+        MissingExtra: If a package is missing.
     """
 
     kept = "in the database"
@@ -56,47 +57,47 @@ class PostgresVectors:
         require("postgres")
         self._database = database
         self._schema = _schema_of_extension(database)
-        self._added = _LOOKED_AT_EVERY
-        """Vectors that were added since it was looked at last how many there are."""
+        self._added = _COUNTED_EVERY
+        """Number of vectors added since they were last counted."""
         if not _exists(database, "zorkgpt_vectors"):
             database.rows(self._composed(_SETUP))
 
     def find(self, model: str, keys: Sequence[bytes]) -> "dict[bytes, Vectors]":
-        """Return those of these vectors that are there."""
+        """Return the known vectors of these keys."""
         from pgvector import Vector
 
         query = "SELECT key, vector::text FROM zorkgpt_vectors WHERE model = %s AND key = ANY(%s)"
-        found = self._database.rows(query, (model, list(keys)))
-        return {bytes(key): Vector.from_text(said).to_numpy() for key, said in found}
+        rows = self._database.rows(query, (model, list(keys)))
+        return {bytes(key): Vector.from_text(text).to_numpy() for key, text in rows}
 
     def known(self, model: str, keys: Sequence[bytes] | None = None) -> set[bytes]:
-        """Return those of these keys that have a vector; without any given, all that have one."""
+        """Return the keys that have a vector, among the given ones or all."""
         query = "SELECT key FROM zorkgpt_vectors WHERE model = %s"
         if keys is None:
-            found = self._database.rows(query, (model,))
+            rows = self._database.rows(query, (model,))
         else:
-            found = self._database.rows(f"{query} AND key = ANY(%s)", (model, list(keys)))
-        return {bytes(key) for (key,) in found}
+            rows = self._database.rows(f"{query} AND key = ANY(%s)", (model, list(keys)))
+        return {bytes(key) for (key,) in rows}
 
     def put(self, model: str, vectors: "Mapping[bytes, Vectors]") -> None:
-        """Keep vectors, in the place of what is there."""
+        """Add or replace vectors."""
         query = (
             "INSERT INTO zorkgpt_vectors (model, key, vector) VALUES (%s, %s, %s::{schema}.vector) "
             "ON CONFLICT (model, key) DO UPDATE SET vector = excluded.vector"
         )
-        self._database.put(self._composed(query), [(model, key, _in_words(vector)) for key, vector in vectors.items()])
+        self._database.put(self._composed(query), [(model, key, _as_text(vector)) for key, vector in vectors.items()])
         self._added += len(vectors)
-        if self._added >= _LOOKED_AT_EVERY and vectors and not self._database.is_changing:
+        if self._added >= _COUNTED_EVERY and vectors and not self._database.is_changing:
             self._added = 0
             self._index(model, len(next(iter(vectors.values()))))
 
     def nearest(
         self, model: str, vector: "Vectors", limit: int, among: Sequence[bytes] | None = None
     ) -> list[tuple[bytes, float]]:
-        """Return the keys of the texts that are nearest, with their cosines, nearest first.
+        """Return the nearest keys with their cosines, nearest first.
 
         Args:
-            among: of these texts only, and then exactly; else an index may pass over one in a hundred.
+            among: Limits the search to these keys, and makes it exact. Otherwise, an index may miss 1% of the results.
         """
         query = (
             "SELECT key, -(vector OPERATOR({schema}.<#>) %(vector)s::{schema}.vector) FROM zorkgpt_vectors "
@@ -104,13 +105,14 @@ class PostgresVectors:
             "ORDER BY (vector::{schema}.vector({size})) OPERATOR({schema}.<#>) %(vector)s::{schema}.vector({size}) "
             "LIMIT %(limit)s"
         )
-        asked = {"model": model, "vector": _in_words(vector), "limit": limit, "among": among and list(among)}
-        chosen = "" if among is None else "AND key = ANY(%(among)s)"
+        parameters = {"model": model, "vector": _as_text(vector), "limit": limit, "among": among and list(among)}
+        condition = "" if among is None else "AND key = ANY(%(among)s)"
         with self._database.transaction():
             candidates = str(min(limit, _MOST_CANDIDATES))
             self._database.rows("SELECT set_config('hnsw.ef_search', %s, true)", (candidates,))
-            found = self._database.rows(self._composed(query, size=len(vector), among=chosen), asked)
-        return sorted(((bytes(key), float(cosine)) for key, cosine in found), key=lambda one: -one[1])
+            rows = self._database.rows(self._composed(query, size=len(vector), among=condition), parameters)
+        nearest = [(bytes(key), float(cosine)) for key, cosine in rows]
+        return sorted(nearest, key=lambda key_and_cosine: -key_and_cosine[1])
 
     def clear(self, model: str) -> None:
         """Delete the vectors of a model."""
@@ -122,7 +124,7 @@ class PostgresVectors:
         self._database.rows(query, (model, list(keys)))
 
     def _index(self, model: str, size: int) -> None:
-        """Make an index of the vectors of a model where there are many of them."""
+        """Create an index for the vectors of a model if there are many."""
         from psycopg import sql
 
         many = "SELECT count(*) FROM (SELECT FROM zorkgpt_vectors WHERE model = %s LIMIT %s) AS counted"
@@ -146,8 +148,8 @@ class PostgresVectors:
                 )
             )
         except MemoryStoreError as error:
-            # Without one the search takes longer, and finds the same.
-            log.warning("no index of the vectors could be made", extra={"error": str(error)})
+            # Without an index, the search is slower, but has the same results.
+            log.warning("index of vectors not created", extra={"error": str(error)})
 
     def _composed(self, query: str, *, size: int = 0, among: str = "") -> "Composed":
         from psycopg import sql
@@ -161,7 +163,7 @@ class PostgresVectors:
 
 
 def delete_all_but(database: PostgresDatabase, keys: Collection[bytes]) -> None:
-    """Delete all vectors but these, where there are any."""
+    """Delete the vectors of all other keys."""
     if _exists(database, "zorkgpt_vectors"):
         database.rows("DELETE FROM zorkgpt_vectors WHERE NOT key = ANY(%s)", (list(keys),))
 
@@ -171,16 +173,17 @@ def _exists(database: PostgresDatabase, name: str) -> bool:
 
 
 def _schema_of_extension(database: PostgresDatabase) -> str:
-    """Return the schema in which the extension is, which need not be on the search path; created if there is none."""
-    if not (found := database.rows(_WHERE_THE_EXTENSION_IS)):
-        # In the schema that all memories of a database can see: there is one extension for all of them.
+    """Return the schema of the extension, which may not be on the search path. Creates a missing extension."""
+    rows = database.rows(_SCHEMA_OF_EXTENSION)
+    if not rows:
+        # All memories in the database use the same extension, and can see this schema.
         lock = f"SELECT pg_advisory_xact_lock({_SETUP_LOCK})"
         database.rows(f"{lock}; CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
-        found = database.rows(_WHERE_THE_EXTENSION_IS)
-    return str(found[0][0])
+        rows = database.rows(_SCHEMA_OF_EXTENSION)
+    return str(rows[0][0])
 
 
-def _in_words(vector: "Vectors") -> str:
+def _as_text(vector: "Vectors") -> str:
     from pgvector import Vector
 
     return Vector(vector).to_text()

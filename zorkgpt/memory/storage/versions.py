@@ -1,4 +1,4 @@
-"""Finding a memory among others, and the next version of one: plain functions on single memories."""
+"""Finding a memory among others, and deriving the next version of a memory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.storage.escaping import folded, one_line
 
-# Asked of every memory of a place on every turn, and CPython 3.11 is slow to look up a member of an enum.
+# `is_current` is called often, and looking up an enum member is slow in CPython 3.11.
 _SUPERSEDED = MemoryStatus.SUPERSEDED
 
 
@@ -27,50 +27,51 @@ class Sighting:
     turn: str
 
     def is_at(self, other: "Sighting") -> bool:
-        """Return whether both are the same turn of the same episode."""
+        """Return whether both are in the same turn of the same episode."""
         return self.turn == other.turn and same_episode(self.episode, other.episode)
 
     def is_earlier_turn_than(self, other: "Sighting") -> bool:
-        """Return whether its turn has the lower number; False where one of them is no number."""
-        own, others = turn_number(self.turn), turn_number(other.turn)
-        return own is not None and others is not None and own < others
+        """Return whether its turn is lower. False if one of the turns is not a number."""
+        first, second = turn_number(self.turn), turn_number(other.turn)
+        return first is not None and second is not None and first < second
 
 
-def same_words(one: Memory, other: Memory) -> bool:
-    """Return whether title and text are the same but for case and white space."""
-    return folded(one.title) == folded(other.title) and folded(one.text) == folded(other.text)
+def same_words(first: Memory, second: Memory) -> bool:
+    """Return whether title and text are equal, ignoring case and white space."""
+    return folded(first.title) == folded(second.title) and folded(first.text) == folded(second.text)
 
 
 def is_current(memory: Memory) -> bool:
-    """Return whether it is believed, for good or for now, and no person forbids it."""
+    """Return whether a memory is active or tentative, and no person hid it."""
     return memory.status != _SUPERSEDED and not memory.vetoed
 
 
 def titled(memories: Sequence[Memory], title: str, location_id: SubjectKey | None = None) -> Memory | None:
-    """Return the first current memory with exactly this title, white space aside; or with this `MemoryId`.
+    """Return the first current memory with this title or `MemoryId`. White space in titles is ignored, case is not.
 
     Args:
-        location_id: where they are; needed for an id only.
+        location_id: The place of the memories. Only needed for an id.
     """
+    current = filter(is_current, memories)
     if isinstance(title, MemoryId) and location_id is not None:
-        return next((one for one in memories if is_current(one) and memory_id(location_id, one) == title), None)
+        return next((memory for memory in current if memory_id(location_id, memory) == title), None)
     wanted = one_line(title)
-    return next((memory for memory in memories if is_current(memory) and one_line(memory.title) == wanted), None)
+    return next((memory for memory in current if one_line(memory.title) == wanted), None)
 
 
 def known_again(memories: Iterable[Memory], memory: Memory) -> Memory | None:
-    """Return the current one of the same title and text."""
+    """Return the first current memory with the same words. None if there is none."""
     return next((known for known in memories if is_current(known) and same_words(known, memory)), None)
 
 
 def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tuple[int | str, ...]) -> Memory:
-    """Return the memory with one more observation; itself if this one is counted already.
+    """Return the memory with another observation, or the same memory if the observation is already counted.
 
-    One of an earlier turn or episode, from another process say, only counts.
+    An earlier observation, for instance from another process, is counted without changing the last turn.
 
     Args:
-        turn: of several turns, or a range of them, the last.
-        episodes: of the location, in the order in which they came; one that is not among them is the newest.
+        turn: The last turn counts if there are several.
+        episodes: The episodes of the location in order. An episode that is not among them is the newest.
     """
     first, last = seen_first(memory), seen_last(memory)
     new = Sighting(episode, TurnSpan.parse(one_line(str(turn))).last)
@@ -95,7 +96,7 @@ def taking_over(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) 
 
 
 def _with_span_of(memory: Memory, other: Memory, episodes: tuple[int | str, ...]) -> Memory:
-    """Return the memory as seen first and last when either was, by the order of episodes and the numbers of turns."""
+    """Return the memory with the first and the last sighting of both, ordered by episode and turn."""
     order = {episode_key(episode): rank for rank, episode in enumerate(episodes)}
 
     def when(seen: Sighting) -> tuple[int, int]:
@@ -123,7 +124,11 @@ def seen_between(memory: Memory, first: Sighting, last: Sighting) -> Memory:
 def superseded(
     memory: Memory, by: str, reason: str | None, turn: int | None = None, episode: int | str | None = None
 ) -> Memory:
-    """Return the memory as replaced by the one of this title; `INVALIDATION_MARKER` if it is wrong."""
+    """Return the memory as superseded.
+
+    Args:
+        by: The title of the memory that replaces it. `INVALIDATION_MARKER` if it is wrong.
+    """
     return replace(
         memory,
         status=MemoryStatus.SUPERSEDED,
@@ -135,6 +140,6 @@ def superseded(
 
 
 def _is_later_episode(episode: int | str, than: int | str, episodes: tuple[int | str, ...]) -> bool:
-    order = [episode_key(one) for one in episodes]
-    one, other = episode_key(episode), episode_key(than)
-    return one not in order or other not in order or order.index(one) > order.index(other)
+    order = list(map(episode_key, episodes))
+    first, second = episode_key(than), episode_key(episode)
+    return first not in order or second not in order or order.index(second) > order.index(first)

@@ -1,7 +1,7 @@
-"""The words by which memories are found, the marks that stand for their properties, and a search for them.
+"""The words of memories, marks for their properties, and searches for both.
 
-A database has an index of them: `FullText` in SQLite, `PostgresWords` on PostgreSQL. The memories of a file and of a
-scope are searched in this process.
+A database has an index: `FullText` in SQLite, `PostgresWords` on PostgreSQL. The memories of a file and of a scope are
+searched in this process.
 """
 
 import json
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WordCounts:
-    """In how many memories words stand."""
+    """The frequencies of words."""
 
     memories: int
     average_length: float
-    """In words."""
+    """Average number of words in a memory."""
     holding: dict[str, int]
-    """The number of memories with each of the words asked for."""
+    """The number of memories with each of the requested words."""
 
 
 class WordIndex(Protocol):
-    """The words and marks of memories in a database, by the numbers of their rows."""
+    """The words and marks of memories in a database, by row number."""
 
     def put(self, memories: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Add the words and marks of memories."""
@@ -52,24 +52,24 @@ class WordIndex(Protocol):
         ...
 
     def rebuild(self) -> None:
-        """Leave no trace of deleted words."""
+        """Remove all traces of deleted words."""
         ...
 
     def find(self, wanted: Sequence[str], marks: Sequence[str], limit: int) -> tuple[list[int], dict[str, int]]:
-        """Return memories with any of the words and all of the marks, about the best first.
+        """Return the row numbers of memories with any of the words and all of the marks, roughly the best first.
 
-        Also returns in how many memories each word is.
+        Also returns the number of memories with each word.
         """
         ...
 
 
 def words(text: str) -> list[str]:
-    """Return the words by which memories are found; a plural "s" is dropped, so that "keys" finds the key."""
+    """Return the words of a text for searches. A plural "s" is dropped, so that "keys" matches "key"."""
     return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in re.findall(r"\w+", text.casefold())]
 
 
 def words_of(name: str, memory: Memory) -> list[str]:
-    """Return the words of a memory at a location of this name; those of the title count twice."""
+    """Return the words of a memory at a location with this name. Those of the title count twice."""
     return words(f"{name} {memory.title} {memory.title} {memory.text}")
 
 
@@ -78,7 +78,7 @@ CURRENT = "§current"
 
 @lru_cache(maxsize=4096)
 def mark(kind: str, value: str | int) -> str:
-    """Return the word that stands in the index for a property of a memory; no text can contain it."""
+    """Return the word that represents a property of a memory in an index. No text can contain it."""
     return "§" + _digest(f"{kind} {value}".casefold())
 
 
@@ -96,7 +96,7 @@ def marks_of(memory: Memory) -> list[str]:
 
 
 def metadata_marks(metadata: Mapping[str, object]) -> list[str]:
-    """Return the words that stand in the index for values of the metadata. 1, 1.0 and true are different values."""
+    """Return the words that represent metadata in an index. 1, 1.0 and true are different values."""
     return ["§" + _digest(f"metadata {json.dumps(item, sort_keys=True)}") for item in metadata.items()]
 
 
@@ -105,53 +105,58 @@ def _digest(text: str) -> str:
 
 
 WordSet = tuple[frozenset[str], int]
-"""The different words of a memory, and how many words it has."""
-Said = tuple[SubjectKey, Memory, WordSet]
+"""The different words of a memory, and its number of words."""
+MemoryWords = tuple[SubjectKey, Memory, WordSet]
 """A memory with its place and its words."""
 
 
 class DocumentWords:
-    """The words of a document's memories. Only sections that have changed are split into words again."""
+    """The words of a document's memories, cached by section."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[LocationSection, list[WordSet]]] = {}
-        """The sections by identity, with the words of their memories."""
+        self._cache: dict[int, tuple[LocationSection, list[WordSet]]] = {}
+        """Sections by `id()`, with the words of their memories."""
 
-    def of(self, document: "Document") -> Iterator[Said]:
+    def of(self, document: "Document") -> Iterator[MemoryWords]:
         """Yield the memories of a document with their words."""
-        known, self._known = self._known, {}
+        cache, self._cache = self._cache, {}
         for section in document.sections:
-            entry = known.get(id(section)) or (section, [words_in(section.name, memory) for memory in section.memories])
-            self._known[id(section)] = entry
+            entry = cache.get(id(section)) or (section, [words_in(section.name, memory) for memory in section.memories])
+            self._cache[id(section)] = entry
         for section in document.sections:
             if section.location_id is not None:
-                for memory, said in zip(section.memories, self._known[id(section)][1], strict=True):
-                    yield section.location_id, memory, said
+                for memory, word_set in zip(section.memories, self._cache[id(section)][1], strict=True):
+                    yield section.location_id, memory, word_set
 
 
 def words_in(name: str, memory: Memory) -> WordSet:
-    """Return the words of a memory at a place of this name."""
-    said = words_of(name, memory)
-    return frozenset(map(intern, said)), len(said)
+    """Return the words of a memory at a place with this name."""
+    all_words = words_of(name, memory)
+    return frozenset(map(intern, all_words)), len(all_words)
 
 
 def matches(
-    memories: Iterable[Said], asked: Iterable[str], marks: Sequence[str], limit: int
+    memories: Iterable[MemoryWords], asked: Iterable[str], marks: Sequence[str], limit: int
 ) -> tuple[list[tuple[SubjectKey, Memory]], WordCounts]:
-    """Return the memories with any of the words and all of the marks, about the best first: see `Store.matching`."""
+    """Return the memories with any of the words and all of the marks, roughly the best first. See `Store.matching`."""
     wanted, marked = set(asked), set(marks)
-    holding, count, length = Counter[str](), 0, 0
-    found: list[tuple[Set[str], int, SubjectKey, Memory]] = []
-    for place, memory, (said, size) in memories:
-        count, length = count + 1, length + size
-        if having := wanted & said:
-            holding.update(having)
-            found.append((having, size, place, memory))
-    average = length / count if count else 1.0
-    rarity = {word: log(1 + count / held) for word, held in holding.items()}
-    found.sort(key=lambda each: -sum(rarity[word] for word in each[0]) / (average + each[1]))
-    passing = ((place, memory) for _, _, place, memory in found if marked.issubset(marks_of(memory)))
-    return list(islice(passing, limit)), WordCounts(count, average, {word: holding[word] for word in wanted})
+    holding, count, total_length = Counter[str](), 0, 0
+    candidates: list[tuple[Set[str], int, SubjectKey, Memory]] = []
+    for place, memory, (word_set, length) in memories:
+        count, total_length = count + 1, total_length + length
+        if shared := wanted & word_set:
+            holding.update(shared)
+            candidates.append((shared, length, place, memory))
+    average_length = total_length / count if count else 1.0
+    rarity = {word: log(1 + count / frequency) for word, frequency in holding.items()}
+
+    def score(candidate: tuple[Set[str], int, SubjectKey, Memory]) -> float:
+        shared, length, *_ = candidate
+        return sum(rarity[word] for word in shared) / (average_length + length)
+
+    candidates.sort(key=score, reverse=True)
+    passing = ((place, memory) for _, _, place, memory in candidates if marked.issubset(marks_of(memory)))
+    return list(islice(passing, limit)), WordCounts(count, average_length, {word: holding[word] for word in wanted})
 
 
 WORDS_SCHEMA = """
@@ -159,18 +164,18 @@ CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_words USING fts5 (said, tokenize = "a
 CREATE VIRTUAL TABLE IF NOT EXISTS zorkgpt_vocabulary USING fts5vocab ('zorkgpt_words', 'row');
 """
 _COMMON = 10_000
-"""A word in more memories than this does not choose any if a rarer one does; it still counts."""
+"""If a query has rarer words, words in more memories than this don't find memories. They still affect the score."""
 
 
 class FullText:
-    """The words of memories by their numbers, in a SQLite file that has the tables of `WORDS_SCHEMA`."""
+    """The `WordIndex` of a SQLite file with the tables of `WORDS_SCHEMA`."""
 
     def __init__(self, database: "Rows") -> None:
         self._database = database
 
     def put(self, memories: Iterable[tuple[int, Sequence[str]]]) -> None:
         query = "INSERT INTO zorkgpt_words (rowid, said) VALUES (%s, %s)"
-        self._database.put(query, [(number, _utf8(" ".join(said))) for number, said in memories])
+        self._database.put(query, [(number, _utf8(" ".join(all_words))) for number, all_words in memories])
 
     def delete(self, numbers: Iterable[int]) -> None:
         self._database.put("DELETE FROM zorkgpt_words WHERE rowid = %s", [(number,) for number in numbers])
@@ -179,16 +184,13 @@ class FullText:
         self._database.put("DELETE FROM zorkgpt_words", [()])
 
     def rebuild(self) -> None:
-        """Make the index again from the words, so that no trace of deleted ones is left."""
+        """Rebuild the index, to remove all traces of deleted words."""
         self._database.put("INSERT INTO zorkgpt_words (zorkgpt_words) VALUES ('rebuild')", [()])
 
     def find(self, wanted: Sequence[str], marks: Sequence[str], limit: int) -> tuple[list[int], dict[str, int]]:
-        """Return memories with any of the words and all of the marks, about the best first.
+        """Return the row numbers of matching memories, and the number of memories with each word. See `WordIndex`.
 
-        Words that are nearly everywhere find what no rarer word has found only among the newest memories.
-
-        Returns:
-            The numbers of the memories, and in how many memories each word is.
+        If rare words don't find enough memories, common words are searched for, but only in the newest memories.
         """
         holding = self._holding(wanted)
         if not limit:
@@ -196,15 +198,13 @@ class FullText:
         asked = sorted((word for word, count in holding.items() if count), key=lambda word: holding[word])
         asked = asked[:_MOST_WORDS]
         rare = [word for word in asked if holding[word] <= _COMMON]
-        found = self._matching(rare, marks, limit) if rare else []
-        if len(found) < limit and len(rare) < len(asked):
+        numbers = self._matching(rare, marks, limit) if rare else []
+        if len(numbers) < limit and len(rare) < len(asked):
             is_narrow = min(self._holding(marks).values(), default=_COMMON + 1) <= _COMMON
-            least = -1 if is_narrow else self._last() - _COMMON
-            found = list(dict.fromkeys([*found, *self._matching(asked[len(rare) :], marks, limit, least)]))
-        return found, holding
-
-    def _last(self) -> int:
-        return int(self._database.rows("SELECT coalesce(max(rowid), 0) FROM zorkgpt_words")[0][0])
+            last = int(self._database.value("SELECT coalesce(max(rowid), 0) FROM zorkgpt_words"))
+            least = -1 if is_narrow else last - _COMMON
+            numbers = list(dict.fromkeys([*numbers, *self._matching(asked[len(rare) :], marks, limit, least)]))
+        return numbers, holding
 
     def _holding(self, asked: Iterable[str]) -> dict[str, int]:
         holding = {}
@@ -239,29 +239,29 @@ CREATE TABLE IF NOT EXISTS zorkgpt_word_counts (
 );
 """
 _MOST_LOOKED_AT = 5_000
-"""Memories that are looked at for a query, about: those with its rarest words."""
+"""Approximate maximum number of memories read for a query. Those with its rarest words are read."""
 _MOST_WORDS = 32
-"""Words of a query that are looked up, the rarest."""
+"""Maximum number of words of a query. The rarest are used."""
 
 
 class PostgresWords:
-    """The words and marks of memories, by the numbers of their rows."""
+    """The `WordIndex` of a PostgreSQL database."""
 
     def __init__(self, database: "Rows") -> None:
         self._database = database
 
     def put(self, memories: Iterable[tuple[int, Sequence[str]]]) -> None:
-        rows = [(number, sorted({database_text(word) for word in said})) for number, said in memories]
+        rows = [(number, sorted({database_text(word) for word in all_words})) for number, all_words in memories]
         if rows:
             self._database.put("INSERT INTO zorkgpt_words (id, said) VALUES (%s, %s)", rows)
-            self._count(Counter(word for _, said in rows for word in said))
+            self._count(Counter(word for _, row_words in rows for word in row_words))
 
     def delete(self, numbers: Iterable[int]) -> None:
         wanted = list(numbers)
         if wanted:
             query = "DELETE FROM zorkgpt_words WHERE id = ANY(%s) RETURNING said"
-            gone = Counter(word for (said,) in self._database.rows(query, (wanted,)) for word in said)
-            self._count(Counter({word: -count for word, count in gone.items()}))
+            deleted = Counter(word for (row_words,) in self._database.rows(query, (wanted,)) for word in row_words)
+            self._count(Counter({word: -count for word, count in deleted.items()}))
 
     def clear(self) -> None:
         self._database.put("DELETE FROM zorkgpt_words", [()])
@@ -272,8 +272,8 @@ class PostgresWords:
 
     def find(self, wanted: Sequence[str], marks: Sequence[str], limit: int) -> tuple[list[int], dict[str, int]]:
         query = "SELECT word, memories FROM zorkgpt_word_counts WHERE word = ANY(%s)"
-        known = dict(self._database.rows(query, ([database_text(word) for word in wanted],)))
-        holding = {word: int(known.get(database_text(word), 0)) for word in wanted}
+        counts = dict(self._database.rows(query, ([database_text(word) for word in wanted],)))
+        holding = {word: int(counts.get(database_text(word), 0)) for word in wanted}
         asked = sorted((word for word, count in holding.items() if count > 0), key=lambda word: holding[word])
         chosen: list[str] = []
         for word in asked[:_MOST_WORDS]:
@@ -287,16 +287,14 @@ class PostgresWords:
             "(SELECT id, %s::float8 AS weight FROM zorkgpt_words WHERE said @> %s::text[] "
             f"ORDER BY id DESC LIMIT {2 * _MOST_LOOKED_AT})"
         )
-        given = [
-            value
-            for word in chosen
-            for value in (log(1 + most / holding[word]), [database_text(word), *map(database_text, marks)])
-        ]
+        parameters: list[object] = []
+        for word in chosen:
+            parameters += [log(1 + most / holding[word]), [database_text(word), *map(database_text, marks)]]
         query = (
             f"SELECT id FROM ({' UNION ALL '.join([part] * len(chosen))}) AS found "
             "GROUP BY id ORDER BY sum(weight) DESC, id LIMIT %s"
         )
-        return [int(number) for (number,) in self._database.rows(query, (*given, limit))], holding
+        return [int(number) for (number,) in self._database.rows(query, (*parameters, limit))], holding
 
     def _count(self, more: Counter[str]) -> None:
         words = sorted(word for word, count in more.items() if count)
@@ -308,5 +306,5 @@ class PostgresWords:
 
 
 def database_text(text: str) -> str:
-    """Return a text as a database takes it: without halves of surrogate pairs and zero characters."""
+    """Return a text without unpaired surrogates and null characters, which databases don't accept."""
     return _utf8(text).replace("\x00", "\ufffd")
