@@ -44,3 +44,5 @@ def test_each_runs_as_its_page_says(name):
         [sys.executable, "-m", f"examples.{name}"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert [line.split("  ")[0] for line in done.stdout.splitlines()] == ["shared memory", "new memory each time"]
+    if name == "shop":
+        assert f"```text\n{done.stdout}```" in (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
