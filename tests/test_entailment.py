@@ -186,6 +186,8 @@ UNSURE = [
     ("Before the bell rings.", "The bell rings before.", ""),
     ("Wake, the cook sings.", "Wake the cook, sings.", ""),
     ("The gate opens and closes.", "The gate opens and closed.", ""),
+    ("Turn the dial.", "Push the dial.", "differs in words: turn, push"),
+    ("Open the gate.", "Opens the gate.", ""),
     ("The cook closes the shop, then.", "The cook closed, the shop then.", ""),
     ("The gate opens.", "The gate opens in cold winters.", ""),
     ("The gate opens.", "The gate opens with noise.", ""),

@@ -172,6 +172,27 @@ def test_outcomes_in_different_states_are_both_believed_with_their_conditions(tm
     }
 
 
+OPENS, DENIES = "The lever opens the gate.", "The lever does not open the gate."
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    [
+        ({}, {"text": DENIES}, [("SUPERSEDED", 1), ("ACTIVE", 1)]),
+        ({"observation_count": 3}, {"text": DENIES}, [("TENTATIVE", 3), ("TENTATIVE", 1)]),
+        ({"observation_count": 5}, {"text": DENIES}, [("ACTIVE", 5), ("SUPERSEDED", 1)]),
+        ({}, {"text": f"{OPENS} It is heavy."}, [("SUPERSEDED", 1), ("ACTIVE", 2)]),
+        ({"vetoed": True}, {"text": OPENS}, [("ACTIVE", 1)]),
+        ({"status": "TENTATIVE"}, {"text": OPENS}, [("SUPERSEDED", 1), ("ACTIVE", 2)]),
+    ],
+    ids=["newer", "open", "older", "refined", "hidden", "confirmed"],
+)
+def test_what_a_later_episode_says_relates_to_the_earlier_as_in_one_file(tmp_path, earlier, later, expected):
+    first = file_of(tmp_path / "2", told("Lever", OPENS, 2, **earlier))
+    second = file_of(tmp_path / "3", told("Lever", episode=3, **later))
+    assert [(one.status, one.observation_count) for one in merged(tmp_path, first, second)] == expected
+
+
 def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_path):
     found = [
         file_of(

@@ -311,9 +311,17 @@ def test_what_scored_is_never_demoted(play):
         ({"claims": [Claim(Relation.HERE, 217, "troll")], "kind": "danger", "persistence": "core"}, "is not present"),
         ({"claims": [Claim(Relation.HERE, 4, "lamp")], "persistence": "core", "place": "arrival"}, "carried"),
         ({"claims": [Claim(Relation.DARK)], "kind": "location", "place": "arrival"}, "light"),
+        ({"kind": "location"}, "the whereabouts of things are known"),
         ({"place": 201}, "unknown subject 201"),
     ],
-    ids=["another destination", "a start of what is not here", "a start of what is carried", "darkness", "no subject"],
+    ids=[
+        "another destination",
+        "a start of what is not here",
+        "a start of what is carried",
+        "darkness",
+        "no claim",
+        "no subject",
+    ],
 )
 def test_what_the_game_state_refutes_is_refused(play, lie, reason):
     manager = play(remember("Lie", **lie), remember("Lie", **lie))

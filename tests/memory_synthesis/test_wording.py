@@ -69,6 +69,23 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
                 "No named object changed, but something else may have happened.",
             ],
         ),
+        (
+            {"fell_short": True, "moved": (ObjectMove(7, "ladder", None, "nowhere", 5, "Barn"),)},
+            [
+                "The score did not change.",
+                'You stayed at "Barn" (location 5).',
+                'The ladder moved from nowhere to "Barn".',
+                "What the command means was not done: nothing was opened, taken or the like.",
+            ],
+        ),
+        (
+            {"died": True, "location_changed": True, "location_after": 9, "destination_name": "Yard"},
+            [
+                "The score did not change.",
+                'You were at "Barn" (location 5); the story goes on at "Yard" (location 9).',
+                "You died on this turn.",
+            ],
+        ),
     ],
 )
 def test_facts_are_sentences(context, facts):

@@ -128,7 +128,7 @@ def find_memory(located: Sequence[LocatedMemory], wanted: str) -> LocatedMemory 
         MemoryEditError: If several memories match.
     """
     title = " ".join(wanted.split())
-    by_id = [each for each in located if wanted and each.id == wanted]
+    by_id = [each for each in located if each.id == wanted]
     matches = by_id or [each for each in located if each.memory.title == title]
     matches = matches or [each for each in located if each.memory.title.casefold() == title.casefold()]
     matches = [each for each in matches if is_current(each.memory)] or matches

@@ -11,7 +11,7 @@ from zorkgpt.memory.entailment.comparison import Comparison, compared
 from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.lasting import episodes_of
-from zorkgpt.memory.storage.versions import is_current, known_again, same_words, taking_over
+from zorkgpt.memory.storage.versions import is_current, same_words, taking_over
 
 DecisionKind = Literal["new", "repeats", "refines", "contradicts"]
 Belief = Literal["newer", "older", "open"]
@@ -115,14 +115,11 @@ def apply(
     """
     match = decision.about
     kept = draft.lasting.memories(place)
-    known = None if match is None else known_again(kept, match.known)
-    if match is None or known is None or (decision.kind != "repeats" and _is_kept_beside(known, kept, new)):
+    if match is None or (decision.kind != "repeats" and _is_kept_beside(match.known, kept, new)):
         return None
-    reason = match.describe()
+    known, reason = match.known, match.describe()
     if decision.kind == "repeats":
         return draft.see_again(place, known, new.turns, new.episode, kind="merged", reason=reason, other=new)
-    if decision.kind == "refines" and known.is_settled_by_person:
-        return draft.add(place, name, new)
     if decision.kind == "refines":
         return refine(draft, place, name, known, new, turn, reason)
     if _was_settled_by_person(kept, known, new):

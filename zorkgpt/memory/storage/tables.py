@@ -479,7 +479,7 @@ class JudgmentTable:
 
     def clear(self) -> None:
         """Delete all answers, so that their questions are asked again."""
-        self._database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(0,)])
+        self._database.put("DELETE FROM zorkgpt_judgments", [()])
 
 
 def discard(
@@ -496,7 +496,7 @@ def discard(
 
 def delete_vectors(database: Rows) -> None:
     """Delete all vectors in SQLite. They are computed again when they are needed."""
-    database.put("DELETE FROM zorkgpt_vectors WHERE id > %s", [(0,)])
+    database.put("DELETE FROM zorkgpt_vectors", [()])
 
 
 def _parsed(text: str) -> Any:
