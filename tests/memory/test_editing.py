@@ -144,6 +144,9 @@ def test_of_several_with_one_title_the_one_that_was_looked_at_is_meant(store, ho
     home.open().add_memory(5, "Hall", wrong)
     assert edit(store, 5, "rug", Edit(category="DANGER")).text == RUG.text
     assert edit(store, 5, "Rug", Edit(category="DANGER"), expected="Another.").text == "Another."
+    with pytest.raises(MemoryConflict) as refused:
+        edit(store, 5, "Rug", Edit(category="DANGER"), expected="A third.")
+    assert refused.value.now.text == RUG.text
 
 
 def test_a_full_disk_changes_nothing(tmp_path):

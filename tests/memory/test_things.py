@@ -241,6 +241,12 @@ def test_what_is_first_seen_unmoved_starts_there(turns, text):
     assert starts(*turns) == text
 
 
+def test_only_the_first_things_with_a_name_are_listed():
+    many = [ThingState(number, f"stone {number}") for number in range(100, 125)]
+    named = ", ".join(f"stone {number}" for number in range(100, 119))
+    assert starts(look(ThingState(99, ""), *many, in_full=True)) == f"{named.capitalize()}."
+
+
 def test_earlier_episodes_are_taken_over_unless_the_first_look_denies_them():
     known = (Claim(Relation.HERE, 4, "sword"), Claim(Relation.HERE, 7, "troll"), Claim(Relation.IN, 8, "axe", 9, "box"))
     assert starts(look(BOX_HERE, SWORD_HERE, in_full=True), known=known) == "Box (open), sword. In the box: axe."

@@ -499,6 +499,8 @@ def test_facts_that_a_plain_dict_leaves_out_are_derived(play):
     context = request.context
     assert (context.score_delta, context.location_changed, context.inventory_changed) == (5, True, True)
     assert request.triggers == ("score changed", "location changed", "inventory changed", "first visit")
+    back = ZMachineContext.of({"location_before": 6, "location_after": 5, "score_before": 5, "score_after": 0})
+    assert (back.location_changed, back.score_delta, back.inventory_changed) == (True, -5, False)
 
 
 def test_the_right_key_is_learned_beside_the_wrong_one_from_plain_dicts(play):

@@ -56,8 +56,9 @@ def test_a_refinement_supersedes_and_never_lowers_the_class(open_):
     more = "The lever opens the gate, which squeaks loudly when it moves."
     with open_() as manager:
         manager.add_memory(1, "Gate", fact(GATE))
+        manager.add_memory(1, "Gate", fact(GATE, turns="30"))
         manager.add_memory(1, "Gate", fact(more, turns="30", persistence="core"))
-        assert lines(manager) == [(GATE, "SUPERSEDED", "25", 1), (more, "ACTIVE", "25→30", 2)]
+        assert lines(manager) == [(GATE, "SUPERSEDED", "25→30", 2), (more, "ACTIVE", "25→30", 3)]
         assert metrics(manager)["supersessions_from_near_duplicates"] == 1
         assert [memory.persistence for memory in manager.memory_cache[1]] == ["permanent", "permanent"]
 
@@ -75,6 +76,11 @@ def test_a_contradiction_is_stored_and_a_fact_that_flips_back_is_open_with_both_
             (open_fact, "TENTATIVE"),
         ]
         assert metrics(manager)["contradictions_kept"] == 2
+        for turn in (32, 33, 34):
+            manager.add_memory(1, "Hall", fact("The window is open!" if turn == 33 else open_fact, turns=str(turn)))
+        assert lines(manager)[1:] == [(shut, "SUPERSEDED", "30", 1), (open_fact, "ACTIVE", "31→34", 4)]
+        assert manager.memory_cache[1][1].superseded_by == manager.memory_cache[1][2].title
+        assert manager.memory_cache[1][1].invalidation_reason.endswith("; observed 4 times")
         assert "says the contrary" in manager.memory_cache[1][0].invalidation_reason
 
 

@@ -27,11 +27,16 @@ def request(action: str = "look", response: str = "Ok.", *, arrival: bool = Fals
             ["The score fell by 10.", 'You went from "Barn" (location 5) to "Yard" (location 9).'],
         ),
         (
-            {"inventory_before": ("ladder", "nail", "nail"), "inventory_after": ("nail",), "moved": (LADDER_DROPPED,)},
+            {
+                "inventory_before": ("ladder", "nail", "nail", "rope"),
+                "inventory_after": ("nail", "axe"),
+                "moved": (LADDER_DROPPED,),
+            },
             [
                 "The score did not change.",
                 'You stayed at "Barn" (location 5).',
-                "You no longer carry the nail.",
+                "You now carry the axe.",
+                "You no longer carry the nail, the rope.",
                 'The ladder moved from you to "Barn".',
             ],
         ),

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +116,7 @@ class SqliteDatabase:
         """
         all_values = list(parameters)
         if all_values:
-            with self.guard, nullcontext() if self._is_changing else self.change():
+            with self.guard, self.change():
                 self._writing().executemany(query.replace("%s", "?"), all_values)
 
     @property
