@@ -93,15 +93,18 @@ def test_changes_of_one_answer_are_confirmed_one_by_one(home):
         should_remember=False, invalidate_memory_titles={"Old 0", "Old 1", "Old 2"}, invalidation_reason="It isn't so."
     )
     only = wrong.model_copy(update={"invalidate_memory_titles": {"Old 1"}})
-    model = Answers(wrong, only, NOTHING)
-    with filled(opened(home, model, max_unconfirmed_changes=1), OLD[:3]) as manager:
+    later = wrong.model_copy(update={"invalidate_memory_titles": {"Old 2", "Old 3"}})
+    model = Answers(wrong, only, NOTHING, later)
+    with filled(opened(home, model, max_unconfirmed_changes=1), OLD[:4]) as manager:
         play(manager, 1)
-        assert active(manager) == ["Old 2"]
+        assert active(manager) == ["Old 2", "Old 3"]
         assert counted(manager) == (2, 1)
+        play(manager, 2)
+        assert active(manager) == ["Old 2", "Old 3"]
+        assert counted(manager) == (4, 3)
     told = [doubt for request in model.requests for doubt in request.doubts]
     assert [doubt.split("”")[0] for doubt in told] == [
-        "You have changed many memories. “Old 1",
-        "You have changed many memories. “Old 2",
+        f"You have changed many memories. “Old {number}" for number in (1, 2, 2, 3)
     ]
     assert told[0].endswith('You want to mark it as wrong, because "It isn\'t so.". Is this right?')
 

@@ -1,15 +1,38 @@
 """The settings of the memory, as read from any object."""
 
 import logging
+from pathlib import Path
 
 import pytest
 
-from session.game_configuration import GameConfiguration
-from zorkgpt.memory.settings import checked_window, settings_of
+from zorkgpt.memory.asking import Trigger
+from zorkgpt.memory.retrieval import Budget
+from zorkgpt.memory.settings import ChangeLimit, DeduplicationSettings, MemorySettings, checked_window, settings_of
 
 
-def test_an_object_without_settings_gets_the_defaults_of_the_configuration():
-    assert settings_of(object(), provider="auto") == settings_of(GameConfiguration())
+def test_an_object_without_settings_gets_the_documented_defaults():
+    assert settings_of(object()) == MemorySettings(
+        path=Path("game_files/Memories.md"),
+        runs=Path("game_files/runs"),
+        budget=Budget(tokens=300, successes=5, failures=5, markers=True),
+        debug_ephemeral=False,
+        history_window=3,
+        model="gpt-4o-mini",
+        triggers=frozenset(Trigger),
+        ask_only_once=True,
+        change_limit=ChangeLimit(changes=10, window_turns=20),
+        deduplication=DeduplicationSettings(
+            enable=True,
+            provider="",
+            similarity_threshold=0.85,
+            candidate_threshold=0.55,
+            sentence_transformer_model="all-MiniLM-L6-v2",
+            llm_embedding_model="text-embedding-3-small",
+            cache_embeddings=True,
+            batch_size=32,
+            wait_for_embeddings=True,
+        ),
+    )
 
 
 @pytest.mark.parametrize(

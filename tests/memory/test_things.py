@@ -69,6 +69,7 @@ IN_BOX = Claim(Relation.IN, 4, other=BOX)
         ((opened(), opened(False)), HALL, Claim(Relation.CLOSED, BOX), False),
         ((opened(by_itself=True),), HALL, Claim(Relation.OPEN, BOX), False),
         ((opened(),), HALL, Claim(Relation.HERE, BOX), False),
+        ((replace(took(BOX), inventory_before=("sword",)),), HALL, Claim(Relation.CARRIED, 4), True),
         ((), HALL, HERE, False),
         ((took(), put()), ATTIC, Claim(Relation.LEADS, None, "west", 4), False),
     ],
@@ -170,6 +171,7 @@ def test_of_what_starts_somewhere_the_unseen_is_left(turns, text):
     things = ledger_after(look(TROLL), *(turns or (look(),)))
     claims = (Claim(Relation.HERE, BOX, "box"), CLOSED, replace(IN_BOX, name="sword", other_name="box"), *AXE.claims())
     words = things.described(claims)
+    assert things.described((*claims, Claim(Relation.DARK))) == words
     entry = Memory("DISCOVERY", STARTS_HERE, 1, "1", 0, words, "core", kind=MemoryKind.LOCATION, claims=claims)
     left = things.unseen(entry)
     assert (left and left.text) == text
@@ -338,7 +340,7 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
 
 
 @pytest.mark.parametrize(
-    ("turns", "name"), [((took(),), None), ((took(), put()), "sword"), ((look(SWORD_HERE),), None)]
+    ("turns", "name"), [((), None), ((took(),), None), ((took(), put()), "sword"), ((look(SWORD_HERE),), None)]
 )
 def test_what_the_player_has_put_down_denies_that_it_is_carried(turns, name):
     assert ledger_after(*turns).contradicted_thing(HALL, [Claim(Relation.CARRIED, 4)]) == name

@@ -1,5 +1,7 @@
 """How a turn becomes memories: when it is asked about, what is kept of the answer, what is refused."""
 
+import json
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,10 +14,12 @@ from zorkgpt.memory.asking import Trigger, should_ask
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.episode import recent_turns
 from zorkgpt.memory.facts import resolve_title
+from zorkgpt.memory.losses import Loss, LossCause, LossKind
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.models import MemoryEvent, ZMachineContext
+from zorkgpt.memory.models import GAME, MemoryEvent, Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
-from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
+from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest, request_from
 from zorkgpt.memory.things import is_ledger_entry
 
 
@@ -330,6 +334,63 @@ def test_what_the_game_state_refutes_is_refused(play, lie, reason):
     manager.record_action_outcome(5, "Hall", "north", "Yard. " * 30, went | sees)
     assert (kept(manager, 5), kept(manager, 6)) == ([], [])
     assert [reason in event.detail for event in manager.drain_events() if event.kind == "ignored"] == [True]
+
+
+def test_a_core_memory_is_kept_if_only_some_of_its_claims_are_wrong(play):
+    claims = [Claim(Relation.HERE, 4, "lamp"), Claim(Relation.HERE, 9, "box")]
+    manager = play(remember("Lamp in the box", "core", kind="rule", claims=claims))
+    sees = {"all_in_sight": True, "things": (ThingState(4, "lamp", carried=True), ThingState(9, "box"))}
+    manager.record_action_outcome(5, "Hall", "look", "Hall. " * 30, sees | {"first_visit": True})
+    assert kept(manager, 5) == [("Lamp in the box", "core", "ACTIVE")]
+    assert manager.memory_cache[5][-1].claims == (claims[1],)
+
+
+@pytest.mark.parametrize(
+    ("fact", "is_doubted"),
+    [
+        ({}, True),
+        ({"text": "It shines."}, False),
+        ({"kind": "rule"}, False),
+        ({"persistence": "ephemeral"}, False),
+        ({"claims": [Claim(Relation.HERE, 4, "short sword")]}, False),
+    ],
+)
+def test_a_lasting_memory_about_a_moved_thing_needs_a_kind(play, fact, is_doubted):
+    answer = remember("What shines", **{"text": "A shining sword."} | fact)
+    manager = play(answer, answer)
+    rat = ObjectMove(9, "shining rat", 5, "Hall", 6, "Attic", by_itself=True)
+    manager.record_action_outcome(5, "Hall", "take all", "Taken.", TAKEN | {"moved": (rat, *TAKEN["moved"])})
+    doubts = [request.doubts for request in manager.synthesizer.requests]
+    assert [bool(each) for each in doubts] == [False] + [True] * is_doubted
+    if is_doubted:
+        assert doubts[1][0].startswith("The restart puts the short sword back where it was. Is “What shines” true")
+
+
+def test_what_an_arrival_teaches_about_the_action_is_kept_where_it_was_taken(play):
+    manager = play(remember("Ladder holds", place="action"))
+    manager.add_memory(5, "Hall", memory("Known"))
+    manager.record_arrival(6, "Attic", "Low beams.", {"location_before": 5, "location_after": 6})
+    assert kept(manager, 5)[1:] == [("Ladder holds", "permanent", "ACTIVE")]
+
+
+def test_a_question_is_read_back_from_json():
+    rope = Claim(Relation.CARRIED, 4, "rope")
+    known = memory("Known", "core", action="up", outcome="to 6", claims=(rope,), when=(rope,))
+    context = ZMachineContext(
+        turn=3,
+        location_before=5,
+        moved=(ObjectMove(4, "rope", 5, "Hall", 1, "you"),),
+        changed=(AttributeChange(9, "box", "open", True),),
+        things=(ThingState(9, "box", states=("open",)),),
+        state=(rope,),
+        loss=Loss(LossKind.THINGS, LossCause.CREATURE, creature=7, things=("lamp",)),
+    )
+    elsewhere = tuple(LocatedMemory(subject, "", known) for subject in (GAME, Thing(7), 8))
+    request = SynthesisRequest(5, "Hall", "up", "Attic.", context, (known,), elsewhere=elsewhere, visits=(2, 1))
+    request = replace(
+        request, history=(RecentTurn(2, "Hall", "look", "Dark."),), reached=replace(request, elsewhere=(), arrival=True)
+    )
+    assert request_from(json.loads(json.dumps(asdict(request), default=str))) == request
 
 
 def test_where_a_thing_lay_before_the_agent_took_it_stays_core(play):

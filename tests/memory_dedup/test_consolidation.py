@@ -52,6 +52,29 @@ def test_repeats_are_merged_place_by_place_and_contradictions_stay(old_file):
         assert lines(manager) == expected
 
 
+def test_a_memory_that_says_more_replaces_one_before_it_and_merges_form_no_chain(tmp_path):
+    more = f"{GATE} It is heavy."
+    with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
+        for turn, text in enumerate((GATE, "The cook closes the shop.", more, AGAIN)):
+            manager.add_memory(1, "Gate", fact(text, turns=str(turn)))
+    with opened(tmp_path) as manager:
+        assert [(each.kept.turns, each.merged.turns) for each in manager.consolidate()] == [("2", "0")]
+        assert [each[1:] for each in lines(manager)] == [
+            ("SUPERSEDED", "0", 1),
+            ("ACTIVE", "1", 1),
+            ("ACTIVE", "0→2", 2),
+            ("ACTIVE", "3", 1),
+        ]
+
+
+def test_what_was_removed_since_can_not_be_undone(old_file):
+    with opened(old_file) as manager:
+        manager.consolidate()
+        (what,) = undoable(manager.store.journal)
+        manager.forget(text=AGAIN)
+        assert not undo(manager.store, what)
+
+
 def test_what_was_pinned_since_it_was_found_or_is_gone_is_not_merged(old_file):
     with opened(old_file) as manager:
         (found,) = manager.consolidate(apply=False)
