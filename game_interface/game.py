@@ -1,7 +1,7 @@
-"""The `Game` protocol: what the agent needs of a game engine, and all that it knows of one.
+"""The `Game` protocol: the interface between the agent and a game engine.
 
-`JerichoInterface` implements it for Z-machine stories. Everything above `game_interface` speaks to the protocol;
-`orchestration/assembly.py` alone chooses an implementation where none is handed in.
+`JerichoInterface` implements it for Z-machine stories. Other packages use only the protocol, except
+`orchestration/assembly.py`, which creates the default implementation.
 """
 
 from pathlib import Path
@@ -12,29 +12,29 @@ from zorkgpt.memory.objects import PlacedObject, ThingState
 
 
 class StoryIdentity(Protocol):
-    """What tells one story from another. Memories, maps and checkpoints of two stories never meet."""
+    """The identity of a story. Memories, maps and checkpoints belong to one story."""
 
     @property
     def sha256(self) -> str:
-        """64 lower-case hexadecimal digits that are the same for every copy of the story."""
+        """64 lowercase hexadecimal digits, the same for every copy of the story."""
 
     @property
     def title(self) -> str | None:
-        """The title for people; None if unknown."""
+        """The title, for display. None if unknown."""
 
     @property
     def path(self) -> Path:
         """The file that the story was loaded from."""
 
     def summary(self) -> dict[str, Any]:
-        """Return what a run's record says of the story, as JSON values; `sha256` is among them."""
+        """Return a description for the run's files, as JSON values that include `sha256`."""
 
 
 class Game(Protocol):
-    """One game of one story.
+    """A game of a story.
 
-    Objects and locations are known by integer ids that stay the same in every game of the story. Whatever the engine
-    cannot tell is None or empty, never a guess. The first call of any method but `close` may begin the game.
+    Objects and locations have integer ids that are the same in every game of the story. Unknown values are None or
+    empty, never guessed. The first call of any method except `close` may start the game.
     """
 
     @property
@@ -42,51 +42,51 @@ class Game(Protocol):
 
     @property
     def language(self) -> Language | None:
-        """The words and grammar that the parser knows; None if they are not known."""
+        """The vocabulary and grammar of the parser. None if unknown."""
 
     def get_max_score(self) -> int | None:
-        """Return the highest score that can be reached, None if unknown."""
+        """Return the maximum score. None if unknown."""
 
     def reset(self) -> str:
-        """Begin a new game from the story's initial state, and return the opening text."""
+        """Start a new game and return the opening text."""
 
     def observe(self) -> Observation:
-        """Return the current state. Asking takes no game time."""
+        """Return the current state. This takes no turn."""
 
     def act(self, action: str) -> Transition:
-        """Play one command and return everything that it did.
+        """Play a command and return its effects.
 
-        Never raises because of what the command says: a command that may not be played leaves the game as it is, with
-        the reason in `Transition.refused`, and one that the engine failed on is undone, with `Transition.fault` set.
+        No command raises an error. A command that is not allowed is not played, and `Transition.refused` has the
+        reason. If the engine fails, the command is undone, and `Transition.fault` has the reason.
         """
 
     def scene(self) -> Scene | None:
-        """Return which objects a command can refer to now; None if the story does not tell."""
+        """Return the objects that a command can refer to now. None if unknown."""
 
     def things(self) -> tuple[ThingState, ...]:
-        """Return the visible, carried and otherwise reachable things, with what holds them and their states.
+        """Return the visible, carried and otherwise reachable things, with their holders and states.
 
-        Left out is what the text has not named since `reset`.
+        Things that the text has not named since `reset` are left out.
         """
 
     def all_objects(self) -> tuple[PlacedObject, ...]:
-        """Return every named object of the whole world but the player and what it carries.
+        """Return every named object of the world, except the player and carried things.
 
-        This is for checking memories against a fresh world; it is never shown to a player.
+        Used to check memories in a new game. Never shown to a player.
         """
 
     def get_object_attributes(self, obj: int, /) -> dict[str, bool]:
-        """Return the attributes of an object by name ("open", "takeable"); those of unknown meaning are left out."""
+        """Return the attributes of an object by name ("open", "takeable"), except those of unknown meaning."""
 
     def save_state(self) -> bytes:
-        """Return the current state, random generator included, for `restore_state` in this or any other process."""
+        """Return the current state, including the random generator. Any process can restore it with `restore_state`."""
 
     def restore_state(self, saved: bytes) -> None:
-        """Go to a saved state.
+        """Restore a saved state.
 
         Raises:
-            StateError: If it is damaged or of another story; the game is where it was.
+            StateError: If the state is damaged or belongs to another story. The game is unchanged.
         """
 
     def close(self) -> None:
-        """Release the engine. Closing twice does no harm; any other call afterwards raises `GameClosed`."""
+        """Release the engine. Can be called several times. Any other call afterwards raises `GameClosed`."""

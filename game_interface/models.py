@@ -1,4 +1,4 @@
-"""The values that a game reports: states, transitions, and what its parser understands. All are frozen."""
+"""The values of the `Game` protocol: states, transitions and the parser's language. All are frozen."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from zorkgpt.text import SHORT_DIRECTIONS
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A room, known by its object number; its name is for people."""
+    """A room. The object number identifies it, and the name is for display."""
 
     num: int
     name: str
@@ -24,12 +24,12 @@ class Item:
     num: int
     name: str
     parent: int = 0
-    """Object number of its holder: the player, a container, the room; 0 if none or unknown."""
+    """Object number of its holder: the player, a container or the room. 0 if none or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A door of the room, which may lie between it and another one."""
+    """A door of the room."""
 
     num: int
     name: str
@@ -37,56 +37,56 @@ class Door:
 
 
 class InputMode(StrEnum):
-    """What a story reads instead of a command."""
+    """The kind of input that a story reads instead of a command."""
 
     KEY = "key"
-    """One of several keys, such as those of a menu."""
+    """One of several keys, as in a menu."""
     PAUSE = "pause"
-    """Any key: they all do the same."""
+    """Any key."""
     LINE = "line"
-    """A line of text: a name, a number, yes or no."""
+    """A line of text, such as a name, a number, or yes or no."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A place in a story where it reads no command."""
+    """A question of a story, which reads an answer instead of a command."""
 
     mode: InputMode
     text: str
-    """The question as printed; "" if it can't be told apart from the rest of the text."""
+    """The question as printed. "" if it can't be separated from the rest of the text."""
     way_back: tuple[str, ...] = ()
-    """Inputs, one a turn, that lead back to commands, as tried on a saved state. () if none were found."""
+    """Inputs, one per turn, that lead back to commands, as tested on a saved state. () if none were found."""
     final: bool = False
-    """The game is over: by trial, the answers begin the story again or stop it."""
+    """The game is over: the tested answers restart or stop the story."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The state of the game. None means that the story does not tell."""
+    """The state of the game. None means unknown."""
 
     location: Location | None
-    """The room, also if the player is in a vehicle or in the dark."""
+    """The room, even if the player is in a vehicle or in the dark."""
     inventory: tuple[Item, ...] | None
-    """What the player holds directly."""
+    """The objects that the player holds directly."""
     carried: tuple[Item, ...] | None
-    """What is held and everything inside it, except in closed containers."""
+    """The held objects and their contents, except in closed containers."""
     visible: tuple[Item, ...] | None
-    """In the room, in open or transparent containers and on supporters there, as far as the printed text has named it;
-    never what the player holds."""
+    """The objects in the room, in its open or transparent containers and on its supporters, if the printed text has
+    named them. Held objects are not included."""
     score: int | None
     moves: int | None
     vehicle: Location | None = None
     dark: bool = False
-    """It is too dark to see; False also if the story does not tell."""
+    """Whether it is too dark to see. False if unknown."""
     creatures: tuple[Item, ...] | None = None
-    """The visible objects that are alive; None if unknown."""
+    """The visible objects that are alive. None if unknown."""
     circumstances: str = ""
-    """A digest of what decides, beside the location, whether an action works: what is carried, darkness, the vehicle,
-    and which things at hand are open, locked or switched on."""
+    """A digest of the state that, together with the location, decides whether an action works: carried things,
+    darkness, the vehicle, and which visible or carried things are open, locked or switched on."""
     doors: tuple[Door, ...] = ()
-    """The doors of the room that the printed text has named; () also if the story does not tell which things are."""
+    """The doors of the room that the printed text has named. () if unknown."""
     question: Question | None = None
-    """What the story reads instead of a command. None if it reads a command, or this is unknown."""
+    """The question that the story has asked. None if it reads a command, or if unknown."""
 
     @property
     def location_id(self) -> int | None:
@@ -100,13 +100,13 @@ class Observation:
 
     @property
     def at_hand(self) -> tuple[Item, ...]:
-        """What is visible, then what is carried. Empty if unknown."""
+        """The visible objects, then the carried ones. Empty if unknown."""
         return (*(self.visible or ()), *(self.carried or ()))
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What one command did: the states before and after, and the changes between them."""
+    """The effects of a command: the states before and after, and the changes between them."""
 
     before: Observation
     action: str
@@ -114,32 +114,32 @@ class Transition:
     response: str
     after: Observation
     moved: tuple[ObjectMove, ...] = ()
-    """Objects that changed parent, except the player and what is in closed containers."""
+    """Objects whose parent changed, except the player and the contents of closed containers."""
     changed: tuple[AttributeChange, ...] = ()
     """Attributes that were set or cleared, except the player's own and the story's bookkeeping (`visited`)."""
     unnamed_change: bool = False
-    """The action changed no object above, nor location, score or inventory, and yet it may have had an effect: another
-    part of the story's memory differs, chance decided, or it could not be determined."""
+    """Whether the action may have had an effect although no object, location, score or inventory changed: another
+    part of the story's memory differs, chance decided, or the effect could not be determined."""
     fell_short: bool = False
-    """The verb means a change that the story would show, such as opening or taking, and no such thing changed. Where
-    something else did, that is neither a success nor a failure of the action."""
+    """Whether a verb such as "open" or "take" did not cause the change that it means. If something else changed, the
+    action is neither a success nor a failure."""
     died: bool = False
-    """The player died on this turn; the game may go on."""
+    """Whether the player died on this turn. The game may continue."""
     loss: Loss | None = None
-    """What the player lost on this turn, with the cause by counterfactuals. None if nothing, or if unknown."""
+    """The player's loss on this turn, with the cause found by counterfactuals. None if there is none, or if unknown."""
     finished: bool = False
-    """The game is over, in whatever way."""
+    """Whether the game is over, for any reason."""
     victory: bool = False
     refused: str | None = None
-    """Why the command was not played; `response` holds the same text."""
+    """Why the command was not played. `response` has the same text."""
     put_back: str | None = None
-    """How a question that the player did not get out of was ended. None if none was; `response` holds the same text."""
+    """How the game was returned from a question to commands, also in `response`. None if it was not."""
     fault: str | None = None
-    """How the engine failed on the command (hung, died); the game was put back to `before`."""
+    """How the engine failed (hung, died). The game returned to `before`."""
 
     @property
     def is_answer(self) -> bool:
-        """Whether the text was read as an answer or a key press: it says nothing about the same text as a command."""
+        """Whether the text was read as an answer or a key press, not as a command."""
         return self.before.question is not None
 
     @property
@@ -153,7 +153,7 @@ _OTHER_SPELLING = SHORT_DIRECTIONS | {direction: short for short, direction in S
 
 
 def spelled_direction(word: str, is_known: Callable[[str], bool]) -> str:
-    """Return a direction as the story's dictionary spells it; any other word as it is.
+    """Return a direction in the spelling of the story's dictionary. Other words are returned unchanged.
 
     Some dictionaries have only "ne", "nw", "se" and "sw".
     """
@@ -162,22 +162,22 @@ def spelled_direction(word: str, is_known: Callable[[str], bool]) -> str:
 
 
 class TokenKind(StrEnum):
-    """What a token of a grammar line matches."""
+    """The words that a token of a grammar line matches."""
 
     WORD = "word"
     """One of certain words, usually prepositions."""
     NOUN = "noun"
     """The name of an object in scope."""
     HELD = "held"
-    """The name of an object that must be held; the game does not take it implicitly."""
+    """The name of an object that must be held. The game does not take it implicitly."""
     IN_REACH = "in reach"
-    """The name of an object that is held or can be taken: the game takes it implicitly."""
+    """The name of an object that is held, or that the game takes implicitly."""
     PICKED_UP = "picked up"
     """The name of an object that the game tries to take first."""
     PERSON = "person"
     """The name of an animate object."""
     FREE = "free"
-    """Any text, known to the parser or not."""
+    """Any text, whether the parser knows its words or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +188,12 @@ class GrammarToken:
     words: frozenset[str] = frozenset()
     """The words that match; only for `TokenKind.WORD`."""
     attribute: int | None = None
-    """The attribute of the things that are meant: the parser takes one with it where none is named; None for any."""
+    """The attribute of the object. If the command names none, the parser uses one with this attribute. None for any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImpliedObject:
-    """An object that a command may leave out: the parser takes one in scope that has this attribute."""
+    """An object that a command may omit. The parser then uses one in scope that has this attribute."""
 
     kind: TokenKind
     attribute: int
@@ -207,37 +207,37 @@ class GrammarLine:
     action: int
     """The story's action number; the same for all synonyms."""
     implied: tuple[ImpliedObject, ...] = ()
-    """Objects that this syntax does not name and that the parser looks for by itself."""
+    """Objects that this syntax does not name and that the parser finds by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The dictionary and grammar of one story's parser; words are truncated as in its dictionary."""
+    """The dictionary and grammar of a story's parser. Words are truncated as in its dictionary."""
 
     word_length: int
-    """How many Z-characters of a word the dictionary keeps: 6 or 9."""
+    """The number of Z-characters of a word in the dictionary: 6 or 9."""
     words: frozenset[str]
     verbs: Mapping[str, tuple[GrammarLine, ...] | None]
-    """Verb → its grammar lines; None if unknown."""
+    """Verb → grammar lines. None if unknown."""
     names: Mapping[str, frozenset[int]]
     """Word → the objects that it names."""
     adjectives: frozenset[str] = frozenset()
-    """Words that qualify a name without being one."""
+    """Words that qualify a name."""
     directions: frozenset[str] = frozenset()
     prepositions: frozenset[str] = frozenset()
     buzzwords: frozenset[str] = frozenset()
     """Articles, conjunctions and pronouns."""
     rejects_unknown_words: bool = False
-    """The parser refuses a command with a word that is not in the dictionary, wherever it stands."""
+    """Whether the parser refuses every command with a word that is not in the dictionary."""
     infers_omitted: bool = False
-    """The parser fills in a missing last noun if only one object fits."""
+    """Whether the parser adds a missing last noun if only one object fits."""
 
     def knows(self, word: str) -> bool:
         """Return whether the dictionary has a word."""
         return self.truncate(word) in self.words
 
     def truncate(self, word: str) -> str:
-        """Return the word as the dictionary holds it.
+        """Return the word as in the dictionary.
 
         A letter takes one Z-character, other characters of the alphabet table two, everything else four.
         """
@@ -256,20 +256,20 @@ class Language:
 class Scene:
     """The objects that a command can refer to now, by object number.
 
-    It is a superset: an object that is not in scope cannot be referred to, one that is need not be visible.
+    Objects in scope need not be visible. A command can't refer to an object that is not in scope.
     """
 
     held: frozenset[int]
-    """Held by the player directly."""
+    """The objects that the player holds directly."""
     carried: frozenset[int]
-    """Held, and everything inside what is held."""
+    """The held objects and everything inside them."""
     here: frozenset[int]
-    """In this room, and not carried."""
+    """The objects in this room that are not carried."""
     in_scope: frozenset[int]
-    """Everything that can be referred to: carried, here, or present in every room."""
+    """All objects that a command can refer to: carried, here, or present in every room."""
     words: frozenset[str] = frozenset()
-    """Words that mean something in this room although they name no object."""
+    """Words that have a meaning in this room but name no object."""
     attributes: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
-    """Object → its attributes of known meaning, for everything in scope but the room and the player."""
+    """Object → attributes of known meaning, for everything in scope except the room and the player."""
     set_attributes: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    """Object → the numbers of its attributes that are set, for everything in scope."""
+    """Object → numbers of the set attributes, for everything in scope."""

@@ -1,4 +1,4 @@
-"""The Z-machine as a `Game`: one story, played by Jericho in a worker process."""
+"""A `Game` for Z-machine stories, which Jericho plays in a worker process."""
 
 import struct
 import weakref
@@ -35,23 +35,23 @@ from zorkgpt.memory.objects import PlacedObject, ThingState
 log = get_logger("zorkgpt.game")
 
 TIME_LIMIT_S = 5.0
-"""A normal command takes well under a millisecond."""
+"""Maximum time of a command. Normal commands take less than a millisecond."""
 _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
-"""The numbers of actions after which moves are tried again in a story with unknown rooms."""
+"""Numbers of actions after which moves are tried again in a story with unknown rooms."""
 _MOST_ANSWERS = 20
-"""After how many answers in a row a story that still reads no command is brought back to where it does."""
+"""Maximum number of answers in a row. After that, the game is returned to commands."""
 LARGEST_SEED = 2**31 - 1
 _GOING = ("go", "walk", "run", "head")
 _SAVE_MAGIC = b"ZGPTSAV2"
 _SAVE_HEADER = struct.Struct(">8s32sI?H")
-"""Magic number, the story's sha256, CRC-32 of what follows, whether the game had ended, how many things are revealed.
+"""Magic number, the story's sha256, CRC-32 of the rest, whether the game has ended, and the number of revealed things.
 
-Their numbers follow, of two bytes each, and then the interpreter's states."""
+Then come the numbers of these things, of two bytes each, and the interpreter's states."""
 
 _bookkeeping: dict[str, Bookkeeping] = {}
 """Story's sha256 → its bookkeeping, learned once for all games in this process."""
 _prompts: defaultdict[str, Prompts] = defaultdict(Prompts)
-"""Story's sha256 → where it reads commands, as above."""
+"""Story's sha256 → the points at which it reads commands, for all games in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +63,23 @@ class _Present:
     observation: Observation
     text: str
     revealed: frozenset[int]
-    """The things that the text has named at the player's place, what was carried, and what held any of these."""
+    """The things that the text has named at the player's place, carried things, and their holders."""
     told: Observation
-    """The observation as far as the text has revealed it."""
+    """The observation, limited to revealed things."""
 
 
 class JerichoInterface:
-    """One game of one story, played in a process of its own.
+    """A game of a story, played in its own process.
 
-    The game begins with `start` or with the first call that needs it. An interpreter that hangs or dies is replaced and
-    returns to the state before the command, which `Transition.fault` reports.
+    The game starts with `start` or with the first call that needs it. An interpreter that hangs or dies is replaced.
+    The game then returns to the state before the command, and `Transition.fault` has the reason.
 
     Args:
-        rom_path: A story file, or the name of one that `find_story` knows; None for the first one that it finds.
-        seed: Seed of the interpreter's random generator, 1 or more. Same seed, same commands: same text.
-        time_limit_s: After this long without an answer the interpreter is killed.
-        several_commands: Whether "open door. go north" is refused, or only its first command is played.
-        story: The story, if it was loaded already.
+        rom_path: A story file, or a name that `find_story` knows. Defaults to the first story found.
+        seed: Seed of the interpreter's random generator, 1 or more. The same seed and commands give the same text.
+        time_limit_s: Seconds without an answer after which the interpreter is killed.
+        several_commands: Whether to refuse "open door. go north", or to play only its first command.
+        story: The story, if it is already loaded.
 
     Raises:
         StoryError: If the story can't be found or played.
@@ -104,9 +104,9 @@ class JerichoInterface:
         self._reader = ViewReader(self.story.profile, Names(self._machine), Light())
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
         self._state: _Present | None = None
-        """None before the game begins."""
+        """None before the game starts."""
         self._scene: tuple[_Present, Scene | None] | None = None
-        """The last scene that was asked for, and the state it belongs to."""
+        """The last scene, and its state."""
         self._opening: str = ""
         self._opening_state: BranchState | None = None
         self._knows_bookkeeping = False
@@ -125,17 +125,17 @@ class JerichoInterface:
     # Lifecycle
 
     def start(self) -> str:
-        """Begin the game if it has not begun, and return the opening text."""
+        """Start the game if it has not started, and return the opening text."""
         self._current()
         return self._opening
 
     def reset(self) -> str:
-        """Begin a new game with the seed that is set, and return the opening text."""
+        """Start a new game with the current seed, and return the opening text."""
         self._check_open()
         return self._begin().text
 
     def close(self) -> None:
-        """End the interpreter process. Calling it twice is safe; other calls afterwards raise GameClosed."""
+        """Stop the interpreter. Can be called several times. Any other call afterwards raises `GameClosed`."""
         self._closed = True
         self._worker.kill()
 
@@ -178,19 +178,19 @@ class JerichoInterface:
         return replace(step, before=before.told, after=after.told, loss=loss)
 
     def _checked(self, before: _Present, action: str) -> str:
-        """Return what is typed for an action.
+        """Return the input for an action.
 
         Raises:
-            CommandRefused: If it may not be played.
+            CommandRefused: If the action is not allowed.
         """
         if self.finished:
-            raise CommandRefused("The game has ended. Only a new episode goes on from here.")
+            raise CommandRefused("The game has ended. Start a new episode.")
         if reads_key(before.snapshot):
             return clean_key(action)
         return clean_command(action, several=self._several, language=self.language)
 
     def _played(self, before: _Present, action: str, command: str) -> tuple[Transition, _Present]:
-        """Play a command, and return what differs after it, with everything that is seen in both states.
+        """Play a command. Return the transition, with complete observations, and the new state.
 
         Raises:
             WorkerFailure: If the interpreter fails.
@@ -215,7 +215,7 @@ class JerichoInterface:
         return step, after
 
     def _out_of_question(self, step: Transition, before: _Present, now: _Present) -> Transition:
-        """End a question that goes on and on: by its way back, else by returning to the state before it."""
+        """End an endless question by its way back, or else by restoring the state before it."""
         question, snapshot = now.observation.question, now.snapshot
         way = question.way_back if question else ()
         asked = f"The game had asked for {_MOST_ANSWERS} turns."
@@ -228,7 +228,7 @@ class JerichoInterface:
             put_back = f"{asked} It reads commands again after: {', '.join(way)}."
         elif self._recent.here:
             snapshot = self._load(self._recent.here[-1].state)
-            put_back = f"{asked} It is again as it was before the question."
+            put_back = f"{asked} It was returned to the state before the question."
         else:
             return step
         after = self._state = self._read(snapshot, now.revealed)
@@ -240,14 +240,14 @@ class JerichoInterface:
         return (command if reads_key(before.snapshot) else self._spelled(command)).encode("ascii")
 
     def _spelled(self, command: str) -> str:
-        """Return a walk with its direction as the dictionary spells it; any other command as it is."""
+        """Return a walk with its direction in the spelling of the dictionary. Other commands are unchanged."""
         *verb, direction = command.split(" ")
         if len(verb) > 1 or (verb and verb[0].lower() not in _GOING):
             return command
         return " ".join((*verb, spelled_direction(direction, self.language.knows)))
 
     def _step(self, before: _Present, command: bytes) -> InterpreterState:
-        """Play a command. If the story then reads input at a new place, find out what it reads.
+        """Play a command. If the story then reads input at a new point, find out which kind of input.
 
         Raises:
             WorkerFailure: If the interpreter fails.
@@ -261,7 +261,7 @@ class JerichoInterface:
         return self._worker.step(typed)
 
     def _look_around(self, snapshot: InterpreterState, view: View) -> None:
-        """Learn the name of the place and whether it is dark, with `look` where necessary; the game is unchanged."""
+        """Learn the name of the place and whether it is dark, with `look` if necessary. The game is unchanged."""
         reader = self._reader
         room = reader.room(view)
         if room is None or snapshot.halted or not self._prompts.is_usual(snapshot):
@@ -276,7 +276,7 @@ class JerichoInterface:
                 reader.names.record_description(room, described)
 
     def _peeked(self, snapshot: InterpreterState, command: bytes) -> str:
-        """Return what a command would print here; "" if the interpreter fails."""
+        """Return the text that a command would print here. "" if the interpreter fails."""
         try:
             printed = self._worker.peek(command)
         except WorkerFailure as failure:
@@ -298,7 +298,7 @@ class JerichoInterface:
             return replace(step, unnamed_change=True)
 
     def _loss(self, step: Transition, before: _Present, after: _Present, command: str) -> Loss | None:
-        """Return what the turn cost the player, with its cause; None for nothing. The game is unchanged."""
+        """Return the loss of a turn with its cause. None if there is no loss. The game is unchanged."""
         lost = self._things_lost(step, after.view, command)
         if step.died:
             kind = LossKind.DEATH
@@ -335,7 +335,7 @@ class JerichoInterface:
             self._load(after.snapshot.state)
 
     def _things_lost(self, step: Transition, after: View, command: str) -> tuple[Item, ...]:
-        """Return what the player held directly and neither holds nor finds here now, unless the command names it."""
+        """Return the things that the player held directly and that are gone, unless the command names them."""
         if not step.before.inventory or step.after.location is None or step.died or step.finished:
             return ()
         named = self._named_things.in_text(command)
@@ -344,7 +344,7 @@ class JerichoInterface:
         )
 
     def _is_out_of_reach(self, view: View, number: int) -> bool:
-        """Return whether neither the player nor the player's place holds an object, or a creature does."""
+        """Return whether an object is neither carried nor at the player's place, or is held by a creature."""
         player, room = self._reader.profile.player, self._reader.room(view)
         for holder in view.ancestors(number):
             if holder in (player, room):
@@ -371,8 +371,8 @@ class JerichoInterface:
     def _creature_named(self, step: Transition, after: View) -> Item | None:
         """Return the creature that the response names, the last one if there are several.
 
-        It is at the player's place, or at the one whose heading the response begins with: the player has walked there,
-        and a death may have moved it on.
+        The creature is at the player's place, or at the place whose heading starts the response: the player walked
+        there, and a death may have moved it elsewhere.
         """
         there = {item.num: item for item in step.before.creatures or ()}
         if step.before.location == step.after.location:
@@ -395,12 +395,12 @@ class JerichoInterface:
         return any(self._reader.names.shown(view, holder) == heading for holder in view.ancestors(number))
 
     def _idle_command(self) -> str:
-        """Return a command that lets one move pass and does nothing else; `wait` if none is known to."""
+        """Return a command that only takes a move. `wait` if no such command is known."""
         moves = _bookkeeping[self.story.sha256].control_moves
         return next((each for each in ("wait", "look", "inventory") if moves.get(each) == 1), "wait")
 
     def _branch_state(self, snapshot: InterpreterState) -> BranchState:
-        """Return what a branch has led to."""
+        """Return the state of a branch."""
         view, text = self._machine.view(snapshot.memory), snapshot.text
         score, moves = None, None
         if self._worker.supported:
@@ -424,7 +424,7 @@ class JerichoInterface:
     def _without_effect(
         self, now: _Present, action: str, *, refused: str | None = None, fault: str | None = None
     ) -> Transition:
-        """Return the transition of a command that left the game as it was."""
+        """Return the transition of a command that changed nothing."""
         return Transition(
             before=now.told,
             action=action,
@@ -446,7 +446,7 @@ class JerichoInterface:
         log.warning("interpreter replaced", extra={"action": str(action)[:80], "failure": str(failure)})
         self._load(before.snapshot.state)
         return self._without_effect(
-            before, action, fault=f"On this command {failure}. The game is as it was before it."
+            before, action, fault=f"On this command {failure}. The game was returned to the state before it."
         )
 
     def _record_ending(self, now: _Present) -> None:
@@ -469,33 +469,33 @@ class JerichoInterface:
     # Observing
 
     def observe(self) -> Observation:
-        """Return the room, the things that the text has revealed and the score as they are now."""
+        """Return the current room, revealed things and score."""
         return self._current().told
 
     def get_object_attributes(self, obj: Item | Location | int) -> dict[str, bool]:
-        """Return every attribute of known meaning by name; empty if none is known for this story."""
+        """Return every attribute of known meaning by name. Empty if none is known for this story."""
         number = obj if isinstance(obj, int) else obj.num
         return self._reader.profile.named_attributes(self._current().view, number)
 
     def get_max_score(self) -> int | None:
-        """Return the highest score that can be reached; None if unknown."""
+        """Return the maximum score. None if unknown."""
         self._current()
         return self._reader.profile.max_score
 
     @property
     def memory(self) -> View:
-        """The story's memory as it is now, for questions that no method answers."""
+        """The current memory of the story."""
         return self._current().view
 
     @property
     def profile(self) -> Profile:
-        """The story's object, global and attribute numbers, after trying moves where that was needed."""
+        """The story's object, global and attribute numbers, found by trying moves if necessary."""
         self._current()
         return self._reader.profile
 
     @property
     def seed(self) -> int:
-        """The seed of the interpreter's random generator. One that is set counts from the next `reset` on."""
+        """The seed of the interpreter's random generator. A new value takes effect with the next `reset`."""
         return self._worker.seed
 
     @seed.setter
@@ -524,14 +524,14 @@ class JerichoInterface:
         return grammar.read_language(self._machine)
 
     def scene(self) -> Scene | None:
-        """Return what a command can refer to now; None if unknown."""
+        """Return the objects that a command can refer to now. None if unknown."""
         now = self._current()
         if self._scene is None or self._scene[0] is not now:
             self._scene = now, self._scenes.scene(now.view, now.observation)
         return self._scene[1]
 
     def things(self) -> tuple[ThingState, ...]:
-        """Return the things at hand that the text has revealed, and what is carried, with their holders and states."""
+        """Return the revealed things here and the carried things, with their holders and states."""
         now = self._current()
         found = self._scenes.things(now.view, now.observation, self.scene())
         return tuple(thing for thing in found if thing.number in now.revealed)
@@ -542,7 +542,7 @@ class JerichoInterface:
         return self._scenes.thing(now.view, number, now.observation)
 
     def all_objects(self) -> tuple[PlacedObject, ...]:
-        """Return every named object of the world except the player and what it carries."""
+        """Return every named object of the world, except the player and carried things."""
         return self._scenes.all_objects(self._current().view)
 
     @cached_property
@@ -552,7 +552,7 @@ class JerichoInterface:
     # Saving
 
     def save_state(self) -> bytes:
-        """Return the state, random generator included, for `restore_state` in this or any other process."""
+        """Return the state, including the random generator. Any process can restore it with `restore_state`."""
         now, sha256 = self._current(), bytes.fromhex(self.story.sha256)
         state, revealed = now.snapshot.state, sorted(now.revealed)
         content = struct.pack(f">{len(revealed)}H", *revealed) + state + self._recent.packed(state)
@@ -560,10 +560,10 @@ class JerichoInterface:
         return header + content
 
     def restore_state(self, saved: bytes) -> None:
-        """Go to a saved state.
+        """Restore a saved state.
 
         Raises:
-            StateError: If it is damaged or of another story; the game is where it was.
+            StateError: If the state is damaged or belongs to another story. The game is unchanged.
         """
         self._current()
         content, revealed, finished = _unpacked(saved, self.story.sha256)
@@ -577,7 +577,7 @@ class JerichoInterface:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise GameClosed(f"The game of {self.story.path.name} is closed. Open a new JerichoInterface to play on.")
+            raise GameClosed(f"The game of {self.story.path.name} is closed. Open a new JerichoInterface.")
 
     def _current(self) -> _Present:
         self._check_open()
@@ -599,7 +599,7 @@ class JerichoInterface:
         """Return the state with its text.
 
         Args:
-            revealed: What was revealed before.
+            revealed: The things that were revealed before.
         """
         view, text = self._machine.view(snapshot.memory), snapshot.text
         self._follow_player(view)
@@ -617,7 +617,7 @@ class JerichoInterface:
         return _Present(snapshot, view, observation, text, revealed, as_revealed(observation, revealed))
 
     def _question(self, snapshot: InterpreterState, view: View, text: str) -> Question:
-        """Return what the story asks; the game is unchanged."""
+        """Return the question of the story. The game is unchanged."""
         if not self._ending(text, view, snapshot, asks=True).finished:
             try:
                 question = self._prompts.question(self._worker, snapshot, text)
@@ -629,7 +629,7 @@ class JerichoInterface:
         return Question(mode_of(snapshot), printed_question(text))
 
     def _is_final(self, snapshot: InterpreterState) -> bool:
-        """Return whether `yes` begins the story again, or both `yes` and `no` stop it. The worker's state changes."""
+        """Return whether `yes` restarts the story, or `yes` and `no` both stop it. Changes the worker's state."""
         opening, now = self._opening_state, self._branch_state(snapshot)
         if opening is None or reads_key(snapshot) or now.as_at(opening):
             return False
@@ -661,23 +661,23 @@ class JerichoInterface:
         except WorkerFailure as failure:
             require("game")
             raise InterpreterError(
-                f"The story {self.story.path} can't be started: {failure}. It may be damaged; get it again."
+                f"The story {self.story.path} can't be started: {failure}. It may be damaged. Get a new copy."
             ) from failure
 
     def _load(self, state: bytes) -> InterpreterState:
         try:
             return self._worker.load(state)
         except WorkerFailure:
-            pass  # a process that had died unnoticed; the next call starts a new one
+            pass  # the process had died; the next call starts a new one
         try:
             return self._worker.load(state)
         except WorkerFailure as failure:
             raise InterpreterError(
-                f"The interpreter for {self.story.path} could not be brought back: {failure}. Start the episode again."
+                f"The interpreter for {self.story.path} can't be restarted: {failure}. Start the episode again."
             ) from failure
 
     def _try(self, start: discovery.SavedState, command: str) -> discovery.SavedState | None:
-        """Play a command from a saved state; return None if the interpreter fails."""
+        """Play a command from a saved state. Return None if the interpreter fails."""
         try:
             self._worker.load(start.state)
             tried = self._worker.step(self._spelled(command).encode("ascii"))
@@ -686,7 +686,7 @@ class JerichoInterface:
         return discovery.SavedState(tried.state, self._machine.view(tried.memory))
 
     def _past_questions(self, opening: InterpreterState) -> InterpreterState:
-        """Return the first state in which the story awaits a command, and learn where it reads commands."""
+        """Return the first state in which the story reads a command, and learn where it reads commands."""
         try:
             ready = self._prompts.past_questions(self._worker, opening)
         except WorkerFailure:
@@ -704,10 +704,10 @@ class JerichoInterface:
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
         self._reader = replace(self._reader, profile=profile)
         if self._reader.room(self._machine.view(opening.memory)) is None:
-            log.warning("location not known at the opening: no memories of places, no map until a move shows it")
+            log.warning("location unknown: no memories of places and no map until a move reveals it")
 
     def _explore_again(self, here: InterpreterState) -> None:
-        """Try moves from a later state, less and less often, if those from the opening led nowhere."""
+        """Try moves from a later state, less and less often, if those from the opening revealed nothing."""
         if discovery.is_complete(self._reader.profile):
             return
         self._actions_unexplored += 1
@@ -723,7 +723,7 @@ class JerichoInterface:
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
 
     def _learn_bookkeeping(self, here: _Present) -> None:
-        """Learn the story's bookkeeping before the first command, and come back."""
+        """Learn the story's bookkeeping before the first command, then restore the state."""
         if self._knows_bookkeeping:
             return
         key = self.story.sha256
@@ -756,7 +756,7 @@ class _GameBranches:
 
 def _check_seed(seed: int) -> None:
     if not isinstance(seed, int) or not 1 <= seed <= LARGEST_SEED:
-        raise ConfigurationError(f"The seed is {seed!r}; it must be a whole number from 1 to {LARGEST_SEED}.")
+        raise ConfigurationError(f"The seed is {seed!r}; it must be an integer from 1 to {LARGEST_SEED}.")
 
 
 def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, frozenset[int], bool]:

@@ -164,7 +164,7 @@ def test_a_hung_interpreter_is_replaced_and_the_turn_says_so(inform, tmp_path):
         before = game.observe()
         hung = game.act("hang")
         assert "gave no answer within 0.5 s and was killed" in hung.fault
-        assert "The game is as it was before it." in hung.fault
+        assert "The game was returned to the state before it." in hung.fault
         assert (hung.response, hung.before, hung.after) == (hung.fault, before, before)
         assert (hung.moved, hung.changed, hung.refused) == ((), (), None)
         assert game.act("take").response == "Taken."

@@ -75,13 +75,13 @@ def test_what_is_known_at_each_step(name: str) -> None:
         (
             "endless",
             "push machine",
-            "The game had asked for 20 turns. It is again as it was before the question.",
+            "The game had asked for 20 turns. It was returned to the state before the question.",
             "Office",
         ),
         (
             "endless",
             "push clerk",
-            "The game had asked for 20 turns. It is again as it was before the question.",
+            "The game had asked for 20 turns. It was returned to the state before the question.",
             "Office",
         ),
     ],
