@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zorkgpt.memory.contrast import Contrast, compare
-from zorkgpt.memory.entailment.compare import is_plainly_open, relation_of
-from zorkgpt.memory.entailment.comparison import compared, is_open, is_worth_asking
+from zorkgpt.memory.entailment.compare import is_plainly_unsure, relation_of
+from zorkgpt.memory.entailment.comparison import compared, is_unsure, is_worth_asking
 from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
 
@@ -301,7 +301,7 @@ def test_no_labelled_pair_is_joined_wrongly_and_no_agreeing_one_called_a_conflic
 def test_the_quick_checks_agree_with_the_comparison():
     pairs = [pair for one in PAIRS for pair in permutations((one["a"], one["b"]))]
     assert [relation_of(*pair) for pair in pairs] == [compare(*pair).relation for pair in pairs]
-    plainly_open = [pair for pair in pairs if is_plainly_open(*pair)]
+    plainly_open = [pair for pair in pairs if is_plainly_unsure(*pair)]
     assert {relation_of(*pair) for pair in plainly_open} == {"unsure"}
     assert len(plainly_open) == 603
 
@@ -363,5 +363,5 @@ def test_memories_of_very_long_texts_are_the_same_only_letter_by_letter():
     one, other, short = (Memory("NOTE", "Gate", 1, "1", 0, text, "permanent") for text in (*pages, "A gate."))
     assert compared(one, one, None).relation == "same"
     assert compared(one, other, None).reason == "too long to be compared"
-    assert [is_open(one, new) for new in (one, other, short)] == [False, True, True]
+    assert [is_unsure(one, new) for new in (one, other, short)] == [False, True, True]
     assert not is_worth_asking(one.text, other.text)

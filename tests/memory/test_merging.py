@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.fixtures.memory import Answers, remember
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
-from zorkgpt.memory.entailment.compare import is_plainly_open, relation_of
+from zorkgpt.memory.entailment.compare import is_plainly_unsure, relation_of
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.models import Memory
@@ -230,7 +230,7 @@ WORDS = st.sampled_from(SOME.split())
 
 
 @given(st.lists(WORDS, min_size=1, max_size=6), st.lists(WORDS, min_size=1, max_size=6))
-def test_what_is_plainly_open_the_word_check_leaves_open(one, other):
+def test_what_is_plainly_unsure_the_word_check_leaves_open(one, other):
     for older, newer in permutations((" ".join(one), " ".join(other))):
-        if is_plainly_open(older, newer):
+        if is_plainly_unsure(older, newer):
             assert relation_of(older, newer) == "unsure"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fixtures.dedup import fact
 from zorkgpt.memory.dedup.decision import NEW, Decision, believed, decide, is_settled
-from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, titles_differ
+from zorkgpt.memory.entailment.comparison import Comparison, compared, is_unsure, is_worth_asking, titles_differ
 
 
 def comparison(relation, cosine=0.9, **fields):
@@ -110,7 +110,7 @@ def test_under_titles_that_name_two_facts_the_same_text_is_not_the_same(one, oth
     assert titles_differ((one, other), (text, text)) == differs
     reason = f"the titles differ in: {', '.join(differs)}" if differs else "says the same"
     assert compared(older, newer, 0.976).describe() == f"{reason} (cosine 0.98, by the words)"
-    assert is_open(older, newer) is bool(differs)
+    assert is_unsure(older, newer) is bool(differs)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_memories_relate_as_their_texts_do_unless_they_are_about_two_actions(tex
     older, newer = fact("The box is open.", action="open box"), fact(text, action=action)
     assert compared(older, newer, None) == Comparison(older, None, relation, reason)
     assert compared(older, newer, None).describe() == f"{reason} (no vectors, by the words)"
-    assert is_open(older, newer) is (relation == "unsure")
+    assert is_unsure(older, newer) is (relation == "unsure")
 
 
 @pytest.mark.parametrize(

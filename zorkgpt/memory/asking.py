@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.claims import Relation
-from zorkgpt.memory.models import Memory, MemoryStatus, ZMachineContext, outcome_of
+from zorkgpt.memory.models import NO_EFFECT, Memory, MemoryStatus, ZMachineContext, destination_in, outcome_of
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import recorded_response
 from zorkgpt.memory.storage.tables import JudgmentTable
@@ -155,11 +155,11 @@ def confirmed_memory(turn: SynthesisRequest) -> Memory | None:
     For an action without effect, the response must be the same too, if it is known. None if there is no such memory.
     """
     outcome = outcome_of(turn.context)
-    if turn.arrival or not (outcome == "nothing" or outcome.startswith("to ")):
+    if turn.arrival or (outcome != NO_EFFECT and destination_in(outcome) is None):
         return None
     response = recorded_response(turn.response)
     for memory in turn.memories:
-        is_usual = outcome != "nothing" or turn.responses.get(memory.title, response) == response
+        is_usual = outcome != NO_EFFECT or turn.responses.get(memory.title, response) == response
         if states_outcome(memory, turn.action, outcome) and is_usual:
             return memory
     return None

@@ -8,7 +8,7 @@ from typing import Protocol
 from zorkgpt.memory.claims import State, holds, separating
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.losses import loss_in
-from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.models import DIED, NO_EFFECT, Memory, SubjectKey, destination_in
 from zorkgpt.memory.storage.changes import Change, ChangeKind
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import OBSERVATIONS, TurnStamp
@@ -157,4 +157,4 @@ def is_opposed(known: Memory, new: Memory) -> bool:
     outcomes = {known.outcome, new.outcome}
     if "" in outcomes or loss_in(known.outcome) is not None:
         return False
-    return new.outcome == "died" or "nothing" in outcomes or all(outcome.startswith("to ") for outcome in outcomes)
+    return new.outcome == DIED or NO_EFFECT in outcomes or None not in map(destination_in, outcomes)

@@ -18,12 +18,15 @@ from zorkgpt.memory.claims import Relation, holds
 from zorkgpt.memory.entailment import lexicon
 from zorkgpt.memory.losses import LossCause, LossKind, loss_in
 from zorkgpt.memory.models import (
+    DIED,
+    NO_EFFECT,
     Category,
     Memory,
     SubjectKey,
     Thing,
     TurnSpan,
     ZMachineContext,
+    destination_in,
     outcome_of,
     same_episode,
 )
@@ -110,14 +113,14 @@ def is_same_action(one: str, other: str) -> bool:
 def _matches(outcome: str, turn: ZMachineContext) -> bool | None:
     """Return whether the turn has the recorded outcome. None if unknown."""
     now = outcome_of(turn)
-    if outcome == "died" or outcome.startswith("to "):
+    if outcome == DIED or destination_in(outcome) is not None:
         return now == outcome
-    if now == "died":
+    if now == DIED:
         # If the cause is unknown, the player may have died before the action had an effect.
         return None if turn.loss is None or turn.loss.cause is None else False
     if not now:
         return None
-    return (now == "nothing") == (outcome == "nothing")
+    return (now == NO_EFFECT) == (outcome == NO_EFFECT)
 
 
 def loss_recurred(subject: SubjectKey, memory: Memory, action: str, turn: ZMachineContext) -> bool | None:
@@ -199,7 +202,7 @@ def _had_effect(action: str, turn: ZMachineContext) -> bool | None:
     if parsed is not None and parsed.verb == GO:
         return turn.location_changed
     outcome = outcome_of(turn)
-    return None if not outcome else outcome != "nothing"
+    return None if not outcome else outcome != NO_EFFECT
 
 
 MAX_DELAY_TURNS = 10

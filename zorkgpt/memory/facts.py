@@ -19,6 +19,7 @@ from zorkgpt.memory.models import (
     SubjectKey,
     Thing,
     ZMachineContext,
+    destination_in,
     outcome_of,
 )
 from zorkgpt.memory.objects import ObjectMove
@@ -148,11 +149,11 @@ def refuted_by_turn(request: SynthesisRequest, fact: "Fact", location_id: Subjec
 
     The turn contradicts another destination of the exit that was taken, and a core memory about absent things.
     """
-    turn, outcome = request.context, outcome_of(request.context)
+    turn, destination = request.context, destination_in(outcome_of(request.context))
     exit_taken = normalized_action(request.action) if location_id == request.location_id and not request.arrival else ""
     for claim in memory.claims:
         is_taken = claim.relation is Relation.LEADS and normalized_action(claim.name) == exit_taken
-        if is_taken and outcome.startswith("to ") and outcome != f"to {claim.other}":
+        if is_taken and destination not in (None, str(claim.other)):
             return f"{exit_taken} leads to {turn.destination_name or turn.location_after}"
     numbers = [claim.number for claim in fact.claims if claim.number is not None]
     is_about_things = memory.persistence is Persistence.CORE and bool(numbers)

@@ -39,6 +39,7 @@ from zorkgpt.memory.facts import (
 )
 from zorkgpt.memory.models import (
     GAME,
+    NO_EFFECT,
     Category,
     Memory,
     MemoryEvent,
@@ -377,7 +378,7 @@ class Learner:
         for place in self._attempts.places:
             worked, new = self._attempts.worked(place), self._attempts.take(place)
             memories = self._known.current(place)
-            worked |= {folded(memory.action) for memory in memories if memory.action and memory.outcome != "nothing"}
+            worked |= {folded(memory.action) for memory in memories if memory.action and memory.outcome != NO_EFFECT}
             failed = {turn: one_line(action) for turn, action in new.items() if action not in worked}
             known = ledger_entry(memories, TRIED)
             before = _QUOTED.findall(known.text) if known else []
@@ -610,24 +611,54 @@ class Learner:
         similar = judgments.answer(routine or look) if judgments is not None and (routine or look) else None
         if similar is not None and not similar.holds(request.believed):
             similar = None
-        answer = None
         is_routine = similar is not None
         reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._settings.triggers)
         if reasons:
             request = replace(request, triggers=tuple(reason.value for reason in reasons))
             answer = self._asked(synthesizer, request)
-        elif answered is not None and answered.holds(request.believed):
+        else:
+            answer = self._earlier_answer(request, answered, similar)
+        if answer is None:
+            return False
+        all_kept = self._apply(request, answer, synthesizer)
+        if all_kept and reasons and judgments is not None:
+            after = [memory for each in request.places for memory in self._known.current(each.location_id)]
+            judgments.keep(key, AnsweredQuestion.of(answer, request.believed, after))
+            if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
+                judgments.keep(routine, AnsweredQuestion(answer, frozenset()))
+            if look:
+                learned = self._known.current(request.places[-1].location_id)
+                judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
+        return True
+
+    def _earlier_answer(
+        self, request: SynthesisRequest, answered: AnsweredQuestion | None, similar: AnsweredQuestion | None
+    ) -> "MemorySynthesisResponse | None":
+        """Return the earlier answer to the same question. If there is none, count what the turn confirms.
+
+        Args:
+            similar: The answer to a similar question, whose memories the turn confirms.
+        """
+        if answered is not None and answered.holds(request.believed):
             self.counts.judged_before += 1
-            answer = answered.answer
-        elif similar is not None:
+            return answered.answer
+        if similar is not None:
             self.counts.judged_before += 1
             self._see_answer_again(request, similar.answer)
         elif not request.context.location_changed and (known := confirmed_memory(request)):
             self._see_again(request.location_id, known, request.context.turn)
-        if answer is None:
-            return False
-        protected = self._unconfirmed(synthesizer, request, answer) if self._asks_a_model else set()
-        asked, request = request, self._updated(request)
+        return None
+
+    def _apply(
+        self, asked: SynthesisRequest, answer: "MemorySynthesisResponse", synthesizer: MemorySynthesizer
+    ) -> bool:
+        """Store an answer. Return whether all of it was stored, so that it can be reused.
+
+        Args:
+            asked: The turn with the memories that the model saw.
+        """
+        protected = self._unconfirmed(synthesizer, asked, answer) if self._asks_a_model else set()
+        request = self._updated(asked)
         here, elsewhere = request.of_places, request.elsewhere
         # Memories added while the model answered need the word check.
         was_complete = {each.memory.title for each in here} <= {each.memory.title for each in asked.of_places}
@@ -648,15 +679,7 @@ class Learner:
                 continue
             is_stored = self._keep(request, fact, subject, is_judged=was_complete, protected=protected)
             all_kept = all_kept and is_stored
-        if all_kept and reasons and judgments is not None:
-            after = [memory for each in request.places for memory in self._known.current(each.location_id)]
-            judgments.keep(key, AnsweredQuestion.of(answer, asked.believed, after))
-            if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
-                judgments.keep(routine, AnsweredQuestion(answer, frozenset()))
-            if look:
-                learned = self._known.current(asked.places[-1].location_id)
-                judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
-        return True
+        return all_kept
 
     def _confirm(self, located: LocatedMemory, turn: int) -> None:
         """Mark a tentative memory as active, and count another observation."""
@@ -723,7 +746,7 @@ class Learner:
                     f"The restart puts {with_article(moved.name)} back where it was. Is “{new.title}” true in every "
                     "episode? Give its kind: rules and solutions stay true; locations are tracked by the game's ledger."
                 )
-            if new.category == Category.SUCCESS and new.outcome == "nothing":
+            if new.category == Category.SUCCESS and new.outcome == NO_EFFECT:
                 doubts.append(
                     f"“{new.title}” is a SUCCESS, but “{request.action}” changed nothing in the game. If "
                     "the game refused it, it is a FAILURE."

@@ -417,16 +417,26 @@ def _derived(values: dict[str, Any]) -> dict[str, Any]:
     return derived
 
 
+DIED = "died"
+NO_EFFECT = "nothing"
+"""Outcomes of an action: see `outcome_of`."""
+
+
 def outcome_of(turn: ZMachineContext) -> str:
     """Return the outcome of an action: "died", "to 12" (a place), "changed", "nothing", or "" if unknown."""
     if turn.died:
-        return "died"
+        return DIED
     if turn.location_changed and turn.location_after is not None:
         place = turn.location_after
         return f"to {json.dumps(place) if isinstance(place, tuple) else place}"
     if turn.score_delta or turn.inventory_changed or (turn.acted and not turn.fell_short):
         return "changed"
-    return "nothing" if turn.nothing_changed else ""
+    return NO_EFFECT if turn.nothing_changed else ""
+
+
+def destination_in(outcome: str) -> str | None:
+    """Return the place in an outcome such as "to 12". None for other outcomes."""
+    return outcome.removeprefix("to ") if outcome.startswith("to ") else None
 
 
 @dataclass(frozen=True, slots=True)

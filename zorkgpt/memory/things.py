@@ -336,7 +336,7 @@ class ThingsLedger:
         """
         claims = tuple(claims)
         for claim in claims:
-            if self._is_players_doing(location_id, claim):
+            if self._held_at_start(location_id, claim) is False and not self._is_put_back(claim):
                 return claim
         if claims and all(self._has_strayed(location_id, claim) for claim in claims):
             return claims[0]
@@ -367,7 +367,7 @@ class ThingsLedger:
         """
         now = {claim.short for thing in things for claim in thing.claims()}
         return bool(memory.claims) and all(
-            (memory.persistence.outlives_episode and self._was_true_before(location_id, claim))
+            (memory.persistence.outlives_episode and self._held_at_start(location_id, claim))
             or (claim.short in now and not self._is_handled(claim.number))
             for claim in memory.claims
         )
@@ -395,7 +395,7 @@ class ThingsLedger:
 
     def correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
         """Return the state in the game that contradicts a memory's claim; "" if the claim may be true."""
-        if memory.persistence.outlives_episode and self._was_true_before(location_id, claim):
+        if memory.persistence.outlives_episode and self._held_at_start(location_id, claim):
             return ""
         return self._actual_state(location_id, claim)
 
@@ -468,32 +468,26 @@ class ThingsLedger:
         record = self._records.get(number or 0)
         return record is not None and (record.moved or bool(record.began))
 
-    def _was_true_before(self, location_id: SubjectKey, claim: Claim) -> bool:
-        """Return whether a claim was true before the player moved or changed the thing."""
+    def _held_at_start(self, location_id: SubjectKey, claim: Claim) -> bool | None:
+        """Return whether a claim was true before the player moved or changed the thing. None if it didn't."""
         record = self._records.get(claim.number or 0)
         if record is None:
-            return False
+            return None
         if claim.relation in _WHEREABOUTS:
-            return record.moved and _started_there(record, location_id, claim)
+            return _started_there(record, location_id, claim) if record.moved else None
         attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
-        return record.began.get(attribute) is value
+        return record.began[attribute] is value if attribute in record.began else None
+
+    def _is_put_back(self, claim: Claim) -> bool:
+        """Return whether a claim says where a thing is that the player moved, but that is back in its first holder."""
+        record = self._records[claim.number or 0]
+        return claim.relation in _WHEREABOUTS and record.holder == record.start_holder and not record.is_carried
 
     def _has_strayed(self, location_id: SubjectKey, claim: Claim) -> bool:
         """Return whether a claim says where a thing is that moved there by itself."""
         if claim.number not in self._strayed or claim.relation not in _WHEREABOUTS:
             return False
         return self._strayed[claim.number] != (location_id if claim.relation is Relation.HERE else claim.other)
-
-    def _is_players_doing(self, location_id: SubjectKey, claim: Claim) -> bool:
-        """Return whether a claim is about a thing that the player moved or changed, and wasn't true before."""
-        record = self._records.get(claim.number or 0)
-        if record is None:
-            return False
-        if claim.relation in _WHEREABOUTS:
-            is_back = record.holder == record.start_holder and not record.is_carried
-            return record.moved and not is_back and not _started_there(record, location_id, claim)
-        attribute, value = _ATTRIBUTE_OF.get(claim.relation, ("", False))
-        return attribute in record.began and record.began[attribute] is not value
 
     # Interruptions
 

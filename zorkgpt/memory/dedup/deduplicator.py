@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from zorkgpt.memory.dedup.decision import NEW, Decision, decide
 from zorkgpt.memory.dedup.embedding_index import EmbeddingIndex
 from zorkgpt.memory.entailment.compare import compare
-from zorkgpt.memory.entailment.comparison import Comparison, compared, is_open, is_worth_asking, share_a_subject
+from zorkgpt.memory.entailment.comparison import (
+    Comparison,
+    actions_differ,
+    compared,
+    is_unsure,
+    is_worth_asking,
+    share_a_subject,
+)
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_text
-from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.tables import Journal
@@ -157,7 +163,7 @@ class Deduplicator:
             comparison
             for comparison in self.comparisons(location_id, memory, among)
             # The word check doesn't overrule an author who saw both and kept both, and never merges two actions.
-            if not (is_judged and comparison.relation == "conflict") and not _differ_in_action(comparison.known, memory)
+            if not (is_judged and comparison.relation == "conflict") and not actions_differ(comparison.known, memory)
         ]
 
     def note(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> None:
@@ -198,7 +204,7 @@ class Deduplicator:
         """
         if known and self.judge is None and len(known) <= _MOST_BY_WORDS:
             self.index.prepare()
-            known = [memory for memory in known if not is_open(memory, new)]
+            known = [memory for memory in known if not is_unsure(memory, new)]
         return [
             each
             for each in self._compared_with_each(location_id, new, known)
@@ -445,7 +451,3 @@ def _undone_pairs(journal: Journal) -> frozenset[tuple[str, str]]:
 
 def _are_comparable(old: Memory, new: Memory) -> bool:
     return old.persistence.outlives_episode and bool(new.text.strip()) and bool(old.text.strip())
-
-
-def _differ_in_action(known: Memory, new: Memory) -> bool:
-    return bool(known.action and new.action) and folded(known.action) != folded(new.action)

@@ -58,7 +58,7 @@ def relation_of(older: str, newer: str) -> TextRelation:
     return "unsure" if relation == "says less" else relation
 
 
-def is_plainly_open(older: str, newer: str) -> bool:
+def is_plainly_unsure(older: str, newer: str) -> bool:
     """Return whether the texts are "unsure" because two words of the older one have no counterpart in the newer one.
 
     This is a fast check for the most common case. If it returns False, the relation is still unknown.

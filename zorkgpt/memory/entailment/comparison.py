@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Literal
 
 from zorkgpt.memory.entailment import lexicon
-from zorkgpt.memory.entailment.compare import Contrast, compare, is_plainly_open, kind_of, only_in, relation_of
+from zorkgpt.memory.entailment.compare import Contrast, compare, is_plainly_unsure, kind_of, only_in, relation_of
 from zorkgpt.memory.entailment.lexicon import forms_of
 from zorkgpt.memory.entailment.text import read
 from zorkgpt.memory.models import Memory
@@ -49,7 +49,7 @@ _RELATION_IN_WORDS = {"same": "says the same", "conflict": "says the contrary"}
 def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
     """Compare two memories by their words. Texts about different actions are never the same fact."""
     contrast = _contrast_of_long(known.text, new.text) or compare(known.text, new.text)
-    if contrast.relation != "unsure" and _actions_differ(known, new):
+    if contrast.relation != "unsure" and actions_differ(known, new):
         return Comparison(known, cosine, "unsure", f"the actions differ: {known.action}, {new.action}")
     if contrast.relation != "unsure" and (words := titles_differ((known.title, new.title), (known.text, new.text))):
         return Comparison(known, cosine, "unsure", f"the titles differ in: {', '.join(words)}")
@@ -59,20 +59,21 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
     return Comparison(known, cosine, contrast.relation, reason)
 
 
-def is_open(known: Memory, new: Memory) -> bool:
+def is_unsure(known: Memory, new: Memory) -> bool:
     """Return whether `compared` would return "unsure". Faster, because it finds no reasons."""
-    if is_plainly_open(known.text, new.text) or _actions_differ(known, new):
+    if is_plainly_unsure(known.text, new.text) or actions_differ(known, new):
         return True
-    return _is_open(known.title, known.text, new.title, new.text)
+    return _is_unsure(known.title, known.text, new.title, new.text)
 
 
-def _actions_differ(known: Memory, new: Memory) -> bool:
+def actions_differ(known: Memory, new: Memory) -> bool:
+    """Return whether the memories are about different actions. False if one of them has no action."""
     return bool(known.action and new.action) and normalized_action(known.action) != normalized_action(new.action)
 
 
 # Cached because all memories of a place are compared after each episode, and few of them are new.
 @lru_cache(maxsize=1 << 15)
-def _is_open(title: str, text: str, new_title: str, new_text: str) -> bool:
+def _is_unsure(title: str, text: str, new_title: str, new_text: str) -> bool:
     long = _contrast_of_long(text, new_text)
     relation = relation_of(text, new_text) if long is None else long.relation
     return relation == "unsure" or bool(titles_differ((title, new_title), (text, new_text)))
