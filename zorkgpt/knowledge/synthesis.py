@@ -19,7 +19,7 @@ from zorkgpt.prompts.render import render
 MAX_NEW = 40
 MAX_CONTRADICTED = 100
 
-Section = Literal[
+SectionName = Literal[
     "dangers",
     "puzzles",
     "strategies",
@@ -96,7 +96,7 @@ class EpisodeReview:
 class NewLesson(BaseModel):
     """A new line in an answer."""
 
-    section: Section
+    section: SectionName
     text: str = Field(max_length=400, description="one or two sentences for later episodes, 400 letters at most")
     turns: list[int] = Field(default_factory=list, max_length=200, description="the turns that show it")
     replaces: int | None = Field(default=None, description="the number of an existing line that it improves on")
