@@ -222,6 +222,14 @@ def test_a_file_with_the_line_ends_of_windows_keeps_them():
     assert [kept.title for kept in parse(after).memories(5)] == ["Rug hides a trap door", "Another"]
 
 
+@pytest.mark.parametrize("last", ["## Location 5: Hall", "## Location 5: Hall\n**Visits:** 2 | **Episodes:** 1"])
+def test_a_last_line_without_an_end_gets_one_before_what_is_added(last):
+    after = render(added(parse(last.encode()), 5, "Hall", memory())).decode()
+    assert after.startswith("## Location 5: Hall\n")
+    document = parse(after.encode())
+    assert (list(document.problems()), len(document.memories(5))) == ([], 1)
+
+
 @pytest.mark.parametrize("forged", FORGERIES)
 @pytest.mark.parametrize("field", ["title", "text", "category", "turns", "episode", "name", "reason", "superseded_by"])
 def test_no_text_becomes_structure(field, forged):

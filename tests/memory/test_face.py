@@ -31,6 +31,15 @@ def test_an_opened_memory_compares_words_and_says_what_is_at_work(tmp_path, capl
     first = manager.remember(1, GATE)
     assert manager.remember(1, AGAIN, turn=2) == first
     assert manager.get_persistent_count(1) == 1
+    kept = manager.get(first).memory
+    assert (kept.episode, kept.turns) == (1, "0→2")
+
+
+def test_an_episode_or_turn_of_another_type_is_not_used(tmp_path):
+    state = SimpleNamespace(episode_id=None, turn_count="3")
+    with SimpleMemoryManager(game_state=state, path=tmp_path / "Memories.md") as manager:
+        kept = manager.get(manager.remember(1, GATE)).memory
+    assert (kept.episode, kept.turns) == (1, "0")
 
 
 def test_the_parts_are_those_that_were_handed_in(tmp_path):
@@ -130,6 +139,35 @@ def test_a_wrong_value_is_named_and_nothing_is_changed(tmp_path, call, given, er
     with pytest.raises(error, match=said):
         CALLS[call](manager, **given)
     assert (tmp_path / "Memories.md").read_bytes() == before
+
+
+def test_a_value_at_its_limit_is_valid(tmp_path):
+    with SimpleMemoryManager.open(tmp_path) as manager:
+        first = manager.remember(1, GATE, turn=0, title="Lever")
+        manager.add_memory(10**18 - 1, "", Memory("A", "Far", 0, "1", 1 - 10**18, "A far place.", "permanent"))
+        assert manager.find(episode=0)[0].memory.title == "Far"
+        assert [each.located.id for each in manager.search("lever", threshold=0)] == [first]
+        assert manager.search("lever", threshold=1) == manager.search("lever", k=0) == manager.find(limit=0) == []
+        with pytest.raises(ValueError, match="The score_change of memory 'Far' is -1000000000000000000; it must have"):
+            manager.add_memory(1, "", Memory("A", "Far", 0, "1", -(10**18), "A far place.", "permanent"))
+        with pytest.raises(TypeError, match="'Far' is no Memory"):
+            manager.add_memory(1, "", "Far")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (" The lever  opens the gate, slowly. ", "The lever opens the gate, slowly"),
+        ("one two three four five six seven eight nine", "one two three four five six seven eight"),
+        (" ".join(["a" * 29] * 3), " ".join(["a" * 29] * 2)),
+        (" ".join(["a" * 30] * 2), "a" * 30),
+        ("a" * 61, "a" * 60),
+        ("...", "..."),
+    ],
+)
+def test_a_memory_without_a_title_is_titled_by_its_first_words(tmp_path, text, title):
+    with SimpleMemoryManager.open(tmp_path) as manager:
+        assert manager.get(manager.remember(1, text)).memory.title == title
 
 
 @pytest.mark.parametrize(

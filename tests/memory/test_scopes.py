@@ -15,14 +15,14 @@ from tests.fixtures.memory import Answers, remember
 from tests.fixtures.stores import empty_schema
 from zorkgpt.adapters.langgraph import MemoryBaseStore
 from zorkgpt.embeddings.hashing import HashingEmbeddings
-from zorkgpt.errors import MemoryEditError, MemoryStoreError
+from zorkgpt.errors import ConfigurationError, MemoryEditError, MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.asynchronous import AsyncMemory
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, Thing
 from zorkgpt.memory.retrieval import plain
-from zorkgpt.memory.scope import PlaceScope
+from zorkgpt.memory.scope import PlaceScope, parse_scope
 
 ACME = ("acme", "user-7")
 SCOPES = {"alpha": ACME, "bravo": ("acme", "user-70"), "nested": (*ACME, "notes"), "zulu": None}
@@ -337,6 +337,31 @@ def test_an_invalid_scope_is_refused(tmp_path, scope, kind, message):
     with pytest.raises(kind, match=message):
         AgentMemory.open(tmp_path / "Memories.md", scope=scope)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scope_is_read_from_a_json_array():
+    assert parse_scope('["acme", 7]') == ("acme", 7)
+    for text in ("acme", '"acme"', "[]", '["acme", null]'):
+        with pytest.raises(ConfigurationError, match=r"it must be a JSON array of strings and integers"):
+            parse_scope(text)
+
+
+def test_what_belongs_to_the_whole_memory_is_refused_in_a_scope():
+    with AgentMemory.open(":memory:", scope=ACME) as memory:
+        memory.remember("cart", "The code is SAVE5.")
+        store = memory.store
+        for call in (lambda: store.restorer, lambda: store.claim_episode(1), lambda: store.claim_subject("zork")):
+            with pytest.raises(MemoryStoreError, match="Open it without a scope"):
+                call()
+        for old, new in (((*ACME, "cart"), "cart"), ("cart", (*ACME, "cart"))):
+            with (
+                pytest.raises(MemoryStoreError, match='location "cart" is outside the scope'),
+                store.transaction() as draft,
+            ):
+                draft.move(old, new)
+        with store.transaction() as draft:
+            assert draft.move((*ACME, "cart"), (*ACME, "basket")) == 1
+        assert [each.location_id for each in everything(memory)] == ["basket"]
 
 
 def test_a_memory_of_a_game_has_no_scope(tmp_path):

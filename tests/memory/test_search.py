@@ -29,12 +29,15 @@ def path(tmp_path):
     return tmp_path / "Memories.md"
 
 
+OLD = {"first_episode": 3, "episode": 5, "text": "It may open a chest."}
+
+
 @pytest.fixture
 def manager(path):
     with SimpleMemoryManager.open(path) as opened:
         opened.add_memory(5, "Hall", memory("Brass key", category="DISCOVERY", text="It opens the stone door."))
         opened.add_memory(6, "Attic", memory("Rusty key", "core", episode=2, text="It fits nothing."))
-        opened.add_memory(7, "Cellar", memory("Old key", status="TENTATIVE", text="It may open a chest."))
+        opened.add_memory(7, "Cellar", memory("Old key", status="TENTATIVE", **OLD))
         opened.add_memory(7, "Cellar", memory("Bad key", text="It breaks."))
         opened.invalidate_memory(7, "Bad key", "It does not")
         yield opened
@@ -56,7 +59,9 @@ def titles(manager: SimpleMemoryManager, query: str = "key", k: int = 10, **filt
         ({"status": "superseded"}, ["Bad key"]),
         ({"category": "discovery"}, ["Brass key"]),
         ({"episode": "2"}, ["Rusty key"]),
-        ({"episode": 1, "place": 7}, ["Old key"]),
+        ({"episode": 3}, ["Old key"]),
+        ({"episode": 4}, []),
+        ({"episode": 5, "place": 7}, ["Old key"]),
         ({"episode": 2, "place": 7}, []),
         ({"category": "DANGER"}, []),
     ],

@@ -9,13 +9,13 @@ from session.history import TurnRecord
 from zorkgpt.delegating_players import RULES
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
-from zorkgpt.memory.models import Memory, SubjectKey
+from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.history import Trial
 from zorkgpt.memory.storage.lasting import LastingMemories, heading_of
 from zorkgpt.memory.storage.markdown import read_document, sidecar
 from zorkgpt.memory.storage.tables import Trials
-from zorkgpt.memory.storage.versions import is_current, seen_first
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episodes import FailureCount, count_failures, last_end, read_episode, turns_in
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event
@@ -137,7 +137,7 @@ def _useful_memories(
             UsefulMemory(
                 title=title,
                 place=heading_of(lasting, place).name,
-                learned_in=_first_episode(memory),
+                learned_in=memory.first_seen_in,
                 shown=max(shown[place, title], len(followed)),
                 followed=len(followed),
                 worked=len(worked),
@@ -146,7 +146,3 @@ def _useful_memories(
         )
     useful.sort(key=lambda memory: (memory.points, memory.worked), reverse=True)
     return tuple(useful[:_SHOWN_MEMORIES])
-
-
-def _first_episode(memory: Memory) -> int | str:
-    return memory.episode if memory.first_episode is None else seen_first(memory).episode

@@ -259,7 +259,7 @@ class TruthRecorder:
             record.turn,
             place,
             shown=len(shown),
-            earlier=sum(not same_episode(_first_episode(prior.memory), record.episode) for prior in shown.values()),
+            earlier=sum(not same_episode(prior.memory.first_seen_in, record.episode) for prior in shown.values()),
             decided=sum(prior.is_true is not None for prior in shown.values()),
             untrue=len(untrue),
             untrue_ids=[memory_id(place, memory) for memory in untrue],
@@ -393,10 +393,6 @@ def ephemeral_of(directory: Path, episode: int) -> frozenset[LocatedEphemeral]:
 
 def _key(place: PlaceKey, memory: Memory) -> StatementKey:
     return place, memory.title, memory.text
-
-
-def _first_episode(memory: Memory) -> int | str:
-    return memory.episode if memory.first_episode is None else memory.first_episode
 
 
 def _unconditional(memory: Memory) -> tuple[Claim, ...]:

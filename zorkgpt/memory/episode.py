@@ -35,13 +35,13 @@ class EpisodeState:
 
     @property
     def episode(self) -> int | str:
-        episode = getattr(self._game_state, "episode_id", 1)
+        episode = getattr(self._game_state, "episode_id", None)
         return episode if isinstance(episode, (int, str)) else 1
 
     @property
     def turn(self) -> int:
         """The current turn. 0 if turns are not counted."""
-        turn = getattr(self._game_state, "turn_count", 0)
+        turn = getattr(self._game_state, "turn_count", None)
         return turn if isinstance(turn, int) else 0
 
     def stamp(self) -> TurnStamp | None:

@@ -205,6 +205,11 @@ class Memory:
     """The `HistoryRecord.source` of the last change other than a count. None if unknown."""
 
     @property
+    def first_seen_in(self) -> int | str:
+        """The episode of the first observation."""
+        return self.episode if self.first_episode is None else self.first_episode
+
+    @property
     def is_settled_by_person(self) -> bool:
         """Whether a person pinned or edited it, so that no model, audit or statistic changes or replaces it."""
         return self.pinned or self.edited_by_person

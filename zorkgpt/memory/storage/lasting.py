@@ -110,8 +110,7 @@ class Filters:
                 return False
         if self.episode is None:
             return True
-        seen = (memory.episode, memory.episode if memory.first_episode is None else memory.first_episode)
-        return any(same_episode(episode, self.episode) for episode in seen)
+        return any(same_episode(episode, self.episode) for episode in (memory.episode, memory.first_seen_in))
 
 
 EVERY = Filters(with_past=True)

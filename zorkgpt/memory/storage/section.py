@@ -169,8 +169,8 @@ def _unique_episodes(episodes: Iterable[int | str]) -> tuple[int | str, ...]:
 
 def episodes_of_memories(memories: Iterable[Memory]) -> tuple[int | str, ...]:
     """Return the episodes in which memories were first and last seen: sorted numbers, then names."""
-    seen = (episode for memory in memories for episode in (memory.first_episode, memory.episode))
-    episodes = _unique_episodes(episode for episode in seen if episode is not None)
+    seen = (episode for memory in memories for episode in (memory.first_seen_in, memory.episode))
+    episodes = _unique_episodes(seen)
     numbers = [episode for episode in episodes if isinstance(episode_key(episode), int)]
     names = [episode for episode in episodes if not isinstance(episode_key(episode), int)]
     return (*sorted(numbers, key=int), *names)

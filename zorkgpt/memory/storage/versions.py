@@ -108,8 +108,7 @@ def _with_span_of(memory: Memory, other: Memory, episodes: tuple[int | str, ...]
 
 
 def seen_first(memory: Memory) -> Sighting:
-    first = memory.episode if memory.first_episode is None else memory.first_episode
-    return Sighting(first, TurnSpan.parse(memory.turns).first)
+    return Sighting(memory.first_seen_in, TurnSpan.parse(memory.turns).first)
 
 
 def seen_last(memory: Memory) -> Sighting:

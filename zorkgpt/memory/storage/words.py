@@ -83,7 +83,7 @@ def mark(kind: str, value: str | int) -> str:
 
 
 def marks_of(memory: Memory) -> list[str]:
-    episodes = {memory.episode, memory.episode if memory.first_episode is None else memory.first_episode}
+    episodes = {memory.episode, memory.first_seen_in}
     return [
         *([CURRENT] if is_current(memory) else []),
         *([] if memory.vetoed else [mark("status", memory.status)]),
