@@ -1,5 +1,6 @@
 """What the rules player does before it explores: fight, make light, make room in its hands, leave what is stuck."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from game_interface.models import Item, Location, Observation, Scene
 from tests.fixtures.rules import a_turn, an_episode
 from zorkgpt.offline import behaviors
+from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.notes import EpisodeNotes, LastTurn
 from zorkgpt.offline.observing import observe_result
@@ -66,21 +68,29 @@ def test_who_was_hostile_here_is_fought_on_after_a_turn_without_blows():
     assert chosen(behaviors.fight, replace(CONTEXT, response="It grins."), episode) == STRIKE
 
 
-def test_a_fight_without_chance_ends_and_one_with_chance_goes_on():
+def test_a_useless_weapon_is_not_tried_again():
+    context = replace(CONTEXT, failed_here=(STRIKE,))
+    assert chosen(behaviors.fight, context) == "attack ugly ogre with club"
+
+
+def blows(record: CommandRecord) -> int:
+    """Return the number of blows with the sword before the player stops, if none has an effect."""
+    episode = an_episode(experience=Experience(record=record))
+    while chosen(behaviors.fight, CONTEXT, episode) == STRIKE:
+        episode.notes.last = LastTurn(CAVE.num, STRIKE, 10, False)
+        observed(episode, replace(CONTEXT, response="It staggers."))
+    return episode.notes.record.tries[STRIKE]
+
+
+def test_the_number_of_blows_depends_on_the_record_of_earlier_fights():
+    lost, won = (CommandRecord(tries=Counter({STRIKE: 10}), successes=Counter({STRIKE: times})) for times in (0, 2))
+    assert blows(lost) < blows(CommandRecord()) < blows(won)
+
+
+def test_a_blow_with_an_effect_counts_as_a_success():
     episode = after(STRIKE)
-    for reply in ("It shrugs.\nIt grows angry.", "It shrugs.\nIt snarls.", "It shrugs.\nIt comes nearer."):
-        assert chosen(behaviors.fight, CONTEXT, episode) == STRIKE
-        observed(episode, replace(CONTEXT, response=reply))
-    assert chosen(behaviors.fight, CONTEXT, episode) is None
-    observed(episode, replace(CONTEXT, response="It staggers."))
-    assert chosen(behaviors.fight, CONTEXT, episode) == STRIKE
-
-
-def test_a_fight_that_leads_to_nothing_ends():
-    episode = an_episode()
-    strikes = [chosen(behaviors.fight, CONTEXT, episode) for _ in range(40)]
-    assert strikes[0] == STRIKE
-    assert strikes[-1] is None
+    observed(episode, replace(CONTEXT, changed=(OGRE,)))
+    assert episode.notes.record.successes == {STRIKE: 1}
 
 
 @pytest.mark.parametrize(("killed_at", "expected"), [(2, None), (CAVE.num, STRIKE)])

@@ -25,10 +25,10 @@ Include "Grammar";
 """
 
 
-def played(inform: str, folder: Path, source: str, *, episodes: int, turns: int) -> Path:
+def played(inform: str, folder: Path, source: str, *, episodes: int, turns: int, seed: int = 1) -> Path:
     story = find_story(build(inform, folder, _HEADER.lstrip() + source, 5))
     for _ in range(episodes):
-        with a_run(folder / "run", turns=turns, story=story) as run:
+        with a_run(folder / "run", turns=turns, story=story, seed=seed) as run:
             run.play_episode()
     return folder / "run"
 
@@ -41,3 +41,20 @@ def test_food_is_eaten_before_the_move_of_an_earlier_death_from_hunger(inform, t
     assert actions.count("eat loaf") == 1
     assert "eat pebble" not in actions
     assert 16 <= actions.index("eat loaf") <= 26
+
+
+_ROUNDABOUT = """
+Object hall "Hall" with description "A hall. A spinning passage leads north.",
+  n_to [; switch (random(3)) { 1: return cellar; 2: return attic; default: return vault; } ], has light;
+Object cellar "Cellar" with description "A cellar. The hall is south.", s_to hall, has light;
+Object attic "Attic" with description "An attic. The hall is south.", s_to hall, has light;
+Object vault "Vault" with description "A vault. The hall is south.", s_to hall, has light;
+[ Initialise; location = hall; "You are dizzy."; ];
+Include "Grammar";
+"""
+
+
+def test_a_random_exit_is_walked_again_for_its_other_places(inform, tmp_path):
+    run = played(inform, tmp_path, _ROUNDABOUT, episodes=1, turns=20, seed=8)
+    seen = {turn.after.location_name for turn in turns_of(run)}
+    assert seen == {"Hall", "Cellar", "Attic", "Vault"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from game_interface.models import Observation
 from session.history import TurnRecord
-from session.outcome import effective, refused_by_parser
+from session.outcome import affected_objects, effective, refused_by_parser
 from zorkgpt.runlog.events import Event, LeftToTry
 
 
@@ -30,6 +30,8 @@ class TrailStep:
     place_name: str
     effective: bool
     """Whether the action itself changed something; True if unknown."""
+    changed_objects: bool = False
+    """Whether the action itself moved or changed an object."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,8 @@ def trail_of(events: Iterable[Event], episode: int, seed: int, start: int | None
         if step.died or (step.finished and not step.victory):
             deadly = True
             break
-        steps.append(TrailStep(step.action, observed_state(after), after.location_name, effective(step)))
+        changed = bool(affected_objects(step))
+        steps.append(TrailStep(step.action, observed_state(after), after.location_name, effective(step), changed))
         if refused_by_parser(step):
             refused[step.action] = None
         if step.finished:

@@ -16,10 +16,8 @@ from zorkgpt.player import AgentDecision
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 
-_MAX_BLOWS = 15
-"""The most blows against one enemy with one weapon."""
-_SAME_REPLIES = 3
-"""After how many equal replies in a row an attack counts as useless: chance would have said something else."""
+_WORTHWHILE_RATE = 0.02
+"""The least rate of successful blows for which a fight is worth its turns."""
 _MAX_DROPS = 4
 """How often in an episode the same thing is laid down because too much is carried."""
 _NEED_MARGIN = 10
@@ -53,20 +51,17 @@ def answer_question(turn: TurnView) -> AgentDecision | None:
 
 
 def fight(turn: TurnView) -> AgentDecision | None:
-    """Who attacks won't stop, so strike with a weapon while there is a chance to win."""
-    notes = turn.notes
-    weapons = _weapons_held(turn)
-    lost = dangers.fights_lost(turn.graph)
+    """Hostile creatures keep attacking, so fight them as long as the record of earlier blows is promising."""
+    weapons, lost = _weapons_held(turn), dangers.fights_lost(turn.graph)
+    useless = set(map(normalized_action, turn.context.failed_here))
     for enemy in _enemies(turn):
-        # Who has killed elsewhere roams about and guards no exit.
-        is_roaming = bool(lost.get(enemy, set()) - {turn.here})
-        if is_roaming or notes.replies.get(enemy, ("", 0))[1] >= _SAME_REPLIES:
+        # A creature that has killed at another place roams, so it guards no exit.
+        if lost.get(enemy, set()) - {turn.here}:
             continue
-        strikes = (f"attack {enemy} with {weapon}" for weapon in weapons)
-        strike = next((strike for strike in strikes if notes.may_repeat(strike, _MAX_BLOWS)), None)
-        if strike is not None:
-            notes.count(strike)
-            return AgentDecision(strike, "Somebody here means harm, and there is something to fight with.")
+        for weapon in weapons:
+            strike = f"attack {enemy} with {weapon}"
+            if strike not in useless and turn.episode.success_rate(strike) >= _WORTHWHILE_RATE:
+                return AgentDecision(strike, "A hostile creature is here, and the player has a weapon.")
     return None
 
 

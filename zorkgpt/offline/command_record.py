@@ -30,6 +30,8 @@ class CommandRecord:
     """Pattern → the number of tries, and the sum of their results, each from 0 to 1."""
     tries: Counter[str] = field(default_factory=Counter)
     """Command → the number of tries, at any place."""
+    successes: Counter[str] = field(default_factory=Counter)
+    """Command → the number of tries that moved or changed an object."""
     uses: Counter[str] = field(default_factory=Counter)
     """Name → the number of tried commands with it."""
     refused: DigestSet = field(default_factory=set)
@@ -39,15 +41,17 @@ class CommandRecord:
     responses: DigestSet = field(default_factory=set)
     """Digests of all responses."""
 
-    def count(self, tried: GrammarTry, worked: float) -> None:
+    def count(self, tried: GrammarTry, worked: float, *, is_success: bool = False) -> None:
         """Count a command.
 
         Args:
             worked: The novelty of its result, from 0 to 1.
+            is_success: Whether it moved or changed an object.
         """
         times, successes = self.patterns.get(tried.pattern, (0, 0.0))
         self.patterns[tried.pattern] = times + 1, successes + worked
         self.tries[tried.command] += 1
+        self.successes[tried.command] += is_success
         self.uses.update(tried.names)
 
     def note_response(self, response: str, tried: GrammarTry) -> bool:
@@ -59,6 +63,18 @@ class CommandRecord:
         is_new = digest not in self.responses
         self.responses.add(digest)
         return is_new
+
+
+def success_rate(command: str, prior: float, *records: CommandRecord) -> float:
+    """Return an estimate of how often this command moves or changes an object, if chance decides.
+
+    Args:
+        prior: The rate of an untried command.
+        records: The records to combine.
+    """
+    tries = sum(record.tries[command] for record in records)
+    successes = sum(record.successes[command] for record in records)
+    return (successes + _PRIOR_TRIES * prior) / (tries + _PRIOR_TRIES)
 
 
 def chance(tried: GrammarTry, prior: float, *records: CommandRecord) -> float:

@@ -89,7 +89,7 @@ class GatheredTrails:
             # Passive actions never change anything.
             if canonical_direction(action) is None and not is_passive(action):
                 worked = step.effective or now.place != place
-                self._record.count(analyzed(action, self._language), float(worked))
+                self._record.count(analyzed(action, self._language), float(worked), is_success=step.changed_objects)
             place, score = now.place, now.score or 0
         self._times.update(done)
         self._record.refused.update(map(normalized_action, trail.refused))

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from zorkgpt.offline.view import TurnView
 from zorkgpt.player import AgentDecision
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction
+from zorkgpt.world.graph import DangerousSpot
 
 _PUT_COST = 1.0
 """The cost of putting a scoring thing into a holder that may be the right one."""
@@ -68,6 +70,10 @@ class _ActionSearch:
         self._postponed = turn.postponed
         self._step_cost = _KNOWN_STEP_COST if self._experience.episodes else 1.0
 
+    @cached_property
+    def _shut(self) -> frozenset[DangerousSpot]:
+        return self._turn.episode.closed()
+
     def best(self) -> Choice | None:
         """Return the cheapest untried action. Of several, return the nearest."""
         turn, step = self._turn, self._step_cost
@@ -75,10 +81,10 @@ class _ActionSearch:
         least = _PROVEN_COST if self._experience.holders and turn.notes.valued.intersection(turn.notes.held) else 0
         # Actions elsewhere cost at least one step, except for scoring things.
         if best is None or best.cost > step + least:
-            shut, reached = turn.episode.closed(), {turn.here}
+            reached = {turn.here}
             for deaths, cost in _DANGER_COSTS:
                 feared = dangers.dangerous_rooms(turn.graph, turn.episode.plan, deaths)
-                for room, route in turn.graph.planner.routes(turn.here, dangers=shut | feared).items():
+                for room, route in turn.graph.planner.routes(turn.here, dangers=self._shut | feared).items():
                     if room not in reached and (best is None or step * len(route) + cost + least < best.cost):
                         best = self._cheaper(room, route, best, cost)
                     reached.add(room)
@@ -120,6 +126,7 @@ class _ActionSearch:
             yield COST[Tier.HANDLE], "look around"
         yield from self._fetch(room, elsewhere=elsewhere)
         yield from self._put_away(room)
+        yield from self._random_exits(room)
 
     def _fetch(self, room: int, *, elsewhere: bool) -> Iterator[tuple[float, str]]:
         """Yield the actions that fetch tools dropped in order to pass an exit."""
@@ -128,6 +135,20 @@ class _ActionSearch:
             # Tools that had to be dropped again on the way back stay there.
             if place == room and f"take {thing}" not in done and (elsewhere or thing not in notes.left_behind):
                 yield 0.0, f"take {thing}"
+
+    def _random_exits(self, room: int) -> Iterator[tuple[float, str]]:
+        """Yield the exits that may lead to yet another place, because chance decides where they end."""
+        graph = self._turn.graph
+        for way in graph.exits(room):
+            connection = graph.connection(room, way)
+            walks = list(connection.ends.values()) if connection else []
+            # Good-Turing estimate: the rate of new places is the share of walks to places seen once.
+            if len(walks) > 1 and 1 in walks and (room, way) not in self._shut and self._is_possible(room, way):
+                yield COST[Tier.NAMED_EXIT] * sum(walks) / walks.count(1), way
+
+    def _is_possible(self, room: int, way: str) -> bool:
+        turn = self._turn
+        return room != turn.here or (turn.is_valid(way) and way not in map(normalized_action, turn.context.failed_here))
 
     def _put_away(self, room: int) -> Iterator[tuple[float, str]]:
         """Yield the actions that put scoring things where things scored before, or into other holders."""

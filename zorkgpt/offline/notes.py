@@ -86,8 +86,6 @@ class EpisodeNotes:
     """Words in quotation marks or capitals in texts, the latest last. An ordered set."""
     record: CommandRecord = field(default_factory=CommandRecord)
     """The results of this episode's commands."""
-    replies: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Attacked creature → the first line of the last reply, and its number in a row."""
     foes: dict[int, list[str]] = field(default_factory=dict)
     """Place → the creatures that were hostile there."""
     answered: dict[str, int] = field(default_factory=dict)

@@ -49,7 +49,7 @@ def _note_command(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
         worked = 1.0
     else:
         worked = _NEW_TEXT if is_new_text and not failed else 0.0
-    record.count(tried, worked)
+    record.count(tried, worked, is_success=bool(turn.context.changed))
     if failed and canonical_direction(last.action) is None:
         if last.moves is not None and last.moves == now.moves:
             record.refused.add(last.action)
@@ -66,10 +66,6 @@ def _note_gains(turn: TurnView, last: LastTurn) -> None:
     score = turn.context.observation.score
     scored = last.score is not None and score is not None and score > last.score
     verb, _, rest = last.action.partition(" ")
-    if verb == "attack":
-        enemy, reply = rest.partition(" with ")[0], response.strip().partition("\n")[0]
-        before, times = notes.replies.get(enemy, ("", 0))
-        notes.replies[enemy] = reply, times + 1 if reply == before else 1
     if verb == "take":
         if scored:
             notes.valued.add(rest)

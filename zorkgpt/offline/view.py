@@ -11,7 +11,7 @@ from zorkgpt.memory.retrieval import Recall
 from zorkgpt.offline import dangers
 from zorkgpt.offline.advice import opens_a_menu
 from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
-from zorkgpt.offline.command_record import CommandRecord, chance
+from zorkgpt.offline.command_record import CommandRecord, chance, success_rate
 from zorkgpt.offline.experience import Experience
 from zorkgpt.offline.grammar_tries import GrammarTry
 from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
@@ -97,6 +97,10 @@ class Episode:
     def promise(self, tried: GrammarTry) -> float:
         """Return how promising a command is, relative to an untried one."""
         return chance(tried, _USUAL_CHANCE, *self.records) / chance(tried, _USUAL_CHANCE, CommandRecord())
+
+    def success_rate(self, command: str) -> float:
+        """Return how often a command with a random result succeeds, estimated from all episodes."""
+        return success_rate(command, _USUAL_CHANCE, *self.records)
 
     def shuffled(self, offers: Iterable[Candidate]) -> list[Candidate]:
         """Return the candidates, shuffled by the seed."""
