@@ -216,6 +216,7 @@ def _search(services: Services) -> RouteSearch:
         partial(JerichoInterface, story=game.story, seed=options.seed),
         options.seed,
         config.search_steps,
+        config.search_processes,
         config.max_turns_per_episode,
         services.map.graph,
     )

@@ -1,6 +1,12 @@
 """The search player: commands found from saved states, then played from a fresh start."""
 
 import logging
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -9,10 +15,12 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from tests.fixtures import own_stories
 from tests.fixtures.runs import SEARCH, a_run, turns_of
-from zorkgpt.errors import StateError
+from tests.memory.test_processes import ROOT
+from zorkgpt.errors import InterpreterError, StateError
 from zorkgpt.explore.best_line import load_line
-from zorkgpt.offline.search import searched_route
-from zorkgpt.offline.search_archive import load_archive, save_archive
+from zorkgpt.offline.search import StateSearch, searched_route
+from zorkgpt.offline.search_archive import SearchArchive, load_archive, save_archive
+from zorkgpt.offline.search_processes import BurstProcess
 from zorkgpt.run_folder import BEST_LINE_FILE, SEARCH_FILE
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeStarted
@@ -22,9 +30,9 @@ STORY = find_story(own_stories.compiled("strongbox"))
 """Its points need a command with two objects, and one whose effect only a variable shows."""
 
 
-def a_search(path, *, story=STORY, steps=100, seed=1, max_turns=100, known=None):
+def a_search(path, *, story=STORY, steps=100, seed=1, max_turns=100, known=None, processes=1):
     open_game = partial(JerichoInterface, story=story, seed=seed)
-    return searched_route(path / SEARCH_FILE, open_game, seed, steps, max_turns, MapGraph(), known)
+    return searched_route(path / SEARCH_FILE, open_game, seed, steps, processes, max_turns, MapGraph(), known)
 
 
 def archive_in(path, *, story=STORY, seed=1):
@@ -63,6 +71,73 @@ def test_the_same_seed_finds_the_same(tmp_path):
     first, second, other = ((folder / SEARCH_FILE).read_bytes() for folder in folders)
     assert first == second != other
     assert archive_in(folders[0], seed=2).cells == []
+
+
+def test_several_processes_find_the_same_with_the_same_seed(tmp_path):
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        folder.mkdir()
+        a_search(folder, processes=2)
+    assert (tmp_path / "first" / SEARCH_FILE).read_bytes() == (tmp_path / "second" / SEARCH_FILE).read_bytes()
+    archive = archive_in(tmp_path / "first")
+    assert archive.highest == 10
+    assert 75 <= archive.steps <= 100
+    assert multiprocessing.active_children() == []
+
+
+def test_a_killed_process_ends_the_search_with_an_error():
+    archive = SearchArchive(STORY.sha256, 1)
+    with (
+        JerichoInterface(story=STORY) as game,
+        closing(BurstProcess(partial(JerichoInterface, story=STORY), archive, MapGraph())) as helper,
+    ):
+        search = StateSearch(archive, game, MapGraph(), [helper])
+        search.run(20)
+        (process,) = multiprocessing.active_children()
+        process.kill()
+        with pytest.raises(InterpreterError, match="ended unexpectedly, with exit code -9"):
+            search.run(100)
+    assert multiprocessing.active_children() == []
+
+
+INTERRUPTED = """
+import multiprocessing, pathlib, sys
+from functools import partial
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.story import find_story
+from zorkgpt.offline import search
+from zorkgpt.world.graph import MapGraph
+
+class Search(search.StateSearch):
+    def run(self, steps):
+        print(*(process.pid for process in multiprocessing.active_children()), flush=True)
+        super().run(steps)
+
+if __name__ == "__main__":
+    search.StateSearch = Search
+    open_game = partial(JerichoInterface, story=find_story(sys.argv[1]), seed=1)
+    search.searched_route(pathlib.Path(sys.argv[2]), open_game, 1, 100_000, 2, 100, MapGraph())
+"""
+
+
+def test_no_process_is_left_after_ctrl_c(tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    command = [sys.executable, str(script), str(STORY.path), str(tmp_path / SEARCH_FILE)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0,
+    ) as process:
+        helper = int(process.stdout.readline())
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.communicate()[1].strip().endswith("KeyboardInterrupt")
+    with pytest.raises(ProcessLookupError):
+        os.kill(helper, 0)
 
 
 def test_states_are_stored_by_what_differs_from_the_opening(tmp_path):

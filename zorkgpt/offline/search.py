@@ -6,37 +6,21 @@ A burst returns to a state of the archive and lets the rules explore from there,
 
 import json
 import zlib
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from game_interface.game import Game
-from game_interface.models import Item, Transition
-from session.game_state import GameState
-from session.history import GameText, TurnRecord
-from session.outcome import affected_objects, effective
 from zorkgpt.errors import StateError
 from zorkgpt.explore.best_line import state_digest
 from zorkgpt.explore.replay import ReplayRoute
-from zorkgpt.explore.trail import TrailStep, observed_state, trail_of
-from zorkgpt.offline.experience import GatheredTrails
-from zorkgpt.offline.explorer import OfflineExplorer
-from zorkgpt.offline.extractor import RuleExtractor
-from zorkgpt.offline.search_archive import SearchArchive, SearchCell, Way, load_archive, save_archive
-from zorkgpt.player import PlayerContext
+from zorkgpt.explore.trail import TrailStep, observed_state
+from zorkgpt.offline.search_archive import SearchArchive, SearchCell, load_archive, save_archive
+from zorkgpt.offline.search_burst import Burst, BurstPlayer, BurstStart
+from zorkgpt.offline.search_processes import BurstProcess, OpenGame
 from zorkgpt.world.graph import MapGraph
-from zorkgpt.world.learning import MapLearner
-from zorkgpt.world.progress import RecurrenceDetector
-
-_PATIENCE = 40
-"""A burst ends after so many commands in a row without a new state."""
-_WINDOW = 1000
-"""Commands within which an equal state of the world is noticed."""
-
-OpenGame = Callable[[], Game]
-"""Opens the game that is searched."""
 
 
 class StateSearch:
@@ -45,36 +29,38 @@ class StateSearch:
     Args:
         game: Becomes the game of the search.
         graph: The map, which the search extends.
+        helpers: Processes that play bursts too.
     """
 
-    def __init__(self, archive: SearchArchive, game: Game, graph: MapGraph) -> None:
-        self._archive, self._game = archive, game
-        self._graph, self._learner = graph, MapLearner(graph)
-        self._state = GameState(turn_count=archive.steps)
-        self._rules = OfflineExplorer(graph)
-        self._gathered = GatheredTrails(game.language)
-        for trail in archive.trails:
-            self._gathered.add(trail, is_whole=False)
-        self._vocabulary = tuple(sorted(game.language.words)) if game.language else ()
-        opening = game.reset()
+    def __init__(
+        self, archive: SearchArchive, game: Game, graph: MapGraph, helpers: Sequence[BurstProcess] = ()
+    ) -> None:
+        self._archive, self._game, self._helpers = archive, game, helpers
+        response = game.reset()
         if not archive.cells:
-            self._add((None, ()), (None, ()), opening, {})
+            now, way = game.observe(), (None, ())
+            state = _packed(game.save_state())
+            archive.add(SearchCell(way, way, observed_state(now), state_digest(now), state, response=response))
+        self._player = BurstPlayer(game, graph, archive, archive.digests)
 
-    def follow(self, commands: Sequence[str], most: int) -> None:
-        """Add the states that these commands lead to, unless more than half of `most` would have to be played."""
+    def follow(self, commands: Sequence[str], limit: int) -> None:
+        """Add the states that these commands lead to, unless more than half of `limit` would have to be played."""
         number, known = self._archive.longest_start(commands)
-        if len(commands) - known <= most // 2:
-            self._burst(number, self._archive.steps + most, commands[known:])
+        if len(commands) - known <= limit // 2:
+            self._play([replace(self._start(number, limit), commands=tuple(commands[known:]))])
 
     def run(self, steps: int) -> None:
-        """Let the rules play on from promising cells until there were so many commands.
+        """Let the rules play on from promising cells until so many commands were played.
 
         Raises:
             ZorkGPTError: If the game can't be played.
         """
-        end = self._archive.steps + steps
-        while self._archive.steps < end:
-            self._burst(self._archive.most_promising(), end)
+        archive = self._archive
+        end = archive.steps + steps
+        while (left := end - archive.steps) > 0:
+            numbers = archive.choose(min(left, 1 + len(self._helpers)))
+            limit = left // len(numbers)
+            self._play([self._start(number, limit, position) for position, number in enumerate(numbers)])
 
     def best_route(self, max_turns: int, end: int) -> ReplayRoute | None:
         """Return the commands to the highest score; of several the shortest, without detours if that leads there too.
@@ -82,7 +68,7 @@ class StateSearch:
         None if nothing but the opening is within so many turns.
 
         Args:
-            end: The number of the last command that may be played for it.
+            end: No more commands are tried when the archive has counted so many.
         """
         archive = self._archive
         short = {number: archive.steps_to(number, short=True) for number in range(1, len(archive.cells))}
@@ -105,63 +91,59 @@ class StateSearch:
             self._archive.steps += 1
             if played.died or played.finished:
                 return False
-        if played.after.score != steps[-1].standing.score or played.after.question is not None:
+        now = played.after
+        if now.score != steps[-1].standing.score or now.question is not None:
             return False
-        self._add((0, steps), (0, steps), played.response, self._notes_at(number))
+        notes = json.dumps(self._notes_at(number)).encode()
+        state = self._game.save_state()
+        way = 0, steps
+        self._add(SearchCell(way, way, observed_state(now), state_digest(now), state, notes, played.response))
         return True
 
-    def _burst(self, number: int, end: int, commands: Sequence[str] | None = None) -> None:
-        """Let the rules go on from a cell while that leads to new states, or play these commands."""
-        archive, start = self._archive, self._archive.cells[number]
-        start.chosen += 1
-        self._game.restore_state(self._state_of(number))
-        response, changed = start.response, tuple[Item, ...]()
-        self._rules = self._rules_at(number)
-        self._arrive(response)
-        given = iter(commands or ())
-        played: list[TurnRecord] = []
-        way: Way = (number, ())
-        shorts, recurrences = [way], RecurrenceDetector(_WINDOW, new_places_count=False)
-        idle = 0
-        while archive.steps < end and (idle < _PATIENCE or commands is not None):
-            context = self._context(response, changed)
-            if commands is None:
-                action = self._rules.get_action_with_reasoning(context).action
-            elif action := next(given, ""):
-                self._rules.look_on(context, action)
-            else:
-                break
-            step, idle = self._game.act(action), idle + 1
-            archive.steps += 1
-            played.append(self._learned(step))
-            if step.died or step.finished or step.fault or step.refused:
-                break
-            now, response, changed = step.after, step.response, affected_objects(step)
-            done = TrailStep(action, observed_state(now), now.location_name, effective(step))
-            way = way[0], (*way[1], done)
-            equal = recurrences.equal_turns(len(played), step)
-            shorts.append(shorts[equal[0]] if equal else (shorts[-1][0], (*shorts[-1][1], done)))
-            if now.question is None and state_digest(now) not in archive.digests:
-                way, idle = (self._add(way, shorts[-1], response, self._rules.changed_notes()), ()), 0
-                shorts[-1] = way
-        trail = trail_of(played, 0, archive.seed, start.standing.place, start.standing.score or 0)
-        archive.trails.append(trail)
-        self._gathered.add(trail, is_whole=False)
-
-    def _add(self, way: Way, short: Way, response: str, notes: dict[str, Any]) -> int:
-        """Add the present state to the archive, and return the number of its cell.
+    def _start(self, number: int, limit: int, position: int = 0) -> BurstStart:
+        """Return the start of a burst from a cell.
 
         Args:
-            notes: What has changed in the notes of the rules on the way.
+            position: The number of bursts that begin at the same time, before this one.
         """
-        now, opening = self._game.observe(), self._state_of(0) if self._archive.cells else b""
-        state = _packed(self._game.save_state(), opening)
-        # This grows with every command, and is known from the trails.
-        episode = {name: note for name, note in notes.get("episode", {}).items() if name != "record"}
-        packed = _packed(json.dumps(notes | {"episode": episode}).encode())
-        return self._archive.add(
-            SearchCell(way, short, observed_state(now), state_digest(now), state, packed, response)
+        archive, cell = self._archive, self._archive.cells[number]
+        return BurstStart(
+            len(archive.trails) + position,
+            number,
+            self._state_of(number),
+            cell.response,
+            self._notes_at(number),
+            archive.scoring_steps(),
+            archive.taken(number),
+            limit,
         )
+
+    def _play(self, starts: Sequence[BurstStart]) -> None:
+        """Play bursts at the same time, and add their results in the order of the starts."""
+        helpers = self._helpers[: len(starts) - 1]
+        for helper, start in zip(helpers, starts[1:], strict=True):
+            helper.begin(start)
+        bursts = [self._player.play(starts[0]), *(helper.result() for helper in helpers)]
+        for start, burst in zip(starts, bursts, strict=True):
+            self._add_burst(start.cell, burst)
+        for burst in bursts[1:]:
+            self._player.learn(burst)
+        for position, helper in enumerate(self._helpers, 1):
+            helper.learn([burst for number, burst in enumerate(bursts) if number != position])
+
+    def _add_burst(self, number: int, burst: Burst) -> None:
+        archive = self._archive
+        numbers = [number, *range(len(archive.cells), len(archive.cells) + len(burst.cells))]
+        for cell in burst.cells:
+            way, short = ((numbers[before or 0], steps) for before, steps in (cell.way, cell.short))
+            self._add(replace(cell, way=way, short=short))
+        archive.trails.append(burst.trail)
+        archive.steps += len(burst.transitions)
+
+    def _add(self, cell: SearchCell) -> None:
+        """Add a cell whose saved state and notes are not compressed yet."""
+        state, notes = _packed(cell.state, self._state_of(0)), _packed(cell.notes)
+        self._archive.add(replace(cell, state=state, notes=notes))
 
     def _state_of(self, number: int) -> bytes:
         """Return the saved state of a cell."""
@@ -169,57 +151,10 @@ class StateSearch:
         return _unpacked(state, number, self._state_of(0) if number else b"")
 
     def _notes_at(self, number: int) -> dict[str, Any]:
-        """Return the notes of the rules of when a cell was reached; empty for the opening."""
+        """Return the notes that the rules had when they reached a cell; empty for the opening."""
         changed = [json.loads(_unpacked(notes, number)) for notes in self._archive.notes_of(number)]
         places = {room: place for notes in changed for room, place in notes["places"].items()}
         return changed[-1] | {"places": places} if changed else {}
-
-    def _rules_at(self, number: int) -> OfflineExplorer:
-        """Return the rules with their notes of when a cell was reached, and the experience of all bursts."""
-        # A walk has its full cost, as in a first episode: the search can go on from a state at another place instead.
-        # There is no plan: what has scored before a state was saved does not score again.
-        experience = replace(self._gathered.experience(), episodes=0)
-        seed = self._archive.seed + len(self._archive.trails)
-        rules = OfflineExplorer(self._graph, senses=self._game, experience=lambda: experience, seed=seed)
-        if notes := self._notes_at(number):
-            rules.branch(notes)
-        return rules
-
-    def _context(self, response: str, changed: tuple[Item, ...]) -> PlayerContext:
-        now, state = self._game.observe(), self._state
-        is_described = state.room_description_age(now.location_id) is not None
-        return PlayerContext(
-            now,
-            response,
-            room_description=state.last_room_description if is_described else None,
-            turn=state.turn_count + 1,
-            failed_here=state.failed_here(now),
-            changed=changed,
-            vocabulary=self._vocabulary,
-        )
-
-    def _arrive(self, response: str) -> None:
-        """Learn from the place and the last response of a state that was restored."""
-        now = self._game.observe()
-        self._state.observe(now)
-        if now.location is not None:
-            read = RuleExtractor().extract(GameText(response, now.location, dark=bool(now.dark)))
-            self._learner.arrive(now.location.num, now.location.name, read.exits)
-            if read.is_room_description:
-                self._state.describe_room(response, now.location.num)
-
-    def _learned(self, step: Transition) -> TurnRecord:
-        """Learn from a turn and return it."""
-        state, now = self._state, step.after
-        state.turn_count += 1
-        described = state.room_descriptions.get(now.location_id or 0, ("", 0))[0]
-        text = GameText(step.response, now.location, step.action, dark=bool(now.dark), described=described)
-        read = RuleExtractor().extract(text)
-        self._learner.learn(step, read.exits)
-        self._learner.record_success(step)
-        record = TurnRecord(state.episode_id, state.turn_count, step, "", "search", "", extraction=read)
-        state.record(record)
-        return record
 
 
 def _packed(data: bytes, like: bytes = b"") -> bytes:
@@ -245,6 +180,7 @@ def searched_route(
     open_game: OpenGame,
     seed: int,
     steps: int,
+    processes: int,
     max_turns: int,
     graph: MapGraph,
     known: ReplayRoute | None = None,
@@ -252,15 +188,18 @@ def searched_route(
     """Search on from the archive in a file, and return the commands to the highest score so far.
 
     Args:
+        processes: How many bursts are played at the same time. The result depends on it, but not on their speed.
         graph: The map, which the search extends.
         known: Commands that others have found; if they score more than the archive, the search begins with them.
 
     Raises:
         ZorkGPTError: If the game can't be played.
     """
-    with closing(open_game()) as game:
+    with ExitStack() as stack:
+        game = stack.enter_context(closing(open_game()))
         archive = load_archive(path, game.story.sha256, seed)
-        search, end = StateSearch(archive, game, graph), archive.steps + steps
+        helpers = [stack.enter_context(closing(BurstProcess(open_game, archive, graph))) for _ in range(processes - 1)]
+        search, end = StateSearch(archive, game, graph, helpers), archive.steps + steps
         if known is not None and (known.goal.score or 0) > archive.highest:
             search.follow([step.action for step in known.steps], steps)
         search.run(end - archive.steps - min(max_turns, steps // 4))

@@ -11,10 +11,14 @@ from pydantic import Base64Bytes, TypeAdapter, ValidationError
 from zorkgpt.errors import FileError
 from zorkgpt.explore.trail import ObservedState, Trail, TrailStep
 from zorkgpt.files import write_file
+from zorkgpt.offline.experience import Pair
+from zorkgpt.offline.scoring_plan import ScoringStep, scoring_steps
+from zorkgpt.text import normalized_action
+from zorkgpt.world.directions import exit_name
 
 log = logging.getLogger("zorkgpt.search")
 
-VERSION = 5
+VERSION = 6
 
 Way = tuple[int | None, tuple[TrailStep, ...]]
 """A cell, None before the opening, and the commands that lead on from it."""
@@ -50,6 +54,8 @@ class SearchArchive:
     version: int = VERSION
     steps: int = 0
     """How many commands were played, by all searches."""
+    gains_tried: int = 0
+    """The number of actions that had scored when the opening was last chosen for it."""
     cells: list[SearchCell] = field(default_factory=list)
     """The first one is the opening."""
     trails: list[Trail] = field(default_factory=list)
@@ -59,21 +65,35 @@ class SearchArchive:
         self.digests: set[str] = set()
         self.highest = 0
         """The highest score of all cells."""
-        for cell in self.cells:
-            self._note(cell)
+        self._scored: list[int] = []
+        """The cells whose last step has scored."""
+        self._plan: tuple[ScoringStep, ...] | None = None
+        """None if it has to be computed again."""
+        for number in range(len(self.cells)):
+            self._note(number)
 
     def add(self, cell: SearchCell) -> int:
         """Add a cell and return its number."""
         self.cells.append(cell)
-        self._note(cell)
+        self._note(len(self.cells) - 1)
         return len(self.cells) - 1
 
-    def _note(self, cell: SearchCell) -> None:
+    def _note(self, number: int) -> None:
+        cell = self.cells[number]
         self.digests.add(cell.digest)
-        self.highest = max(self.highest, cell.standing.score or 0)
+        score, before = cell.standing.score or 0, cell.way[0]
+        self.highest = max(self.highest, score)
+        if before is not None and score > (self.cells[before].standing.score or 0):
+            self._scored.append(number)
+            self._plan = None
 
-    def most_promising(self) -> int:
-        """Return the cell to play on from: of a high score, a place and an inventory seldom chosen, the latest."""
+    def choose(self, count: int) -> list[int]:
+        """Choose the cells to play on from, at most `count`, at different places.
+
+        After a new action has scored, the opening comes first, because all that is known to score may score more in
+        one game. Otherwise, prefer a high score, and a place and an inventory that were seldom chosen. Of equal cells,
+        prefer the latest.
+        """
         places, inventories = Counter[int | None](), Counter[tuple[str, ...]]()
         for cell in self.cells:
             places[cell.standing.place] += cell.chosen
@@ -84,7 +104,39 @@ class SearchArchive:
             gained = max(0, now.score or 0) / (1 + self.highest)
             return (1 + 3 * gained) / (1 + places[now.place]) / (1 + inventories[now.inventory]), number
 
-        return max(range(len(self.cells)), key=worth)
+        numbers = sorted(range(len(self.cells)), key=worth, reverse=True)
+        gains = sum(step.gain > 0 for step in self.scoring_steps())
+        if gains > self.gains_tried:
+            self.gains_tried = gains
+            numbers.insert(0, 0)
+        best = dict[int | None, int]()
+        for number in numbers:
+            best.setdefault(self.cells[number].standing.place, number)
+        chosen = list(best.values())[:count]
+        for number in chosen:
+            self.cells[number].chosen += 1
+        return chosen
+
+    def scoring_steps(self) -> tuple[ScoringStep, ...]:
+        """Return all actions that have scored, with their preparations; first those that led to the highest score."""
+        if self._plan is None:
+            plan = dict[Pair, ScoringStep]()
+            start = self.cells[0].standing.place
+            for number in sorted(self._scored, key=lambda number: -(self.cells[number].standing.score or 0)):
+                trail = Trail(0, self.seed, start, self.steps_to(number, short=False), deadly=False)
+                for step in scoring_steps(trail):
+                    plan.setdefault((step.place, step.action), step)
+            self._plan = tuple(plan.values())
+        return self._plan
+
+    def taken(self, number: int) -> frozenset[Pair]:
+        """Return the places and actions that had an effect on the way to a cell."""
+        taken, place = set[Pair](), self.cells[0].standing.place
+        for step in self.steps_to(number, short=False):
+            if step.effective:
+                taken.add((place or 0, exit_name(normalized_action(step.action))))
+            place = step.standing.place
+        return frozenset(taken)
 
     def longest_start(self, commands: Sequence[str]) -> tuple[int, int]:
         """Return the cell that most of the first commands lead to, and how many they are."""
