@@ -58,21 +58,6 @@ def test_a_pin_that_another_process_has_just_set_counts(open_, home):
     assert "pinned)*" in home.text()
 
 
-def test_a_model_that_wants_to_replace_what_is_pinned_is_heard_and_nothing_else(open_):
-    open_().add_memory(5, "Hall", lever(episode=1))
-    open_().edit_memory(5, "Lever", Edit(pinned=True))
-    replaces = remember("Chain", text="The chain opens it.", supersedes_memory_titles={"Lever"})
-    denies = remember("Bell", text="The bell rings.", invalidate_memory_titles={"Lever"}, invalidation_reason="no")
-    manager = open_(replaces, denies)
-    for turn in (21, 22):
-        manager.record_action_outcome(5, "Hall", f"pull {turn}", "Hm.", {"score_delta": 1, "turn": turn})
-    assert on_file(manager) == [
-        (GATE, "ACTIVE", 1),
-        ("The chain opens it.", "ACTIVE", 1),
-        ("The bell rings.", "ACTIVE", 1),
-    ]
-
-
 def test_what_is_pinned_is_counted_when_it_is_seen_again(open_):
     manager = marked(open_, Edit(pinned=True))
     assert manager.add_memory(5, "Hall", lever())
@@ -134,17 +119,6 @@ def test_something_else_and_the_same_elsewhere_may_be_learned(open_):
     manager = marked(open_, Edit(vetoed=True))
     assert manager.add_memory(5, "Hall", lever(CONTRARY))
     assert manager.add_memory(6, "Attic", lever())
-
-
-def test_what_a_model_may_not_teach_is_not_kept_however_often_it_says_it(open_):
-    open_().add_memory(5, "Hall", lever(episode=1))
-    open_().edit_memory(5, "Lever", Edit(vetoed=True))
-    manager = open_(remember("Lever", text=GATE), remember("Lever", text=GATE))
-    for turn in (21, 22):
-        manager.record_action_outcome(5, "Hall", "pull lever", "Click.", {"score_delta": 1, "turn": turn})
-    assert on_file(manager) == [(GATE, "ACTIVE", 1)]
-    assert len(manager.synthesizer.requests) == 2
-    assert manager.synthesizer.requests[0].memories == ()
 
 
 def test_a_judge_knows_it_in_other_words(home):

@@ -66,14 +66,6 @@ def learn(manager, turns):
         manager.record_action_outcome(5, "Hall", f"pull {turn}", "Hm.", {"score_delta": 1, "turn": turn})
 
 
-def test_a_model_can_neither_replace_nor_invalidate_an_edited_memory(edited, caplog):
-    manager = edited(REPLACES, DENIES, remember("Lever", text=GATE))
-    learn(manager, (21, 22, 23))
-    assert on_file(manager) == [(MINE, "ACTIVE"), ("The chain opens it.", "ACTIVE"), ("The bell rings.", "ACTIVE")]
-    assert manager.get_status()["metrics"]["person_edits_kept"] == 2
-    assert [one.title for one in caplog.records if "a person has pinned or edited" in one.message] == ["Lever"] * 2
-
-
 def test_a_model_can_neither_replace_nor_invalidate_what_was_edited_in_the_file(path):
     with SimpleMemoryManager.open(
         path, synthesizer=Answers(REPLACES, DENIES), game_state=SimpleNamespace(episode_id=2, turn_count=20)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.fixtures.memory import FORGERIES, in_one_line, memories, memory, texts
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import GAME, Thing
 from zorkgpt.memory.places import (
     LIMIT,
     checked_place,
@@ -44,7 +45,7 @@ elements = st.one_of(st.integers(1 - LIMIT, LIMIT - 1), place_texts)
 places = st.one_of(elements, st.lists(elements, min_size=2, max_size=4).map(tuple))
 
 
-@given(places)
+@given(places | st.integers(0, LIMIT - 1).map(Thing) | st.just(GAME))
 def test_a_key_is_read_as_it_was_written(key):
     written = render_place(key)
     read = parse_place(written)
