@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation, claims_in, parse_claim
-from zorkgpt.memory.models import ZMachineContext, fields_of, memory_of, outcome_of
+from zorkgpt.memory.models import Effect, ZMachineContext, fields_of, memory_of, outcome_of
+from zorkgpt.memory.objects import AttributeChange
 from zorkgpt.memory.storage.entry import as_read, parse_entry, render_entry
 
 OF_A_THING = [
@@ -92,7 +93,14 @@ def test_a_part_of_the_header_that_says_something_else_is_kept_as_it_stands():
     [
         ({"died": True, "location_changed": True, "location_after": 4}, "died"),
         ({"location_changed": True, "location_after": 4}, "to 4"),
+        ({"location_changed": True, "location_after": ("acme", 7)}, 'to ["acme", 7]'),
+        ({"location_changed": True}, ""),
+        ({"location_after": 4}, ""),
         ({"score_delta": 5}, "changed"),
+        ({"inventory_changed": True}, "changed"),
+        ({"changed": (AttributeChange(3, "door", "open", True),)}, "changed"),
+        ({"changed": (AttributeChange(3, "door", "open", True),), "fell_short": True}, ""),
+        ({"changed": (AttributeChange(3, "door", "open", True, by_itself=True),)}, ""),
         ({"unnamed_change": True}, ""),
         ({"nothing_changed": True}, "nothing"),
         ({}, ""),
@@ -100,3 +108,18 @@ def test_a_part_of_the_header_that_says_something_else_is_kept_as_it_stands():
 )
 def test_the_outcome_of_an_action_is_the_ground_truth_s(facts, expected):
     assert outcome_of(ZMachineContext(**facts)) == expected
+
+
+@pytest.mark.parametrize(
+    ("facts", "effect"),
+    [
+        ({}, None),
+        ({"unnamed_change": True}, Effect.CHANGED),
+        ({"score_delta": 5}, Effect.CHANGED),
+        ({"nothing_changed": True}, Effect.ANSWERED),
+        ({"nothing_changed": True, "repeated": True}, Effect.NONE),
+        ({"nothing_changed": True, "repeated": True, "refused_by_parser": True}, Effect.REFUSED),
+    ],
+)
+def test_refusals_answers_and_no_effect_are_different_effects(facts, effect):
+    assert ZMachineContext(**facts).effect is effect

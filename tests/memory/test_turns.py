@@ -28,6 +28,10 @@ def kept(manager, location_id=5):
     return [(one.title, one.persistence, one.status) for one in both if not is_ledger_entry(one)]
 
 
+OPENED = AttributeChange(3, "door", "open", True)
+STOLEN = ObjectMove(9, "painting", 5, "Hall", 30, "thief", by_itself=True)
+
+
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
@@ -40,11 +44,22 @@ def kept(manager, location_id=5):
         ({"response_length": 100}, []),
         ({"response_length": 101}, [Trigger.LONG_RESPONSE]),
         ({"died": True, "score_delta": -10}, [Trigger.SCORE, Trigger.DEATH]),
+        ({"first_look": True}, [Trigger.FIRST_VISIT]),
+        ({"unnamed_change": True}, [Trigger.OBJECTS]),
+        ({"changed": (OPENED,)}, [Trigger.OBJECTS]),
+        ({"changed": (replace(OPENED, by_itself=True),)}, []),
+        ({"moved": (STOLEN,)}, [Trigger.OBJECTS]),
+        ({"moved": (STOLEN,), "things": (ThingState(9, "cat", alive=True),)}, []),
+        ({"moved": (STOLEN,), "state": (Claim(Relation.HERE, 9, "cat"),)}, []),
+        ({"nothing_changed": True}, [Trigger.NOTHING_CHANGED]),
+        ({"nothing_changed": True, "refused_by_parser": True}, []),
     ],
 )
 def test_a_turn_is_asked_about_for_a_reason(facts, expected):
     turn = SynthesisRequest(5, "Hall", "wait", "Time passes.", ZMachineContext(**facts))
     assert should_ask(turn) == tuple(expected)
+    long = Trigger.LONG_RESPONSE if "response_length" not in facts else None
+    assert set(should_ask(replace(turn, response="x" * 101))) == {*expected, long} - {None}
 
 
 def test_a_turn_without_a_reason_costs_no_call(play):
