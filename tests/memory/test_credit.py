@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from tests.fixtures.memory import FAILS, WORKS, Answers, Play, memory, remember
 from zorkgpt.memory.claims import Claim, Relation
-from zorkgpt.memory.credit import MAX_DELAY_TURNS
+from zorkgpt.memory.credit import MAX_DELAY_TURNS, outcome_in_words
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.storage.history import Trial
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +44,13 @@ def test_what_came_of_advice_stands_in_the_file(path):
         in path.read_text()
     )
     assert play.counts() == {"Lever": (2, 2), "Bell": (0, 3)}
+
+
+def test_an_outcome_names_the_inventory_instead_of_the_player_object():
+    taken = ObjectMove(7, "lamp", 5, "Kitchen", 1, "(self object)", False)
+    dropped = ObjectMove(8, "key", 1, "(self object)", 5, "Kitchen", False)
+    turn = ZMachineContext(inventory_before=("key",), inventory_after=("lamp",), moved=(taken, dropped))
+    assert outcome_in_words(turn) == "lamp: Kitchen → inventory; key: inventory → Kitchen"
 
 
 def test_only_what_was_shown_at_the_place_is_judged(path):

@@ -30,6 +30,7 @@ from zorkgpt.memory.models import (
     outcome_of,
     same_episode,
 )
+from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import Trial, TurnStamp, trial_of, trial_row
@@ -176,11 +177,19 @@ def outcome_in_words(turn: ZMachineContext) -> str:
         parts.append(f"score {turn.score_delta:+d}")
     moved = [move for move in turn.moved if not move.by_itself][:3]
     changed = [change for change in turn.changed if not change.by_itself][:3]
-    parts += [f"{move.name}: {move.origin} → {move.destination}" for move in moved]
+    parts += [_move_in_words(move, turn) for move in moved]
     parts += [f"{change.name}: {'' if change.value else 'not '}{change.attribute}" for change in changed]
     if turn.inventory_changed and not moved:
         parts.append("inventory changed")
     return "; ".join(parts) or ("nothing changed" if turn.nothing_changed else "no visible change")
+
+
+def _move_in_words(move: ObjectMove, turn: ZMachineContext) -> str:
+    # The story's name of the player object, such as "(self object)" or "cretin", means nothing to a reader.
+    was_held, is_held = move.name in turn.inventory_before, move.name in turn.inventory_after
+    origin = "inventory" if was_held and not is_held else move.origin
+    destination = "inventory" if is_held and not was_held else move.destination
+    return f"{move.name}: {origin} → {destination}"
 
 
 def _matches_category(category: str, action: str, turn: ZMachineContext) -> bool | None:

@@ -142,8 +142,8 @@ def find_resumable(
     if not reasons:
         raise CheckpointError(f"There is nothing to resume: no episode was played in {workdir}.")
     number, reason = next(iter(reasons.items()))
-    which = f"Episode {number}" if episode is not None else f"There is nothing to resume: the last episode, {number},"
-    raise CheckpointError(f"{which} can't be resumed: {reason}. Without --resume a new one begins.")
+    which = f"Episode {number}" if episode is not None else f"The last episode, {number},"
+    raise CheckpointError(f"{which} can't be resumed: {reason}. Omit --resume to start a new episode.")
 
 
 def _obstacle(directory: Path, log: Path, end: EpisodeEnded | None) -> str | None:
