@@ -222,6 +222,27 @@ def test_a_file_with_the_line_ends_of_windows_keeps_them():
     assert [kept.title for kept in parse(after).memories(5)] == ["Rug hides a trap door", "Another"]
 
 
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ("", "\n@"),
+        ("\n", "\n@"),
+        ("---\n", "\n@\n---\n"),
+        ("\n---\n", "\n@\n---\n"),
+        ("### Memories\n", "### Memories\n\n@"),
+        ("### Memories\n---\n", "### Memories\n\n@\n---\n"),
+        ("### Memories\n\n\n---\n", "### Memories\n\n\n@\n---\n"),
+        ("A note.\n", "A note.\n\n@"),
+        ("A note.\n---\nMore.\n", "A note.\n\n@\n---\nMore.\n"),
+        ("A note.\n\n-----\n", "A note.\n\n@\n-----\n"),
+    ],
+)
+def test_the_first_memory_of_a_section_has_an_empty_line_before_it(body, after):
+    head = "## Location 5: Hall\n**Visits:** 1 | **Episodes:** 1\n"
+    written = render(added(parse(f"{head}{body}".encode()), 5, "Hall", memory("A"))).decode()
+    assert written == head + after.replace("@", "**[NOTE - PERMANENT] A** *(Ep1, T3, +0)*\nThe text of A.\n")
+
+
 @pytest.mark.parametrize("last", ["## Location 5: Hall", "## Location 5: Hall\n**Visits:** 2 | **Episodes:** 1"])
 def test_a_last_line_without_an_end_gets_one_before_what_is_added(last):
     after = render(added(parse(last.encode()), 5, "Hall", memory())).decode()

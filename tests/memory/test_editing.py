@@ -102,6 +102,7 @@ def test_an_edit_that_changes_nothing_writes_nothing(store, home):
         (Edit(text=" \n"), "blank"),
         (Edit(category="a rumour"), "'a rumour'"),
         (Edit(title=" "), "blank"),
+        (Edit(expires_at="tomorrow"), "The time is 'tomorrow'"),
         (Edit(persistence="ephemeral"), "'ephemeral'"),
         (Edit(status="active"), "'active'"),
         (Edit(pinned=True, vetoed=True), "either pinned or hidden"),

@@ -52,6 +52,23 @@ def test_the_parts_are_those_that_were_handed_in(tmp_path):
     assert not SimpleMemoryManager.open(tmp_path, config=off).parts.words
 
 
+def test_without_deduplication_only_identical_texts_are_duplicates(tmp_path):
+    with SimpleMemoryManager(path=tmp_path / "Memories.md") as manager:
+        manager.add_memory(1, "Gate", memory("Gate", text=GATE))
+        manager.add_memory(1, "Gate", memory("Bell", "ephemeral", text="The bell rings."))
+        found, cosine = manager.check_semantic_duplicate(f" {GATE.upper()}", 1)
+        assert (found.title, cosine) == ("Gate", 1.0)
+        others = [(AGAIN, 1), (" ", 1), ("The bell rings.", 1), (GATE, 2)]
+        assert [manager.check_semantic_duplicate(*other) for other in others] == [None] * 4
+        assert (manager.embedding_provider, manager.embedding_cache, manager.calculate_embedding(GATE)) == (
+            None,
+            {},
+            None,
+        )
+        assert (manager.get_location_embeddings(1), manager.consolidate()) == ([], [])
+        assert (manager.rebuild_embedding_cache(), manager.similarity_threshold) == (False, 0.85)
+
+
 def test_an_asynchronous_client_is_refused_with_the_way_out(tmp_path):
     client = openai.AsyncOpenAI(api_key="x", base_url="http://127.0.0.1:9")
     with pytest.raises(ConfigurationError, match="AsyncOpenAI is asynchronous.*Pass the synchronous client"):

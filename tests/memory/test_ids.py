@@ -145,11 +145,13 @@ def test_what_is_of_the_episode_only_has_an_id_too(manager, home, state):
 def test_what_can_not_be_done_is_an_error_that_says_why(manager):
     found = manager.remember(5, "The gate is shut.", title="Gate")
     manager.update(found, pinned=True)
+    passing = manager.remember(5, "The bell rings.", persistence="ephemeral")
     doors = {
         "There is no memory with the id or title 'Nothing'": lambda: manager.forget("Nothing"),
         "There is no memory with the id or title 'Gate' at location 6": lambda: manager.update("Gate", 6, text="x"),
         "was not replaced: it is pinned": lambda: manager.supersede(found, "It is open."),
         "was not marked as wrong: it is pinned": lambda: manager.invalidate(found, "It is open"),
+        "is ephemeral. Use `supersede` to keep it": lambda: manager.update(passing, persistence="core"),
         "must be one of core, permanent": lambda: manager.update(found, persistence="forever"),
     }
     for said, door in doors.items():

@@ -57,6 +57,23 @@ def test_at_most_five_successes_and_five_failures_are_shown():
     assert found.text.endswith("\n(4 more memories not shown)")
 
 
+def test_what_scored_is_shown_beyond_the_limits_and_before_what_worked():
+    scored = [memory(f"Scored {n}", category="SUCCESS", action="pull", score_change=5, turns=str(n)) for n in range(6)]
+    plain = [memory(f"Plain {n}", category="SUCCESS", action="pull", turns=str(n), tried=9, worked=9) for n in range(6)]
+    found = titles(shown([*plain, *scored], [], budget=Budget(tokens=10_000)))
+    assert found == [f"Scored {n}" for n in range(5, -1, -1)] + [f"Plain {n}" for n in range(5, 0, -1)]
+
+
+def test_a_budget_is_used_to_the_last_token():
+    persistent = [memory(f"M{n}", status="TENTATIVE", turns=str(9 - n)) for n in range(6)]
+    whole = estimated_tokens(shown(persistent, []).text)
+    fixed = estimated_tokens("(6 more memories not shown)\n") + estimated_tokens(f"\n{TENTATIVE_HEADING}\n")
+    each = estimated_tokens(f"  {line(persistent[0])}\n")
+    budgets = (whole, fixed + 2 * each, fixed + 2 * each - 1, fixed + each, fixed + each - 1)
+    found = [len(shown(persistent, [], budget=Budget(tokens=tokens)).memories) for tokens in budgets]
+    assert found == [6, 2, 1, 1, 0]
+
+
 def test_what_is_left_out_is_said_and_nothing_is_cut_in_half():
     persistent = [memory("Short", text="short"), memory("Long", text="long " * 400, observation_count=9)]
     assert shown(persistent, []).text == "[NOTE] Short: short\n(1 more memory not shown)"

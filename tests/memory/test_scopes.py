@@ -23,6 +23,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import GAME, Thing
 from zorkgpt.memory.retrieval import plain
 from zorkgpt.memory.scope import PlaceScope, parse_scope
+from zorkgpt.memory.storage.lasting import EVERY
 
 ACME = ("acme", "user-7")
 SCOPES = {"alpha": ACME, "bravo": ("acme", "user-70"), "nested": (*ACME, "notes"), "zulu": None}
@@ -361,7 +362,10 @@ def test_what_belongs_to_the_whole_memory_is_refused_in_a_scope():
                 draft.move(old, new)
         with store.transaction() as draft:
             assert draft.move((*ACME, "cart"), (*ACME, "basket")) == 1
-        assert [each.location_id for each in everything(memory)] == ["basket"]
+        memory.remember("cart", "The code is SAVE5.")
+        places = [place for place, _ in store.lasting.find(EVERY, prefix=("acme",), limit=1, offset=1)]
+        assert places == [(*ACME, "cart")]
+        assert [each.location_id for each in everything(memory)] == ["basket", "cart"]
 
 
 def test_a_memory_of_a_game_has_no_scope(tmp_path):

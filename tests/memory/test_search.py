@@ -1,5 +1,6 @@
 """Search by words and by meaning."""
 
+import math
 import os
 import subprocess
 import sys
@@ -255,6 +256,26 @@ def test_scores_are_relevances_that_never_rise_and_a_threshold_cuts_the_list(sai
         assert scores == sorted(scores, reverse=True)
         assert all(0 < score <= 1 for score in scores)
         assert memory.search(query, 10, threshold=threshold) == [each for each in found if each.score >= threshold]
+
+
+def test_the_score_is_that_of_bm25_divided_by_its_upper_limit(home):
+    """With the constants of Okapi BM25, 1.2 and 0.75. A title counts twice, and the lasting memories have 5 words."""
+    with home.open() as manager:
+        manager.remember(1, "Red lever.", title="One")
+        manager.remember(2, "Blue lever, gate, lever.", title="Two")
+        manager.remember(3, "Silver lever.", title="Three", persistence="ephemeral")
+        scores = {each.located.memory.title: each.score for each in manager.search("lever gate")}
+    lever, gate = math.log(1 + 0.5 / 3.5), math.log(1 + 2.5 / 1.5)
+
+    def weight(count, length):
+        return count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / 5))
+
+    expected = {
+        "One": lever * weight(1, 4),
+        "Two": lever * weight(2, 6) + gate * weight(1, 6),
+        "Three": lever * weight(1, 4),
+    }
+    assert scores == pytest.approx({title: score / (2.2 * (lever + gate)) for title, score in expected.items()})
 
 
 def test_covering_more_of_the_query_is_more_relevant():

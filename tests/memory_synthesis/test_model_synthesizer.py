@@ -104,10 +104,18 @@ def test_a_title_may_be_one_letter_and_not_empty():
         FurtherFact(memory_title="", **fact)
 
 
-def test_plain_slips_of_case_are_understood():
-    answer = FACT | {"category": "failure", "persistence": " Permanent", "status": "tentative"}
-    found = ModelSynthesizer(ScriptedLLM([answer])).synthesize(REQUEST)
+def test_plain_slips_are_understood():
+    answer = FACT | {"category": "failure", "persistence": " Permanent", "status": "tentative", "place": " 7 "}
+    titles = {
+        "supersedes_memory_titles": ["A", " "],
+        "invalidate_memory_titles": ["A", "B"],
+        "confirm_memory_titles": [""],
+    }
+    answer |= titles | {"invalidation_reason": "No.", "claims": "none", "exits": None}
+    found = ModelSynthesizer(ScriptedLLM([answer]), asks_for_exits=True).synthesize(REQUEST)
     assert (found.category, found.persistence, found.status) == ("FAILURE", "permanent", "TENTATIVE")
+    assert (found.place, found.claims, found.confirm_memory_titles) == (7, (), set())
+    assert (found.supersedes_memory_titles, found.invalidate_memory_titles) == ({"A"}, {"B"})
 
 
 @pytest.mark.parametrize(
