@@ -82,9 +82,10 @@ class MemoryEvents:
 
 
 def _event(kind: str, place: SubjectKey, memory: Memory, detail: str, other: Memory | None = None) -> MemoryEvent:
+    location_id = place if is_place(place) else None
     return MemoryEvent(
         kind,
-        place if is_place(place) else None,
+        location_id,
         memory.title,
         memory.persistence,
         memory.category,
@@ -92,5 +93,5 @@ def _event(kind: str, place: SubjectKey, memory: Memory, detail: str, other: Mem
         memory.text,
         memory.status,
         other.text if other else "",
-        "" if is_place(place) else render_place(place),
+        render_place(place) if location_id is None else "",
     )

@@ -221,7 +221,7 @@ class MemoryWriter:
         if decision.joins(memory):
             stored = decisions.apply(draft, location_id, new.name, memory, decision, turn)
         if stored is None:
-            stored = self._add(draft, location_id, new.name, memory, olds, new.turn)
+            stored = self._add(draft, new, olds)
         elif decision.kind == "repeats" and stored.status == MemoryStatus.TENTATIVE:
             stored = decisions.settle(draft, location_id, stored, turn)
         # A known memory may lack these fields.
@@ -467,39 +467,33 @@ class MemoryWriter:
 
     # Changes
 
-    def _add(
-        self,
-        draft: Draft,
-        location_id: SubjectKey,
-        name: str,
-        memory: Memory,
-        olds: Sequence[Memory],
-        turn: int | None,
-    ) -> Memory:
+    def _add(self, draft: Draft, new: "NewMemory", olds: Sequence[Memory]) -> Memory:
         """Add a memory, or count another observation if it is known, and supersede the replaced ones.
 
         A lasting memory also replaces an ephemeral one with the same words. Returns the stored memory.
         """
+        location_id, memory = new.location_id, new.memory
         is_lasting = memory.persistence.outlives_episode
         if is_lasting:
-            repeats = (old for old in _ephemeral(draft, location_id) if is_current(old) and same_words(old, memory))
-            olds = list({id(old): old for old in (*olds, *repeats)}.values())
+            for old in _ephemeral(draft, location_id):
+                if is_current(old) and same_words(old, memory) and not any(each is old for each in olds):
+                    olds = [*olds, old]
         alike = draft.lasting.memories(location_id) if is_lasting else _ephemeral(draft, location_id)
-        replaced = {id(old) for old in olds}
+        replaced = set(map(id, olds))
         others = [other for other in alike if id(other) not in replaced]
         known = known_again(others, memory) if is_current(memory) else None
         confirms = memory.status == MemoryStatus.ACTIVE
-        is_open = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
-        if known is not None and is_open and confirms and not _is_contested(known, others):
+        is_unsettled = known is not None and known.status == MemoryStatus.TENTATIVE and not known.is_settled_by_person
+        if known is not None and is_unsettled and confirms and not _is_contested(known, others):
             memory = taking_over(memory, known, episodes_of(draft.lasting, location_id))
             olds, known = [*olds, known], None
         if known is None:
             visits = self.visits.uncounted(location_id) if is_place(location_id) else ()
-            stored = draft.add(location_id, name, memory, visits=visits)
+            stored = draft.add(location_id, new.name, memory, visits=visits)
         else:
             stored = draft.see_again(location_id, known, memory.turns, memory.episode)
         for old in olds:
-            draft.supersede(location_id, old, memory.title, turn)
+            draft.supersede(location_id, old, memory.title, new.turn)
         return stored
 
     def _stored(self, location_id: SubjectKey) -> list[Memory]:

@@ -188,14 +188,13 @@ class Draft:
         A database is asked for all of them at once.
         """
         headings = self.lasting.headings(dict.fromkeys(place for place, _, _ in new))
-        names = {place: heading.name for place, heading in headings.items()}
         stored = self._with_ids([(place, memory) for place, _, memory in new])
-        self.apply(
-            *(
-                Change("added", place, names.get(place) or self.names.get(place) or name, None, memory, reason, other)
-                for (place, name, _), memory in zip(new, stored, strict=True)
-            )
-        )
+        changes = []
+        for (place, name, _), memory in zip(new, stored, strict=True):
+            stored_name = headings[place].name if place in headings else ""
+            name = stored_name or self.names.get(place) or name
+            changes.append(Change("added", place, name, None, memory, reason, other))
+        self.apply(*changes)
         return stored
 
     def _name(self, place: SubjectKey) -> str:
@@ -219,8 +218,9 @@ class Draft:
         return [memory for _, memory in memories]
 
     def _ids_among(self, wanted: set[tuple[SubjectKey, str]]) -> set[tuple[SubjectKey, str]]:
-        found = self.book.find(Filters(among=wanted, with_past=True))
-        return {(place, memory_id(place, memory)) for place, memory in found}
+        """Return those of these places and ids that are taken."""
+        memories = self.book.find(Filters(among=wanted, with_past=True))
+        return {(place, memory_id(place, memory)) for place, memory in memories}
 
     def replace(
         self,

@@ -104,9 +104,9 @@ class Filters:
             return False
         if self.named is not None or self.among is not None:
             names = memory_id(place, memory), folded(memory.title)
-            if self.named is not None and not {self.named, folded(self.named)}.intersection(names):
+            if self.named is not None and self.named not in names and folded(self.named) not in names:
                 return False
-            if self.among is not None and self.among.isdisjoint([(place, name) for name in names]):
+            if self.among is not None and (place, names[0]) not in self.among and (place, names[1]) not in self.among:
                 return False
         if self.episode is None:
             return True

@@ -116,8 +116,8 @@ class SqliteDatabase:
         """
         all_values = list(parameters)
         if all_values:
-            with self.guard, self.change():
-                self._writing().executemany(query.replace("%s", "?"), all_values)
+            with self.change() as connection:
+                connection.executemany(query.replace("%s", "?"), all_values)
 
     @property
     def is_changing(self) -> bool:
@@ -125,7 +125,7 @@ class SqliteDatabase:
         return self._is_changing
 
     @contextmanager
-    def change(self) -> Iterator[None]:
+    def change(self) -> Iterator["Connection"]:
         """Begin a transaction. It is committed at the end of the block, unless the block raises. Can be nested.
 
         Raises:
@@ -134,8 +134,8 @@ class SqliteDatabase:
         from sqlite3 import Error
 
         with self.guard:
-            if self._is_changing:
-                yield
+            if self._is_changing and self._connection is not None:
+                yield self._connection
                 return
             try:
                 connection = self._writing()
@@ -145,7 +145,7 @@ class SqliteDatabase:
             try:
                 # Inside `try`, because an interrupt can arrive right after this statement.
                 connection.execute("BEGIN IMMEDIATE")
-                yield
+                yield connection
                 connection.execute("COMMIT")
             except BaseException as error:
                 with suppress(Error):
@@ -216,9 +216,7 @@ class SqliteDatabase:
         """Return a connection to the file. A missing file is created, and a damaged one is renamed."""
         from sqlite3 import Error
 
-        if self._connection is not None and (
-            self._is_changing or (not self._private and self._opened == (os.getpid(), self._inode()))
-        ):
+        if self._connection is not None and not self._private and self._opened == (os.getpid(), self._inode()):
             return self._connection
         self._check_is_file()
         if self._damaged and self._damaged == self._inode():
