@@ -108,6 +108,19 @@ def test_a_memory_did_not_advise_the_turn_that_taught_it(path):
     assert play.counts() == {"Pull": (1, 1)}
 
 
+def test_a_danger_is_counted_beside_what_works_but_not_in_the_turn_that_taught_it(path):
+    play = Play(path)
+    fields = {"category": "DANGER", "action": "pull lever", "outcome": "died"}
+    play.manager.add_memory(5, "Hall", memory("New danger", text="It fell.", episode=2, turns="9", **fields))
+    play.manager.add_memory(5, "Hall", memory("Danger", text="It bites.", **fields))
+    dark = memory("Dark danger", text="It bites.", claims=(Claim(Relation.DARK),), **fields)
+    play.manager.add_memory(5, "Hall", dark)
+    play.turn(9, **WORKS)
+    play.turn(10, **WORKS)
+    play.manager.reset_episode()
+    assert play.counts() == {"Lever": (2, 2), "Danger": (0, 2), "New danger": (0, 1)}
+
+
 def test_counts_wait_for_another_write_but_not_for_long(path):
     play = Play(path)
     play.turn(1, **WORKS)

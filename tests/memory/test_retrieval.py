@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import memories, memory
+from zorkgpt.memory.credit import Reliability, reliability
 from zorkgpt.memory.retrieval import TENTATIVE_HEADING, Budget, estimated_tokens, line, shown
 
 
@@ -32,6 +33,24 @@ def test_what_worked_goes_above_what_was_not_tried_and_what_never_worked_below()
         memory("Confirmed", tried=3, worked=3, turns="1"),
     ]
     assert titles(shown(persistent, [])) == ["Confirmed", "Tried once", "Untried", "Now and then", "Refuted"]
+
+
+@pytest.mark.parametrize(
+    ("worked", "tried", "expected"),
+    [
+        (0, 1, Reliability.OPEN),
+        (0, 2, Reliability.REFUTED),
+        (1, 2, Reliability.OPEN),
+        (2, 2, Reliability.CONFIRMED),
+        (6, 18, Reliability.OPEN),
+        (6, 19, Reliability.REFUTED),
+        (12, 18, Reliability.OPEN),
+        (13, 18, Reliability.CONFIRMED),
+    ],
+)
+def test_a_memory_is_reliable_above_65_percent_and_refuted_below_35(worked, tried, expected):
+    """With one more success and one more failure than were observed."""
+    assert reliability(memory(worked=worked, tried=tried)) is expected
 
 
 def test_how_often_it_worked_is_said_where_it_was_tried_more_than_once():

@@ -35,13 +35,21 @@ def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, home
         assert manager.add_memory(1, "Gate", fact("the lever opened the gate", turns="48", episode=2))
         assert lines(manager) == [(GATE, "ACTIVE", "25→48", 2)]
         found = metrics(manager)
-        assert (found["duplicates_prevented"], found["metadata_updates"]) == (1, 1)
+        assert (found["duplicates_prevented"], found["metadata_updates"], found["compared"]) == (1, 1, 2)
         row = history(manager)[-1]
         assert (row.kind, row.other.text) == ("merged", "the lever opened the gate")
         assert row.reason.startswith("says the same (cosine 0.")
     assert "*(Ep1→Ep2, T25→T48, +0, seen 2x)*" in home.text()
     with open_() as again:
         assert lines(again) == [(GATE, "ACTIVE", "25→48", 2)]
+
+
+def test_near_duplicates_are_those_above_the_threshold(open_):
+    with open_() as manager:
+        for turn, text in enumerate((GATE, "the lever opened the gate", "The lever opens a gate.", GATE)):
+            manager.add_memory(1, "Gate", fact(text, turns=str(turn)))
+        found = metrics(manager)
+        assert (found["duplicates_prevented"], found["near_duplicates"], found["compared"]) == (3, 1, 4)
 
 
 def test_the_same_turn_counts_once(open_):
