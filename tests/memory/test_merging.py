@@ -193,6 +193,25 @@ def test_what_a_later_episode_says_relates_to_the_earlier_as_in_one_file(tmp_pat
     assert [(one.status, one.observation_count) for one in merged(tmp_path, first, second)] == expected
 
 
+@pytest.mark.parametrize("text", [OPENS, f"{OPENS[:-1]}!"])
+def test_a_later_episode_settles_what_two_earlier_ones_left_open(tmp_path, text):
+    earlier = [
+        file_of(tmp_path / "2", told("Lever", OPENS, 2, observation_count=3)),
+        file_of(tmp_path / "3", told("Lever", DENIES, 3)),
+    ]
+    later = file_of(tmp_path / "4", told("Lever", text, 4, observation_count=3))
+    memories = merged(tmp_path / "settled", *earlier, later)
+    assert [(one.status, one.observation_count) for one in memories] == [("ACTIVE", 6), ("SUPERSEDED", 1)]
+
+
+def test_an_episode_may_have_learned_nothing_or_for_itself_only(tmp_path):
+    door = told("Door", "The door is open.", 3, persistence="ephemeral")
+    found = [tmp_path / "2" / "Memories.md", file_of(tmp_path / "3", told("Lamp", LAMP, 3), door)]
+    assert [one.title for one in merged(tmp_path, *found)] == ["Lamp"]
+    records = MarkdownStore(tmp_path / "merged" / "Memories.md").journal.records()
+    assert sorted(record.change.memory.title for record in records) == ["Door", "Lamp"]
+
+
 def test_the_merged_files_are_the_same_in_each_byte_and_can_be_merged_again(tmp_path):
     found = [
         file_of(

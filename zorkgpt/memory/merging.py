@@ -277,9 +277,9 @@ class _Merger:
         decision = self._deduplicator.decide(place, memory, memories)
         if decision.kind == "repeats" and decision.about is not None:
             known = decision.about.known
-            _change(draft, place, known, _with_counts_of(known, memory))
-            if known.status == MemoryStatus.TENTATIVE:
-                decisions.settle(draft, place, known, turn)
+            stored = _change(draft, place, known, _with_counts_of(known, memory))
+            if stored.status == MemoryStatus.TENTATIVE:
+                decisions.settle(draft, place, stored, turn)
             return known.title
         if decision.kind != "new":
             decisions.apply(draft, place, name, memory, decision, turn)
@@ -288,13 +288,14 @@ class _Merger:
         return memory.title
 
 
-def _change(draft: Draft, place: SubjectKey, known: Memory, after: Memory) -> None:
-    """Replace a memory, and invalidate it if it has always failed."""
+def _change(draft: Draft, place: SubjectKey, known: Memory, after: Memory) -> Memory:
+    """Replace a memory, invalidate it if it has always failed, and return it as stored."""
     if after == known:
-        return
+        return known
     stored = draft.replace(place, known, after, kind_of(known, after), after.invalidation_reason)
     if is_current(stored) and has_always_failed(stored) and not stored.is_settled_by_person:
-        draft.invalidate(place, stored, failure_reason(stored), None)
+        return draft.invalidate(place, stored, failure_reason(stored), None)
+    return stored
 
 
 def _with_id(draft: Draft, place: SubjectKey, key: str) -> Memory | None:

@@ -273,10 +273,10 @@ class Draft:
         after = superseded(old, new_title, reason, turn, self._episode)
         return self.replace(place, old, after, "superseded", reason, other=other)
 
-    def invalidate(self, place: SubjectKey, old: Memory, reason: str, turn: int | None) -> None:
-        """Mark a memory as wrong."""
+    def invalidate(self, place: SubjectKey, old: Memory, reason: str, turn: int | None) -> Memory:
+        """Mark a memory as wrong, and return it as stored."""
         wrong = superseded(old, INVALIDATION_MARKER, reason, turn, self._episode)
-        self.replace(place, old, wrong, "invalidated", one_line(reason))
+        return self.replace(place, old, wrong, "invalidated", one_line(reason))
 
     def remove(self, place: SubjectKey, old: Memory, reason: str | None = None) -> None:
         """Remove a memory."""
