@@ -140,6 +140,23 @@ def test_invalidation_needs_a_reason_and_a_memory(manager):
     assert manager.get_memory_breakdown(5) == {"core": 0, "permanent": 1, "ephemeral": 0}
 
 
+def test_an_ephemeral_memory_needs_no_journal(tmp_path, caplog):
+    manager = SimpleMemoryManager(path=tmp_path / "Memories.md")
+    (tmp_path / "Memories.md.sqlite").mkdir()
+    for title in ("One", "Two"):
+        assert manager.add_memory(5, "Hall", memory(title, "ephemeral"))
+    assert [kept.title for kept in manager.ephemeral_cache[5]] == ["One", "Two"]
+    assert caplog.messages == ["changes of ephemeral memories are not journaled"]
+
+
+def test_what_can_not_be_read_again_is_not_invalidated(tmp_path):
+    manager = SimpleMemoryManager(path=tmp_path / "Memories.md")
+    manager.add_memory(5, "Hall", memory("One"))
+    (tmp_path / "Memories.md").unlink()
+    (tmp_path / "Memories.md").mkdir()
+    assert manager.invalidate_memory(5, "One", "wrong") is False
+
+
 def test_several_are_invalidated_at_once(manager):
     manager.add_memory(5, "Hall", memory("One"))
     manager.add_memory(5, "Hall", memory("Two", "ephemeral"))

@@ -116,9 +116,9 @@ def test_an_ephemeral_memory_is_explained_during_its_episode_and_after_it(tmp_pa
 def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
     with a_run(tmp_path, turns=8) as run:
         run.play_episode()
-        memory = run.simple_memory
-        place = min(memory.memory_cache)
-        before = memory.explain("Starts here", place)
+        kept = run.simple_memory
+        place = min(kept.memory_cache)
+        before = kept.explain("Starts here", place)
     bad = "[" * 100_000 + "] Starts here:\n"
     with (tmp_path / "runs/1/episode_log.jsonl").open("a") as file:
         file.write(bad)
@@ -134,6 +134,8 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
     database.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES ('', '1', %s)", [(bad,)])
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
         assert manager.explain("Starts here", place) == before
+        manager.add_memory(place, "", memory("Later"))
+        assert len(manager.explain("Later", place)[0].records) == 1
     assert place in past_of(tmp_path / "Memories.md").all_memories(1, 8)
     with a_run(tmp_path, turns=8) as run:
         assert run.play_episode().reason == "turn limit"

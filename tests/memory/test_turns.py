@@ -12,6 +12,7 @@ from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.asking import Trigger, should_ask
 from zorkgpt.memory.claims import Claim, Relation
+from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.episode import recent_turns
 from zorkgpt.memory.facts import resolve_title
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
@@ -349,6 +350,17 @@ def test_what_the_game_state_refutes_is_refused(play, lie, reason):
     manager.record_action_outcome(5, "Hall", "north", "Yard. " * 30, went | sees)
     assert (kept(manager, 5), kept(manager, 6)) == ([], [])
     assert [reason in event.detail for event in manager.drain_events() if event.kind == "ignored"] == [True]
+
+
+def test_an_entry_that_a_person_edited_is_not_written_again(play):
+    manager = play()
+    box, rope = ThingState(9, "box"), ThingState(10, "rope", 9, "box")
+    manager.record_arrival(5, "Hall", "Hall.", {"all_in_sight": True, "things": (box,)})
+    assert [one.text for one in manager.memory_cache[5]] == ["Box."]
+    manager.edit_memory(5, "Starts here", Edit(text="A heavy box."))
+    sees = {"all_in_sight": True, "things": (replace(box, states=("open",)), rope)}
+    manager.record_action_outcome(5, "Hall", "open box", "A rope.", sees)
+    assert [one.text for one in manager.memory_cache[5]] == ["A heavy box."]
 
 
 def test_a_core_memory_is_kept_if_only_some_of_its_claims_are_wrong(play):

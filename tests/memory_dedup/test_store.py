@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.fixtures.dedup import Says, fact, lines
+from tests.fixtures.memory import Answers, remember
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.storage.markdown import sidecar
@@ -58,6 +59,14 @@ def test_the_same_turn_counts_once(open_):
             assert manager.add_memory(1, "Gate", fact(GATE))
         assert manager.add_memory(1, "Gate", fact("the lever opened the gate"))
         assert lines(manager) == [(GATE, "ACTIVE", "25", 1)]
+
+
+def test_a_memory_that_is_replaced_by_one_that_says_the_same_counts_as_seen_again(open_):
+    again = remember("The lever opens it", text="the lever opened the gate", supersedes_memory_titles={"Lever"})
+    with open_(synthesizer=Answers(again)) as manager:
+        manager.add_memory(1, "Gate", fact(GATE, "Lever"))
+        manager.record_action_outcome(1, "Gate", "pull lever", "Click.", {"score_delta": 5, "turn": 30})
+        assert lines(manager) == [(GATE, "ACTIVE", "25→30", 2)]
 
 
 def test_a_refinement_supersedes_and_never_lowers_the_class(open_):
