@@ -6,6 +6,7 @@ from tests.fixtures.memory import memory
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
+from zorkgpt.memory.models import Thing
 from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.upkeep.audit import AuditVerdict, audit
@@ -29,6 +30,9 @@ def verdict(*claims, place=KITCHEN, persistence="core", **fields):
     [
         (Claim(Relation.HERE, 1), "the elvish sword is in Hall (5)"),
         (Claim(Relation.IN, 1, other=2), "the elvish sword is in Hall (5)"),
+        (Claim(Relation.IN, 1), "the elvish sword is in Hall (5)"),
+        (Claim(Relation.IN, 3, other=1), "the lamp is in Kitchen (6) and unlit"),
+        (Claim(Relation.ON, 3, other=3), "the lamp is in Kitchen (6) and unlit"),
         (Claim(Relation.HERE, 5), "the coin is in no location"),
         (Claim(Relation.LIT, 3), "the lamp is in Kitchen (6) and unlit"),
         (Claim(Relation.OPEN, 2), "the case is in Kitchen (6) and closed"),
@@ -37,6 +41,11 @@ def verdict(*claims, place=KITCHEN, persistence="core", **fields):
 def test_what_is_otherwise_in_a_fresh_world_is_contradicted(claim, evidence):
     assert verdict(claim) == [(AuditVerdict.CONTRADICTED, f"In a fresh world {evidence}")]
     assert verdict(Claim(Relation.HERE, 3), claim)[0][0] == AuditVerdict.CONTRADICTED
+
+
+def test_a_thing_in_a_later_room_is_not_here_and_of_a_thing_nothing_is_known():
+    assert verdict(Claim(Relation.HERE, 1), place=HALL - 1)[0][0] == AuditVerdict.CONTRADICTED
+    assert verdict(Claim(Relation.HERE, 1), place=Thing(HALL))[0][0] == AuditVerdict.NOT_CHECKABLE
 
 
 @pytest.mark.parametrize(

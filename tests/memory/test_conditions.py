@@ -45,6 +45,27 @@ def test_only_what_separates_the_observed_outcomes_is_a_condition(own, others, a
     assert [claim.short for claim in separating(own, others, action)] == expected
 
 
+@pytest.mark.parametrize(
+    ("claim", "state", "expected"),
+    [
+        (OPEN, (OPEN,), True),
+        (OPEN, (CLOSED,), False),
+        (OPEN, (LOCKED, WINDOW_OPEN), None),
+        (ROPE, (NEST,), False),
+        (Claim(Relation.NOT_CARRIED, 1), (NEST,), True),
+        (Claim(Relation.NOT_CARRIED, 1), (ROPE,), False),
+        (TROLL, (), False),
+        (Claim(Relation.ABSENT, 20), (), True),
+        (Claim(Relation.ABSENT, 20), (TROLL,), False),
+        (DARK, (), False),
+        (Claim(Relation.LIGHT), (), True),
+        (Claim(Relation.LIGHT), (DARK,), False),
+    ],
+)
+def test_a_state_says_what_is_carried_present_and_dark_and_of_doors_what_was_seen(claim, state, expected):
+    assert holds(claim, state) is expected
+
+
 things = st.sampled_from([OPEN, CLOSED, LOCKED, UNLOCKED, WINDOW_OPEN, WINDOW_CLOSED, TROLL, DARK, ROPE, NEST])
 states = st.lists(st.lists(things, max_size=5).map(tuple), max_size=4)
 

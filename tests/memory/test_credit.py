@@ -154,6 +154,16 @@ def test_the_journal_and_the_trials_have_it(path):
     assert play.manager.drain_events() == []
 
 
+def test_of_many_trials_the_last_are_named(path):
+    play = Play(path)
+    for number in range(1, 7):
+        play.turn(number, **WORKS)
+    play.manager.reset_episode()
+    *_, record = play.manager.store.journal.records()
+    named = "; ".join(f"“pull lever” worked in turn {number}: score +5" for number in (4, 5, 6))
+    assert record.change.reason == f"2 more; {named}"
+
+
 KILLED = """
 import os, sys
 from tests.fixtures.memory import Play, WORKS

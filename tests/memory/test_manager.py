@@ -140,6 +140,13 @@ def test_invalidation_needs_a_reason_and_a_memory(manager):
     assert manager.get_memory_breakdown(5) == {"core": 0, "permanent": 1, "ephemeral": 0}
 
 
+def test_a_session_that_can_not_be_written_is_no_error(tmp_path, caplog):
+    manager = SimpleMemoryManager(path=tmp_path / "Memories.md")
+    manager.add_memory(5, "Hall", memory("One"))
+    assert manager.save_session(tmp_path / "Memories.md" / "session.json") is False
+    assert caplog.messages == ["session not saved"]
+
+
 def test_an_ephemeral_memory_needs_no_journal(tmp_path, caplog):
     manager = SimpleMemoryManager(path=tmp_path / "Memories.md")
     (tmp_path / "Memories.md.sqlite").mkdir()

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from zorkgpt.memory.answers import MemorySynthesisResponse
-from zorkgpt.memory.models import ZMachineContext
+from zorkgpt.memory.models import TurnSpan, ZMachineContext, episode_key, same_episode
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 COMPLETE = {
@@ -59,6 +59,34 @@ def test_without_something_to_remember_the_rest_is_ignored():
 def test_a_ground_truth_may_be_a_dictionary_with_some_of_its_fields():
     assert ZMachineContext.of({"turn": 3, "died": True, "weather": "fair"}) == ZMachineContext(turn=3, died=True)
     assert ZMachineContext.of(None) == ZMachineContext()
+
+
+@pytest.mark.parametrize(
+    ("turns", "first", "last"),
+    [
+        ("25", 25, 25),
+        ("23 - 24", 23, 24),
+        ("25->48", 25, 48),
+        ("1-5→9", 1, 9),
+        ("dawn→9", None, 9),
+        ("", None, None),
+        ("9" * 18, 10**18 - 1, 10**18 - 1),
+        ("9" * 19, None, None),
+    ],
+)
+def test_turns_are_a_number_or_a_span_or_any_text(turns, first, last):
+    span = TurnSpan.parse(turns)
+    assert (span.first_number, span.last_number) == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("episode", "key"),
+    [(2, 2), ("2", 2), (" 2 ", 2), ("0", 0), ("-1", -1), ("02", "02"), ("ep_2", "ep_2"), ("9" * 19, "9" * 19)],
+)
+def test_an_episode_is_a_number_if_it_is_written_as_one(episode, key):
+    assert episode_key(episode) == key
+    assert same_episode(episode, key)
+    assert not same_episode(episode, 3)
 
 
 def test_what_came_about_by_itself_is_not_what_the_action_did():

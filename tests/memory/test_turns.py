@@ -551,6 +551,17 @@ def test_what_the_model_names_is_replaced_though_the_texts_look_different(play):
     ]
 
 
+def test_unconfirmed_memories_of_other_places_are_shown_for_twenty_turns_newest_first(play, state):
+    manager = play()
+    for turn, episode in ((4, 3), (5, 3), (20, 2), (6, 3), (24, 3)):
+        maybe = memory(f"{turn} of {episode}", status="TENTATIVE", episode=episode, turns=str(turn))
+        manager.add_memory(6, "Attic", maybe)
+    state.turn_count = 25
+    manager.record_action_outcome(5, "Hall", "look", "x", {"score_delta": 1})
+    (request,) = manager.synthesizer.requests
+    assert [located.memory.title for located in request.elsewhere] == ["24 of 3", "6 of 3", "5 of 3"]
+
+
 def test_a_walk_that_map_or_memory_knows_is_not_asked_about(play):
     manager = play()
     walk = {"location_changed": True, "location_after": 6, "first_visit": False, "response_length": 300}

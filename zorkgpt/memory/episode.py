@@ -110,9 +110,8 @@ def _from_entry(entry: Any, reasoning_by_turn: Mapping[Any, str]) -> RecentTurn:
 
 
 def _last(entries: Any, count: int) -> list[Any]:
-    if isinstance(entries, list):
-        return entries[-count:]
-    return list(entries)[-count:] if isinstance(entries, Iterable) and not isinstance(entries, (str, Mapping)) else []
+    is_sequence = isinstance(entries, Iterable) and not isinstance(entries, (str, Mapping))
+    return list(entries)[-count:] if is_sequence else []
 
 
 def _field(entry: Any, name: str) -> Any:
