@@ -1,9 +1,12 @@
 """The model's answer is complete or says what is missing; a ground truth may be a plain dictionary."""
 
+from dataclasses import replace
+
 import pytest
 from pydantic import ValidationError
 
 from zorkgpt.memory.answers import MemorySynthesisResponse
+from zorkgpt.memory.asking import handled_numbers
 from zorkgpt.memory.models import TurnSpan, ZMachineContext, episode_key, same_episode
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
@@ -91,5 +94,9 @@ def test_an_episode_is_a_number_if_it_is_written_as_one(episode, key):
 
 def test_what_came_about_by_itself_is_not_what_the_action_did():
     cat = ObjectMove(9, "cat", 1, "Hall", 2, "Yard", by_itself=True)
-    assert not ZMachineContext(moved=(cat,)).acted
-    assert ZMachineContext(moved=(cat,), changed=(AttributeChange(7, "box", "open", True),)).acted
+    lamp = AttributeChange(8, "lamp", "on", False, by_itself=True)
+    by_itself = ZMachineContext(moved=(cat,), changed=(lamp,))
+    assert (by_itself.acted, handled_numbers(by_itself)) == (False, set())
+    box = AttributeChange(7, "box", "open", True)
+    both = ZMachineContext(moved=(cat, replace(cat, number=6, by_itself=False)), changed=(lamp, box))
+    assert (both.acted, handled_numbers(both)) == (True, {6, 7})

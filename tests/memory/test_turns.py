@@ -363,6 +363,29 @@ def test_an_entry_that_a_person_edited_is_not_written_again(play):
     assert [one.text for one in manager.memory_cache[5]] == ["A heavy box."]
 
 
+@pytest.mark.parametrize(
+    ("claim", "kept_as"),
+    [
+        (Claim(Relation.HERE, 9, "crate"), Claim(Relation.HERE, 9, "box")),
+        (Claim(Relation.IN, 10, "", 9), Claim(Relation.IN, 10, "rope", 9, "box")),
+        (Claim(Relation.IN, 10, "", 7), None),
+        (Claim(Relation.IN, 10, "rope"), None),
+        (Claim(Relation.HERE, 99, "ghost"), None),
+        (Claim(Relation.HERE), None),
+        (Claim(Relation.LEADS, None, " west ", 6, "Attic\n"), Claim(Relation.LEADS, None, "west", 6, "Attic")),
+        (Claim(Relation.LEADS, None, " ", 6, "Attic"), None),
+        (Claim(Relation.LEADS, None, "west"), None),
+        (Claim(Relation.DARK, 9, "box"), Claim(Relation.DARK)),
+    ],
+)
+def test_claims_are_kept_with_the_names_of_the_game_if_the_turn_shows_their_things(play, claim, kept_as):
+    manager = play(remember("Fact", kind="rule", claims=[claim, claim]))
+    things = (ThingState(9, "box", fixed=True), ThingState(10, "rope", 9, "box"))
+    manager.record_action_outcome(5, "Hall", "look", "Hall. " * 30, {"first_visit": False, "things": things})
+    (fact,) = [one for one in manager.memory_cache[5] if one.title == "Fact"]
+    assert fact.claims == (() if kept_as is None else (kept_as,))
+
+
 def test_a_core_memory_is_kept_if_only_some_of_its_claims_are_wrong(play):
     claims = [Claim(Relation.HERE, 4, "lamp"), Claim(Relation.HERE, 9, "box")]
     manager = play(remember("Lamp in the box", "core", kind="rule", claims=claims))

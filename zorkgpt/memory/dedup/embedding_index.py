@@ -162,7 +162,7 @@ class EmbeddingIndex:
     def drop(self) -> None:
         """Clear the vectors in memory. Those in the table are read again."""
         with self._creating:
-            self._cache, self._dirty = None, False
+            self._cache = None
 
     def rebuild(self, texts: Sequence[str]) -> bool:
         """Embed these texts again, and drop all other vectors. False if this failed."""
