@@ -88,13 +88,13 @@ def tables(before: str) -> str:
             if extra == "" or name not in installed_with("")[0]:
                 asked.setdefault(name, []).append(f"`{extra}`" if extra else "always")
     known = {match[1]: match[0] for match in _LINE.finditer(before)}
-    lines = ["\n## Asked for by this package\n", "| package | license | extras |", "| --- | --- | --- |"]
+    lines = ["\n## Direct dependencies\n", "| package | license | extras |", "| --- | --- | --- |"]
     lines += [
         f"| `{name}` | {license_of(name)} | {', '.join(by)} |" if is_installed(name) else known.get(name, "")
         for name, by in sorted(asked.items())
     ]
     others = sorted(everything - asked.keys())
-    lines += ["\n## Asked for by those packages\n", "| package | license |", "| --- | --- |"]
+    lines += ["\n## Indirect dependencies\n", "| package | license |", "| --- | --- |"]
     lines += [f"| `{name}` | {license_of(name)} |" for name in others if is_installed(name)]
     return "\n".join(filter(None, lines)) + "\n"
 
