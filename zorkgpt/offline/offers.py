@@ -144,7 +144,7 @@ def grammar(turn: TurnView) -> Iterator[Candidate]:
     spared = _REMEDIES if episode.experience.deadline is not None else ()
     made = commands(turn.language, at_hand, list(held), seen | held, list(turn.notes.topics)[-_MAX_TOPICS:])
     unspared = (each for each in made if not each.command.startswith(spared))
-    fresh = [each for each in unspared if episode.is_untried(turn.here, each.command) and place.is_fresh(each.command)]
+    fresh = [each for each in unspared if place.is_fresh(each.command) and episode.is_untried(turn.here, each.command)]
     ranked = sorted(fresh, key=episode.promise, reverse=True)
     accepted = (each.command for each in ranked if check_action(each.command, turn.language, turn.scene).valid)
     yield from (Candidate(Tier.GRAMMAR, action) for action in islice(accepted, _MAX_GRAMMAR))

@@ -75,7 +75,8 @@ class Episode:
             return False
         if any(action in record.refused for record in self.records):
             return False
-        return action not in self.graph.exits(room) and action not in self.done_everywhere
+        is_exit = action in self.graph.ways(room) and not self.graph.is_pruned(room, action)
+        return not is_exit and action not in self.done_everywhere
 
     @property
     def records(self) -> tuple[CommandRecord, CommandRecord]:
