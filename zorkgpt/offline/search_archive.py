@@ -1,6 +1,7 @@
 """The archive of a search: the states that it has reached, and what its commands have shown."""
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -91,10 +92,11 @@ class SearchArchive:
         """Choose the cells to play on from, at most `count`, at different places.
 
         After a new action has scored, the opening comes first, because all that is known to score may score more in
-        one game. Otherwise, prefer a high score, and a place and an inventory that were seldom chosen. Of equal cells,
-        prefer the latest.
+        one game. Otherwise, prefer a high score, a place with few cells, and a place and an inventory that were seldom
+        chosen. Of equal cells, prefer the latest.
         """
         places, inventories = Counter[int | None](), Counter[tuple[str, ...]]()
+        cells = Counter(cell.standing.place for cell in self.cells)
         for cell in self.cells:
             places[cell.standing.place] += cell.chosen
             inventories[cell.standing.inventory] += cell.chosen
@@ -102,7 +104,8 @@ class SearchArchive:
         def worth(number: int) -> tuple[float, int]:
             now = self.cells[number].standing
             gained = max(0, now.score or 0) / (1 + self.highest)
-            return (1 + 3 * gained) / (1 + places[now.place]) / (1 + inventories[now.inventory]), number
+            known = math.sqrt(cells[now.place]) * (1 + places[now.place]) * (1 + inventories[now.inventory])
+            return (1 + 3 * gained) / known, number
 
         numbers = sorted(range(len(self.cells)), key=worth, reverse=True)
         gains = sum(step.gain > 0 for step in self.scoring_steps())
