@@ -48,6 +48,8 @@ def test_the_parts_are_those_that_were_handed_in(tmp_path):
     assert not SimpleMemoryManager(path=tmp_path / "Memories.md").parts.words
     # The judge is asked about what vectors propose, so that without them nobody is.
     assert SimpleMemoryManager.open(tmp_path, ScriptedLLM([])).parts == Parts(True, "", "", "ModelSynthesizer")
+    unknown = SimpleNamespace(embedding_provider="no such provider")
+    assert SimpleMemoryManager.open(tmp_path, config=unknown).parts == Parts(True, "", "", "")
     off = SimpleNamespace(enable_semantic_deduplication=False)
     assert not SimpleMemoryManager.open(tmp_path, config=off).parts.words
 

@@ -140,6 +140,17 @@ def test_invalidation_needs_a_reason_and_a_memory(manager):
     assert manager.get_memory_breakdown(5) == {"core": 0, "permanent": 1, "ephemeral": 0}
 
 
+def test_events_of_what_is_forgotten_are_dropped(manager):
+    secret = memory("Code", text="The code is hunter2.")
+    manager.add_memory(5, "Hall", secret)
+    manager.add_memory(5, "Hall", memory("Rope"))
+    manager.add_memory(6, "Attic", memory("Bell"))
+    manager.invalidate_memory(5, "Rope", "Not hunter2.")
+    manager.forget(text="hunter2")
+    manager.forget(place=6)
+    assert [(event.kind, event.title) for event in manager.drain_events()] == [("added", "Rope")]
+
+
 def test_a_session_that_can_not_be_written_is_no_error(tmp_path, caplog):
     manager = SimpleMemoryManager(path=tmp_path / "Memories.md")
     manager.add_memory(5, "Hall", memory("One"))

@@ -74,6 +74,8 @@ def test_at_most_five_successes_and_five_failures_are_shown():
     counts = {kind: sum(one.category == kind for one in found.memories) for kind in ("SUCCESS", "FAILURE", "NOTE")}
     assert counts == {"SUCCESS": 5, "FAILURE": 5, "NOTE": 7}
     assert found.text.endswith("\n(4 more memories not shown)")
+    fewer = shown(persistent, [], budget=Budget(tokens=10_000, successes=1, failures=0))
+    assert fewer.text.endswith("\n(13 more memories not shown)")
 
 
 def test_what_scored_is_shown_beyond_the_limits_and_before_what_worked():

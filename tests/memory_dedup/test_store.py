@@ -10,6 +10,7 @@ from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.storage.markdown import sidecar
 from zorkgpt.memory.storage.sqlite_vectors import SqliteVectors
+from zorkgpt.text import key_of
 
 GATE = "The lever opens the gate."
 
@@ -207,7 +208,8 @@ def test_the_vectors_are_beside_the_file_and_those_of_what_is_believed(open_, tm
         manager.add_memory(1, "Gate", fact(GATE))
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
         manager.invalidate_memory(1, "…", "It does not")
-    assert len(SqliteVectors(sidecar(tmp_path / "Memories.md")).known("hashing-256")) == 1
+    known = SqliteVectors(sidecar(tmp_path / "Memories.md")).known("hashing-256")
+    assert known == {key_of("The bell rings at noon.")}
     with open_() as again:
         kept = [memory.text for memory in again.memory_cache[1] if memory.status == "ACTIVE"]
         assert [text in again.embedding_cache for text in kept] == [True]
