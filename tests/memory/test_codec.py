@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import FORGERIES, episodes, in_one_line, memories, memory, plain_texts, texts
-from zorkgpt.memory.models import episode_key
+from zorkgpt.memory.models import GAME, Thing, episode_key
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.escaping import one_line
@@ -220,6 +220,17 @@ def test_a_file_with_the_line_ends_of_windows_keeps_them():
     after = render(added(parse(data), 5, "Hall", memory("Another")))
     assert after.count(b"\n") == after.count(b"\r\n")
     assert [kept.title for kept in parse(after).memories(5)] == ["Rug hides a trap door", "Another"]
+
+
+def test_only_the_section_of_a_place_has_visits():
+    counted = "**Visits:** 1 | **Episodes:** 1\n"
+    for subject, head in (
+        (5, f"## Location 5: Bell\n{counted}"),
+        (Thing(5), "## Thing 5: Bell\n"),
+        (GAME, "## Game: Bell\n"),
+    ):
+        written = render(added(parse(b""), subject, "Bell", memory())).decode()
+        assert written.startswith(f"# Location Memories\n\n{head}\n### Memories\n")
 
 
 @pytest.mark.parametrize(

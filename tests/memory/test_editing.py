@@ -13,6 +13,7 @@ from tests.fixtures.memory import in_one_line, memory, texts
 from zorkgpt.errors import MemoryConflict, MemoryEditError, MemoryStoreError
 from zorkgpt.files import Disk
 from zorkgpt.memory.answers import FurtherFact
+from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit, edit, fingerprint
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.history import replayed
@@ -81,6 +82,15 @@ def test_marks_can_be_taken_away_and_one_takes_the_place_of_the_other(store, hom
     kinds = [record.change.kind for record in store.journal.records() if record.source == "person"]
     assert kinds == [kind if n != 1 and n != 2 else kinds[n] for n, (_, _, kind) in enumerate(steps)]
     assert read(home)["Rug"] == RUG
+
+
+@pytest.mark.parametrize(("text", "stays"), [("A lamp.", False), ("Z lamp.", False), ("The text  of Lamp.", True)])
+def test_only_a_new_text_loses_the_claims_of_the_old_one(store, text, stays):
+    claims = (Claim(Relation.HERE, 4, "lamp"),)
+    with store.transaction() as draft:
+        draft.add(5, "Hall", memory("Lamp", claims=claims, when=claims, action="look", outcome="changed"))
+    made = edit(store, 5, "Lamp", Edit(text=text, category="DANGER"))
+    assert (made.claims, made.when, made.outcome) == ((claims, claims, "changed") if stays else ((), (), ""))
 
 
 def test_what_was_superseded_can_be_believed_again(store):
