@@ -11,7 +11,7 @@ from managers.base import BaseManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
-from session.outcome import affected_objects
+from session.outcome import affected_objects, changed_by_themselves
 from zorkgpt.context.history import EpisodeTurns, Overflow, Summarizer
 from zorkgpt.context.view import PlayerView
 from zorkgpt.errors import LLMError
@@ -58,6 +58,7 @@ class ContextManager(BaseManager):
         self._turns.clear()
         self._opening = self._last_response = ""
         self._last_changed: tuple[Item, ...] = ()
+        self._last_changed_by_themselves: tuple[Item, ...] = ()
         self._summarize_to = 0
         self._summaries = 0
         self._summary_failures = 0
@@ -79,6 +80,7 @@ class ContextManager(BaseManager):
         step = record.transition
         self._last_response = step.response
         self._last_changed = affected_objects(step)
+        self._last_changed_by_themselves = changed_by_themselves(step)
         self.add_reasoning(record.turn, record.reasoning, step.action)
 
     def add_reasoning(self, turn: int, reasoning: str | None, action: str) -> None:
@@ -97,6 +99,7 @@ class ContextManager(BaseManager):
             opening=self._opening,
             response=self._last_response,
             changed=self._last_changed,
+            changed_by_themselves=self._last_changed_by_themselves,
             refused=refused,
         )
 

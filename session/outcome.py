@@ -152,6 +152,16 @@ def affected_objects(step: Transition) -> tuple[Item, ...]:
     return tuple(Item(number, name) for number, name in affected.items())
 
 
+def changed_by_themselves(step: Transition) -> tuple[Item, ...]:
+    """Return the visible objects that moved or changed, but not because of the action. Empty after a walk."""
+    if step.before.location != step.after.location:
+        return ()
+    visible = {item.num for state in (step.before, step.after) for item in state.visible or ()}
+    names = {move.number: move.name for move in step.moved if move.by_itself}
+    names |= {change.number: change.name for change in step.changed if change.by_itself}
+    return tuple(Item(number, name) for number, name in names.items() if number in visible)
+
+
 @cached_by_identity
 def had_effect(step: Transition) -> bool:
     """Return whether the action itself changed something other than the player's location."""

@@ -179,6 +179,8 @@ class PlayerContext:
     """The verbs that destroyed or used up something in this episode."""
     changed: tuple[Item, ...] = ()
     """The objects that the last action moved or changed, by the object tree."""
+    changed_by_themselves: tuple[Item, ...] = ()
+    """The visible objects that moved or changed during the last turn, but not because of the action."""
     refused: str | None = None
     """Why the last proposal for this turn was rejected; None if none was."""
     vocabulary: tuple[str, ...] = ()

@@ -58,3 +58,25 @@ def test_a_random_exit_is_walked_again_for_its_other_places(inform, tmp_path):
     run = played(inform, tmp_path, _ROUNDABOUT, episodes=1, turns=20, seed=8)
     seen = {turn.after.location_name for turn in turns_of(run)}
     assert seen == {"Hall", "Cellar", "Attic", "Vault"}
+
+
+_FERRY = """
+Object pier "Pier" with description "A pier. A meadow is west.", w_to meadow, has light;
+Object meadow "Meadow" with description "A meadow. The pier is east.", e_to pier, has light;
+Object heron "grey heron" pier with name 'grey' 'heron', stay 0,
+  each_turn [; if (location ~= pier) rtrue; self.stay++;
+    if (self has general) give self ~general; else give self general;
+    if (self.stay == 8) { score = score + 5; remove self; "^The heron flies away and drops a pearl into your hands."; }
+    "^The heron cocks its head."; ],
+  has animate;
+[ Initialise; location = meadow; "It is early."; ];
+Include "Grammar";
+"""
+
+
+def test_the_player_waits_where_something_changes_by_itself(inform, tmp_path):
+    run = played(inform, tmp_path, _FERRY, episodes=2, turns=30)
+    waits = [turn.turn for turn in turns_of(run) if turn.transition.action == "wait"]
+    assert 0 < len(waits) < 5
+    scored = [next(turn.turn for turn in turns_of(run, episode) if turn.after.score == 5) for episode in (1, 2)]
+    assert scored == [9, 8]

@@ -86,6 +86,7 @@ class PlayerView:
         opening: str,
         response: str,
         changed: tuple[Item, ...],
+        changed_by_themselves: tuple[Item, ...] = (),
         refused: str | None,
     ) -> PlayerContext:
         """Return the player's context before the next turn.
@@ -127,6 +128,7 @@ class PlayerView:
             deadly_here=deadly_actions(graph, here, exits),
             destructive_verbs=tuple(state.destructive_verbs),
             changed=changed,
+            changed_by_themselves=changed_by_themselves,
             refused=refused,
             vocabulary=self._vocabulary,
             objectives=tuple(self._goals.lines()) if self._goals else (),

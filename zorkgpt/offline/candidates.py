@@ -154,6 +154,8 @@ class Tier(IntEnum):
     """After a refusal, using a carried thing or saying a word that the refusal mentions."""
     GRAMMAR = 15
     """Any other command that the story's grammar accepts."""
+    WAIT = 16
+    """Waiting where something moves or changes by itself."""
 
 
 COST = {
@@ -175,6 +177,7 @@ COST = {
     Tier.FIDDLE: 30.0,
     Tier.TOOL: 5.0,
     Tier.GRAMMAR: 75.0,
+    Tier.WAIT: 5.0,
 }
 """The cost of each kind of action, in steps."""
 
@@ -186,6 +189,7 @@ class Candidate(NamedTuple):
     action: str
 
 
+WAIT = "wait"
 STEEP = ("up", "down", "in", "out")
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, PlainSerializer
 
 from zorkgpt.memory.models import Memory, MemoryKind, Persistence
 from zorkgpt.offline.advice import opens_a_menu
-from zorkgpt.offline.candidates import COST, Candidate, Tier, words_of
+from zorkgpt.offline.candidates import COST, WAIT, Candidate, Tier, words_of
 from zorkgpt.offline.command_record import CommandRecord
 from zorkgpt.offline.outcomes import ActionOutcome, is_dark_place, is_deadly_company, remembered_outcome
 from zorkgpt.offline.phrases import is_unlocked, quoted_words
@@ -296,7 +296,9 @@ class PlaceNotes:
 
     def _cost(self, tier: Tier) -> float:
         # This spreads such commands over the places.
-        return COST[tier] + (self.grammar_tries if tier is Tier.GRAMMAR else 0)
+        if tier is Tier.GRAMMAR:
+            return COST[tier] + self.grammar_tries
+        return COST[tier] * (1 + self.walked[WAIT]) if tier is Tier.WAIT else COST[tier]
 
     def _cost_of_repeating(self, action: str, tier: Tier) -> float:
         """Return the cost of an action from the earlier episodes in which it did not score."""
@@ -310,7 +312,8 @@ class PlaceNotes:
     @property
     def untried(self) -> Iterator[tuple[Tier, str]]:
         """Yield the kinds and names of the actions that were never tried here, in the order of their offer."""
-        pending = ((tier, action) for tier, action in self._pending() if action not in self.portable)
+        lasting = ((tier, action) for tier, action in self._pending() if tier is not Tier.WAIT)
+        pending = ((tier, action) for tier, action in lasting if action not in self.portable)
         return ((tier, action) for tier, action in pending if action not in self.barren | self.remembered.keys())
 
     def _pending(self) -> Iterator[tuple[Tier, str]]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from zorkgpt.offline.candidates import STEEP
+from zorkgpt.offline.candidates import STEEP, WAIT
 from zorkgpt.offline.notes import LastTurn
 from zorkgpt.offline.offers import Offer, holders, note_offers
 from zorkgpt.offline.phrases import is_dark, is_laden, topics_in
@@ -35,7 +35,9 @@ def observe_result(turn: TurnView) -> None:
             turn.place.refusals[last.action] = first_paragraph(turn.context.response)
         (turn.place.in_vain.add if failed else turn.place.in_vain.discard)(last.action)
     _note_command(turn, last, failed=failed)
-    turn.episode.plan.note(last.place, exit_name(last.action), failed=failed, changed=bool(turn.context.changed))
+    is_over = turn.here != last.place or turn.context.observation.score != last.score
+    changed = bool(turn.context.changed)
+    turn.episode.plan.note(last.place, exit_name(last.action), failed=failed, changed=changed, is_over=is_over)
 
 
 def _note_command(turn: TurnView, last: LastTurn, *, failed: bool) -> None:
@@ -98,6 +100,8 @@ def observe_place(turn: TurnView, offers: Sequence[Offer]) -> None:
     turn.place.learn(turn.episode.recall(turn.here))
     if turn.context.changed:
         _note_changes(turn)
+    if turn.context.changed_by_themselves:
+        turn.place.unmark(WAIT)
     _note_mentioned(turn)
     notes.held = tuple(turn.names(turn.context.observation.inventory))
     _note_laid_down(turn)

@@ -9,7 +9,7 @@ from zorkgpt.action_check import check_action
 from zorkgpt.identity_cache import cached_by_identity
 from zorkgpt.offline import dangers
 from zorkgpt.offline.advice import advice_in
-from zorkgpt.offline.candidates import Candidate, Nouns, Tier, exit_candidates
+from zorkgpt.offline.candidates import WAIT, Candidate, Nouns, Tier, exit_candidates
 from zorkgpt.offline.grammar_tries import GrammarTry, commands, grammar_tries
 from zorkgpt.offline.notes import PlaceNotes
 from zorkgpt.offline.outcomes import ActionOutcome
@@ -90,6 +90,12 @@ def usual_verbs(turn: TurnView) -> Iterator[Candidate]:
         yield from _of_thing(noun, _fitting(own)["seen" if own.get("takeable") else "mentioned"], understood)
 
 
+def waiting(turn: TurnView) -> Iterator[Candidate]:
+    """What moves or changes by itself may bring something, so wait for it."""
+    if turn.context.changed_by_themselves:
+        yield Candidate(Tier.WAIT, WAIT)
+
+
 def keys(turn: TurnView) -> Iterator[Candidate]:
     """Something that is carried may be the key to what is locked."""
     held = dict.fromkeys(turn.names(turn.context.observation.inventory))
@@ -164,7 +170,7 @@ def remedies(turn: TurnView) -> list[str]:
 
 
 Offer = Callable[[TurnView], Iterable[Candidate]]
-OFFERS: tuple[Offer, ...] = (advice, exits, usual_verbs, keys, tools, passwords, grammar)
+OFFERS: tuple[Offer, ...] = (advice, exits, usual_verbs, waiting, keys, tools, passwords, grammar)
 
 
 def note_offers(turn: TurnView, offers: Collection[Offer]) -> None:

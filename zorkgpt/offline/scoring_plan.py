@@ -8,13 +8,15 @@ from typing import Annotated
 from pydantic import PlainSerializer
 
 from zorkgpt.explore.trail import Trail, TrailStep
-from zorkgpt.offline.candidates import words_of
+from zorkgpt.offline.candidates import WAIT, words_of
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction, exit_name
 
 _LIGHTING = ("turn on ", "switch on ", "light ")
-_IDLE = frozenset({"wait", "look around"})
-"""Actions that only wait for something to happen."""
+_IDLE = frozenset({WAIT, "look around"})
+"""Actions without an effect of their own."""
+_MAX_WAITS = 10
+"""Maximum turns of waiting for what happened at a place in an earlier episode."""
 _FIGHTING_WORDS = 3
 """An action with so many words besides the names of held things involves something else too."""
 
@@ -36,6 +38,8 @@ class ScoringStep:
     """Whether it is needed. Other steps are taken in passing, or if the plan is stuck."""
     wins: bool = False
     """Whether it won the game, after which nothing else can score."""
+    times: int = 1
+    """The turns to wait until it scores or leads elsewhere; 1 for other actions."""
 
 
 def best_trail(trails: Iterable[Trail]) -> Trail:
@@ -69,20 +73,26 @@ def _steps_of(trail: Trail) -> list[tuple[ScoringStep, bool]]:
     steps: dict[tuple[int, str], tuple[ScoringStep, bool]] = {}
     place, score = trail.start, 0
     held: tuple[str, ...] = ()
+    stays: Counter[int | None] = Counter()
     for step in _all_steps(trail):
         now = step.standing
+        stays[place] += 1
         gain = max(0, (now.score or 0) - score)
         action = exit_name(normalized_action(step.action))
-        # An exit that changed something without leading anywhere is at most a warning.
+        # An exit that changed something without leading anywhere is at most a warning. If it scored, time did it.
         warned = now.place == place and canonical_direction(action) is not None
-        if place is not None and (gain or (step.effective and not warned and action not in _IDLE)):
+        if warned and gain:
+            action = WAIT
+        carried_off = action == WAIT and now.place != place
+        if place is not None and (gain or carried_off or (step.effective and not warned and action not in _IDLE)):
             yields = tuple((Counter(now.inventory) - Counter(held)).keys())
             mentioned = tuple(name for name in held if _is_named(name, action))
             known = steps.get((place, action))
             if known is None or gain > known[0].gain:
                 # Moved to its latest position: what was repeated before it may have been a precondition.
                 steps.pop((place, action), None)
-                done = ScoringStep(place, action, gain, mentioned, yields, wins=step is trail.winning)
+                times = min(stays[place], _MAX_WAITS) if action == WAIT else 1
+                done = ScoringStep(place, action, gain, mentioned, yields, wins=step is trail.winning, times=times)
                 steps[place, action] = done, now.inventory == held
         place, held, score = now.place, now.inventory, now.score or 0
     return list(steps.values())
@@ -125,6 +135,7 @@ class PlanProgress:
     failed_at: dict[int, int] = field(default_factory=dict)
     """Step → the number of changes when it last failed."""
     walks: Counter[int] = field(default_factory=Counter)
+    waits: Counter[int] = field(default_factory=Counter)
     changes: int = 0
     """The number of changes of the world. After a change, a failed step may succeed."""
     stuck: bool = False
@@ -167,15 +178,21 @@ class ScoringPlan:
         """Return whether anything scores at a place, or whether this action does."""
         return any(step.gain and step.place == place and action in (None, step.action) for step in self.steps)
 
-    def note(self, place: int, action: str, *, failed: bool, changed: bool = False) -> None:
-        """Record that an action was taken, by any player, or is known to fail now."""
+    def note(self, place: int, action: str, *, failed: bool, changed: bool = False, is_over: bool = False) -> None:
+        """Record that an action was taken, by any player, or is known to fail now.
+
+        Args:
+            is_over: Whether it scored or led elsewhere, so that it need not be repeated.
+        """
         progress = self.progress
         progress.changes += changed
         taken = (number for number, step in enumerate(self.steps) if (step.place, step.action) == (place, action))
         number = next((number for number in taken if number not in progress.done), None)
         if number is None:
             return
-        if failed:
+        if not is_over and progress.waits[number] + 1 < self.steps[number].times:
+            progress.waits[number] += 1
+        elif failed:
             progress.failures[number] += 1
             progress.failed_at[number] = progress.changes
         else:
