@@ -231,6 +231,8 @@ def test_only_the_section_of_a_place_has_visits():
     ):
         written = render(added(parse(b""), subject, "Bell", memory())).decode()
         assert written.startswith(f"# Location Memories\n\n{head}\n### Memories\n")
+    (section,) = parse(b"## Location 5: Bell\n").sections
+    assert (section.visits, section.episodes) == (0, ())
 
 
 @pytest.mark.parametrize(
