@@ -19,11 +19,11 @@ from zorkgpt.world.directions import canonical_direction, exit_name
 _WORTHWHILE_RATE = 0.02
 """The least rate of successful blows for which a fight is worth its turns."""
 _MAX_DROPS = 4
-"""How often in an episode the same thing is laid down because too much is carried."""
+"""Maximum number of times per episode that a thing is dropped to make room."""
 _NEED_MARGIN = 10
 """The moves before a deadline in which a need is met."""
 _MAX_UNBLOCKED = 3
-"""How often in an episode the exits that were closed are tried once more because nothing else is left."""
+"""Maximum number of times per episode that all closed exits are tried again."""
 
 
 class Behavior(Protocol):
@@ -37,7 +37,7 @@ class Behavior(Protocol):
 
 
 def answer_question(turn: TurnView) -> AgentDecision | None:
-    """A story that asks something takes no commands, so give a few answers, each once."""
+    """While a story asks a question, it reads no commands, so give a few answers, each once."""
     question, notes = turn.context.observation.question, turn.notes
     if question is None:
         notes.answered.clear()
@@ -47,7 +47,7 @@ def answer_question(turn: TurnView) -> AgentDecision | None:
     if given >= len(answers):
         return None
     notes.answered[question.text] = given + 1
-    return AgentDecision(answers[given], "The game asks something instead of awaiting a command.")
+    return AgentDecision(answers[given], "The game asks a question instead of reading a command.")
 
 
 def fight(turn: TurnView) -> AgentDecision | None:
@@ -66,7 +66,7 @@ def fight(turn: TurnView) -> AgentDecision | None:
 
 
 def take_weapon(turn: TurnView) -> AgentDecision | None:
-    """A fight needs a weapon, so take up the first one that lies about."""
+    """Fights need a weapon, so take the first one in sight."""
     place = turn.place
     if turn.scene is None or _weapons_held(turn):
         return None
@@ -79,11 +79,11 @@ def take_weapon(turn: TurnView) -> AgentDecision | None:
     if weapon is None or weapon in turn.notes.left_behind or was_tried:
         return None
     turn.mark_done(action)
-    return AgentDecision(action, "Somebody may mean harm some day.")
+    return AgentDecision(action, "A weapon may be needed later.")
 
 
 def open_again(turn: TurnView) -> AgentDecision | None:
-    """An exit that was opened once and is closed again opens by the same action."""
+    """A closed exit may be opened by the action that opened it before."""
     action, turn.notes.opener = turn.notes.opener, None
     if action is None or not turn.is_valid(action):
         return None
@@ -91,17 +91,17 @@ def open_again(turn: TurnView) -> AgentDecision | None:
     turn.mark_done(action)
     if action.startswith("drop "):
         _lay_down(turn, action.removeprefix("drop "), is_tool=True)
-    return AgentDecision(action, "An exit is closed that this has opened before.")
+    return AgentDecision(action, "This has opened the closed exit before.")
 
 
 def take_back(turn: TurnView) -> AgentDecision | None:
-    """What scored nothing where it was put may score elsewhere."""
+    """A thing that did not score where it was put may score somewhere else, so take it back."""
     thing = turn.notes.take_back
-    return AgentDecision(f"take {thing}", "It was not worth anything there.") if thing is not None else None
+    return AgentDecision(f"take {thing}", "It did not score there.") if thing is not None else None
 
 
 def leave_vehicle(turn: TurnView) -> AgentDecision | None:
-    """A vehicle can't go everywhere, so leave it where a direction led nowhere."""
+    """Vehicles can't go everywhere, so leave the vehicle where a direction led nowhere."""
     last = turn.notes.last
     stayed = turn.context.observation.vehicle is not None and last is not None and last.place == turn.here
     is_walk = last is not None and canonical_direction(last.action) not in (None, "out")
@@ -109,11 +109,11 @@ def leave_vehicle(turn: TurnView) -> AgentDecision | None:
         return None
     turn.unblock()
     turn.place.unmark(last.action)
-    return AgentDecision("out", "This vehicle does not go there: out of it.")
+    return AgentDecision("out", "The vehicle can't go there.")
 
 
 def make_room(turn: TurnView) -> AgentDecision | None:
-    """Hands are soon full, so lay down what was of no use."""
+    """The player can't carry everything, so drop something that has had no use yet."""
     notes, wanted = turn.notes, turn.notes.wanted
     if wanted is None or (thing := _useless(turn, wanted)) is None:
         return None
@@ -122,11 +122,11 @@ def make_room(turn: TurnView) -> AgentDecision | None:
     notes.blocked.discard((turn.here, exit_name(wanted)))
     turn.place.unmark(wanted, reopened=True)
     notes.target = turn.here, wanted
-    return AgentDecision(f"drop {thing}", "Too much is carried, and this was good for nothing yet.")
+    return AgentDecision(f"drop {thing}", "The player carries too much, and this has had no use yet.")
 
 
 def leave_the_dark(turn: TurnView) -> AgentDecision | None:
-    """Nothing can be done in the dark and something may kill, so make light or go."""
+    """The dark is useless and may be deadly, so turn on a light or leave."""
     notes, place = turn.notes, turn.place
     if notes.in_the_dark != turn.here or notes.lit or notes.dares_dark:
         return None
@@ -137,11 +137,11 @@ def leave_the_dark(turn: TurnView) -> AgentDecision | None:
             turn.mark_done(action)
             return AgentDecision(action, "It is dark here.")
     for way in turn.open_exits():
-        return AgentDecision(way, "It is dark here, and nothing gives light: to where it is not.")
+        return AgentDecision(way, "It is dark here, and there is no light: on to another place.")
     for way in turn.graph.ways_back(turn.here):
         if way not in place.done and way not in place.refusals:
             place.mark(way)
-            return AgentDecision(way, "It is dark here, and nothing gives light: back.")
+            return AgentDecision(way, "It is dark here, and there is no light: back.")
     return None
 
 
@@ -162,7 +162,7 @@ def meet_need(turn: TurnView) -> AgentDecision | None:
 
 
 def follow_plan(turn: TurnView) -> AgentDecision | None:
-    """What scored in earlier episodes scores again, so repeat it and what it needs, except in dangerous places."""
+    """Actions that scored in an earlier episode score again, so repeat them and what they need, except in danger."""
     plan, graph, here = turn.episode.plan, turn.graph, turn.here
     shut = turn.episode.closed() | dangers.dangerous_rooms(graph, plan) | turn.postponed
 
@@ -186,7 +186,7 @@ def follow_plan(turn: TurnView) -> AgentDecision | None:
 
 
 def retry(turn: TurnView) -> AgentDecision | None:
-    """The world has changed since an action failed, so try it again before doing nothing."""
+    """Failed actions may work after a change of the world, so try them again when nothing else is left."""
     notes = turn.notes
     failed = frozenset(map(normalized_action, turn.context.failed_here))
     if turn.place.retry(failed):
@@ -203,7 +203,7 @@ def retry(turn: TurnView) -> AgentDecision | None:
 
 
 def start_over(turn: TurnView) -> AgentDecision | None:
-    """Where nothing is left anywhere, what was tried in other states of the world may do something now."""
+    """Actions tried in another state of the world may have an effect now, so try all again when nothing is left."""
     episode, changes = turn.episode, turn.episode.plan.progress.changes
     if turn.notes.started_over == changes:
         return None
@@ -216,7 +216,7 @@ def start_over(turn: TurnView) -> AgentDecision | None:
 
 
 def wander(turn: TurnView) -> AgentDecision | None:
-    """Creatures and chance change the world meanwhile, so take the exit that was taken least, or wait."""
+    """The world may change by itself, so take the least-used exit, or wait."""
     ways, here = turn.open_exits(), turn.here
     if not ways and here == SOMEWHERE:
         failed = set(map(normalized_action, turn.context.failed_here))
@@ -225,7 +225,7 @@ def wander(turn: TurnView) -> AgentDecision | None:
         walked = turn.place.walked
         way = min(ways, key=lambda way: (walked[exit_name(way)], _walks_before(turn, way)))
         turn.notes.walking = here, way
-        return AgentDecision(normalized_action(way), "Nothing is left to try; walking on by the least-taken way.")
+        return AgentDecision(normalized_action(way), "Nothing is left to try, so this takes the least-used exit.")
     aboard = turn.context.observation.vehicle is not None
     return AgentDecision("out" if aboard else "wait", "Nothing is left to try.")
 
@@ -254,7 +254,7 @@ def _weapons_held(turn: TurnView) -> list[str]:
 
 
 def _enemies(turn: TurnView) -> Iterator[str]:
-    """Yield the creatures that the text calls hostile, or did at this place, those struck last, and known killers."""
+    """Yield the creatures here that are or were hostile, were attacked last, or have killed the player."""
     response, notes = turn.context.response, turn.notes
     said = words_of(response) if is_hostile(response) else []
     struck = notes.last.action if notes.last else ""
@@ -274,8 +274,7 @@ def _enemies(turn: TurnView) -> Iterator[str]:
 def _useless(turn: TurnView, wanted: str) -> str | None:
     """Return a carried thing that was of no use so far.
 
-    Where too much is carried for an exit, a tool is left behind too, and of several things that were worth points one;
-    but no light.
+    To pass an exit, a tool may be dropped too, or one of several things that scored, but no light.
     """
     notes = turn.notes
     tools: list[str] = []

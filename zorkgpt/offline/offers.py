@@ -57,14 +57,14 @@ _MAX_GRAMMAR = 6
 
 
 def advice(turn: TurnView) -> Iterator[Candidate]:
-    """Texts hint at commands ("You should get out of bed first"), which are worth a try."""
+    """Texts suggest commands ("You should get out of bed first"), so try them."""
     found = advice_in(turn.context.response, turn.language, turn.scene)
     turn.place.advice |= dict.fromkeys(map(normalized_action, found))
     yield from (Candidate(Tier.ADVICE, action) for action in turn.place.advice)
 
 
 def exits(turn: TurnView) -> Iterator[Candidate]:
-    """Exits lead to new places, above all those that the text names."""
+    """Exits lead to new places, especially those that the text names."""
     room, text = turn.graph.rooms.get(turn.here), turn.text
     mentioned = directions_in(text.replace(turn.context.observation.location_name, ""))
     named = {*(room.exits if room else ()), *mentioned, *{"up", "down"}.intersection(text.lower().split())}
@@ -73,7 +73,7 @@ def exits(turn: TurnView) -> Iterator[Candidate]:
 
 
 def usual_verbs(turn: TurnView) -> Iterator[Candidate]:
-    """A few verbs do most of what things are good for: take, open, read, push."""
+    """A few verbs cover most uses of things: take, open, read, push."""
     now, nouns = turn.context.observation, turn.episode.nouns
     in_hand = {item.num for item in now.inventory or ()}
     inside = [item for item in now.carried or () if item.num not in in_hand]
@@ -91,19 +91,19 @@ def usual_verbs(turn: TurnView) -> Iterator[Candidate]:
 
 
 def waiting(turn: TurnView) -> Iterator[Candidate]:
-    """What moves or changes by itself may bring something, so wait for it."""
+    """Something that moves or changes by itself may have a result, so wait for it."""
     if turn.context.changed_by_themselves:
         yield Candidate(Tier.WAIT, WAIT)
 
 
 def keys(turn: TurnView) -> Iterator[Candidate]:
-    """Something that is carried may be the key to what is locked."""
+    """A carried thing may be the key to a lock."""
     held = dict.fromkeys(turn.names(turn.context.observation.inventory))
     yield from (Candidate(Tier.TOOL, f"unlock {lock} with {key}") for lock in turn.place.locked for key in held)
 
 
 def tools(turn: TurnView) -> Iterator[Candidate]:
-    """What refuses may say what is missing ("It wants a blade"), so use on it what is carried of that name."""
+    """A refusal may name the missing tool ("It wants a blade"), so use a carried thing of that name."""
     now, nouns = turn.context.observation, turn.episode.nouns
     if turn.language is None or turn.scene is None or now.dark:
         return
@@ -133,14 +133,14 @@ def tools_wanted(place: PlaceNotes, nouns: Nouns, carried: Collection[Item]) -> 
 
 
 def passwords(turn: TurnView) -> Iterator[Candidate]:
-    """A word in a text's quotation marks may be a password, so say it where something bars the way."""
+    """A word in quotation marks may be a password, so say it where an exit is barred."""
     words = turn.episode.words
     if words and turn.episode.nouns.known("say") and turn.episode.is_barred(turn.here):
         yield from (Candidate(Tier.TOOL, f"say {word}") for word in words)
 
 
 def grammar(turn: TurnView) -> Iterator[Candidate]:
-    """Where nothing else is left, some verb of the story's own grammar may do something."""
+    """Any other command of the story's grammar may have an effect, so try these when nothing else is left."""
     now, place, episode = turn.context.observation, turn.place, turn.episode
     if turn.language is None or now.dark or next(place.untried, None) is not None:
         return
