@@ -604,59 +604,11 @@ class Learner:
         Returns:
             Whether there was an answer.
         """
-        judgments = self._judgments
         judge = type(synthesizer).__name__
-        key, routine, look = (make(request, judge) for make in (turn_key, routine_key, look_key))
-        answered = judgments.answer(key) if judgments is not None else None
-        similar = judgments.answer(routine or look) if judgments is not None and (routine or look) else None
-        if similar is not None and not similar.holds(request.believed):
-            similar = None
-        is_routine = similar is not None
-        reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._settings.triggers)
-        if reasons:
-            request = replace(request, triggers=tuple(reason.value for reason in reasons))
-            answer = self._asked(synthesizer, request)
-        else:
-            answer = self._earlier_answer(request, answered, similar)
+        keys = tuple(make(request, judge) for make in (turn_key, routine_key, look_key))
+        asked, answer = self._asked_or_reused(request, synthesizer, *keys)
         if answer is None:
             return False
-        all_kept = self._apply(request, answer, synthesizer)
-        if all_kept and reasons and judgments is not None:
-            after = [memory for each in request.places for memory in self._known.current(each.location_id)]
-            judgments.keep(key, AnsweredQuestion.of(answer, request.believed, after))
-            if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
-                judgments.keep(routine, AnsweredQuestion(answer, frozenset()))
-            if look:
-                learned = self._known.current(request.places[-1].location_id)
-                judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
-        return True
-
-    def _earlier_answer(
-        self, request: SynthesisRequest, answered: AnsweredQuestion | None, similar: AnsweredQuestion | None
-    ) -> "MemorySynthesisResponse | None":
-        """Return the earlier answer to the same question. If there is none, count what the turn confirms.
-
-        Args:
-            similar: The answer to a similar question, whose memories the turn confirms.
-        """
-        if answered is not None and answered.holds(request.believed):
-            self.counts.judged_before += 1
-            return answered.answer
-        if similar is not None:
-            self.counts.judged_before += 1
-            self._see_answer_again(request, similar.answer)
-        elif not request.context.location_changed and (known := confirmed_memory(request)):
-            self._see_again(request.location_id, known, request.context.turn)
-        return None
-
-    def _apply(
-        self, asked: SynthesisRequest, answer: "MemorySynthesisResponse", synthesizer: MemorySynthesizer
-    ) -> bool:
-        """Store an answer. Return whether all of it was stored, so that it can be reused.
-
-        Args:
-            asked: The turn with the memories that the model saw.
-        """
         protected = self._unconfirmed(synthesizer, asked, answer) if self._asks_a_model else set()
         request = self._updated(asked)
         here, elsewhere = request.of_places, request.elsewhere
@@ -679,7 +631,51 @@ class Learner:
                 continue
             is_stored = self._keep(request, fact, subject, is_judged=was_complete, protected=protected)
             all_kept = all_kept and is_stored
-        return all_kept
+        if all_kept and asked.triggers:
+            self._keep_judgments(asked, answer, *keys)
+        return True
+
+    def _asked_or_reused(
+        self, request: SynthesisRequest, synthesizer: MemorySynthesizer, key: str, routine: str, look: str
+    ) -> "tuple[SynthesisRequest, MemorySynthesisResponse | None]":
+        """Return the request, with its triggers if it was asked, and the answer.
+
+        The answer is None if there is none, or if the turn only confirms memories, which are then counted.
+        """
+        judgments = self._judgments
+        answered = judgments.answer(key) if judgments is not None else None
+        similar = judgments.answer(routine or look) if judgments is not None and (routine or look) else None
+        if similar is not None and not similar.holds(request.believed):
+            similar = None
+        is_routine = similar is not None
+        reasons = should_ask(request, answered=answered, is_routine=is_routine, enabled=self._settings.triggers)
+        if reasons:
+            request = replace(request, triggers=tuple(reason.value for reason in reasons))
+            return request, self._asked(synthesizer, request)
+        if answered is not None and answered.holds(request.believed):
+            self.counts.judged_before += 1
+            return request, answered.answer
+        if similar is not None:
+            self.counts.judged_before += 1
+            self._see_answer_again(request, similar.answer)
+        elif not request.context.location_changed and (known := confirmed_memory(request)):
+            self._see_again(request.location_id, known, request.context.turn)
+        return request, None
+
+    def _keep_judgments(
+        self, asked: SynthesisRequest, answer: "MemorySynthesisResponse", key: str, routine: str, look: str
+    ) -> None:
+        """Keep an answer for the same question and for similar ones."""
+        judgments = self._judgments
+        if judgments is None:
+            return
+        after = [memory for each in asked.places for memory in self._known.current(each.location_id)]
+        judgments.keep(key, AnsweredQuestion.of(answer, asked.believed, after))
+        if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
+            judgments.keep(routine, AnsweredQuestion(answer, frozenset()))
+        if look:
+            learned = self._known.current(asked.places[-1].location_id)
+            judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
 
     def _confirm(self, located: LocatedMemory, turn: int) -> None:
         """Mark a tentative memory as active, and count another observation."""
