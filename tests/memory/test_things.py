@@ -58,6 +58,8 @@ IN_BOX = Claim(Relation.IN, 4, other=BOX)
         ((took(), put(BOX, HALL)), HALL, IN_BOX, True),
         ((took(BOX), put(HALL, HALL)), HALL, HERE, True),
         ((took(BOX), put(HALL, HALL)), HALL, IN_BOX, False),
+        ((took(BOX),), HALL, IN_BOX, False),
+        ((took(BOX),), ATTIC, IN_BOX, True),
         ((took(),), ATTIC, Claim(Relation.CARRIED, 4), True),
         ((took(by_itself=True),), ATTIC, HERE, True),
         ((took(by_itself=True),), HALL, HERE, False),
