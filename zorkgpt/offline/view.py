@@ -97,7 +97,7 @@ class Episode:
 
     def promise(self, tried: GrammarTry) -> float:
         """Return how promising a command is, relative to an untried one."""
-        return chance(tried, _USUAL_CHANCE, *self.records) / chance(tried, _USUAL_CHANCE, CommandRecord())
+        return chance(tried, _USUAL_CHANCE, *self.records) / chance(tried, _USUAL_CHANCE)
 
     def success_rate(self, command: str) -> float:
         """Return how often a command with a random result succeeds, estimated from all episodes."""
