@@ -1,6 +1,7 @@
 """Start and end episodes: reset the state of the last episode, and save the state that outlives it."""
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from session.game_state import GameState
 from session.history import TurnRecord
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Persistence
+from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.run_folder import episodes_in
 from zorkgpt.runlog.episode_log import EpisodeLog, LastAnswers
 from zorkgpt.runlog.episodes import claim_run_directory
@@ -134,9 +136,7 @@ class EpisodeSynthesizer(BaseManager):
         return metrics | {status["type"]: status["metrics"] for status in statuses}
 
     def _memory_counts(self) -> dict[str, int]:
-        totals = {kind.value: 0 for kind in Persistence}
-        if self._memory is not None:
-            for location_id in {*self._memory.memory_cache, *self._memory.ephemeral_cache}:
-                for kind, count in self._memory.get_memory_breakdown(location_id).items():
-                    totals[kind] += count
-        return totals
+        """Return the number of current memories by persistence."""
+        located = self._memory.all_memories() if self._memory else []
+        counts = Counter(each.memory.persistence for each in located if is_current(each.memory))
+        return {kind.value: counts[kind] for kind in Persistence}

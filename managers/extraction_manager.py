@@ -1,9 +1,9 @@
-"""Extract facts from the text of every turn, and cache them by text."""
+"""Extract facts from the text of every turn."""
 
 import logging
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from game_interface.models import Location, Observation, Transition
 from managers.base import BaseManager
@@ -12,7 +12,6 @@ from session.game_state import GameState
 from session.history import (
     NOTHING,
     Extraction,
-    GameText,
     NamedExits,
     TurnRecord,
     has_nothing_to_extract,
@@ -20,18 +19,8 @@ from session.history import (
     text_of_turn,
 )
 from zorkgpt.memory.models import PlaceKey
+from zorkgpt.offline.extractor import RuleExtractor
 from zorkgpt.world.directions import canonical_direction
-
-_PrintedText = tuple[int | None, str]
-"""A location id, and the text printed there."""
-
-
-class Extractor(Protocol):
-    """Extracts facts from the game's text."""
-
-    def extract(self, said: GameText) -> Extraction:
-        """Return the facts in a text. Must not raise."""
-        ...
 
 
 class ExtractionManager(BaseManager):
@@ -48,29 +37,20 @@ class ExtractionManager(BaseManager):
         config: GameConfiguration,
         game_state: GameState,
         *,
-        extractor: Extractor,
         take_named_exits: Callable[[], tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]] = tuple,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self._extractor = extractor
+        self._extractor = RuleExtractor()
         self._take_named_exits = take_named_exits
         self.reset()
 
     def reset(self) -> None:
-        """Start a new episode with an empty cache."""
-        self._read: dict[_PrintedText, Extraction] = {}
+        """Start a new episode."""
         self._counts: Counter[str] = Counter()
-        self._counted: set[_PrintedText] = set()
-        """The texts of earlier turns."""
 
     def of_opening(self, text: str, now: Observation) -> Extraction:
         """Return the facts in the opening text."""
-        return self._extract(text_of_opening(text, now)) if text.strip() else NOTHING
-
-    def resume_opening(self, text: str, now: Observation, extraction: Extraction) -> None:
-        """Restore the facts in the opening text of an interrupted episode."""
-        if text.strip():
-            self._keep(now.location_id, text, extraction)
+        return self._extractor.extract(text_of_opening(text, now)) if text.strip() else NOTHING
 
     def of_turn(self, step: Transition) -> Extraction:
         """Return the facts in the text of the last turn."""
@@ -78,16 +58,7 @@ class ExtractionManager(BaseManager):
             return NOTHING
         place = step.after.location
         described = self._state.room_descriptions.get(place.num, ("", 0))[0] if place else ""
-        return self._extract(text_of_turn(step, described=described))
-
-    def _extract(self, said: GameText) -> Extraction:
-        place = said.location.num if said.location else None
-        cached = self._read.get(_key(place, said.response))
-        if cached is not None:
-            return cached
-        extraction = self._extractor.extract(said)
-        self._keep(place, said.response, extraction)
-        return extraction
+        return self._extractor.extract(text_of_turn(step, described=described))
 
     def take_named_exits(self) -> tuple[NamedExits, ...]:
         """Return the exits in compass directions that the memory's model found since the last call."""
@@ -99,26 +70,16 @@ class ExtractionManager(BaseManager):
                 named.append(NamedExits(Location(place, name), exits))
         return tuple(named)
 
-    def _keep(self, location_id: int | None, text: str, extraction: Extraction) -> None:
-        self._read[_key(location_id, text)] = extraction
-
     def process_turn(self, record: TurnRecord) -> None:
-        """Cache and count the facts of this turn. A resumed turn already has them."""
-        extraction, after = record.extraction, record.transition.after
+        """Count the facts of this turn. A resumed turn already has them."""
+        extraction = record.extraction
         if extraction is None or extraction.by == "nobody":
             self._counts["nothing to read"] += 1
         else:
-            text = _key(after.location_id, record.transition.response)
-            self._counts["read before" if text in self._counted else f"read by {extraction.by}"] += 1
-            self._counted.add(text)
-            self._keep(after.location_id, record.transition.response, extraction)
+            self._counts[f"read by {extraction.by}"] += 1
             self._counts["room descriptions"] += extraction.is_room_description
             self._counts["turns in combat"] += extraction.combat
 
     def get_status(self) -> dict[str, Any]:
         """Return the number of texts by how they were read."""
         return {"type": "extraction", "state": "ready", "metrics": dict(self._counts)}
-
-
-def _key(location_id: int | None, text: str) -> _PrintedText:
-    return location_id, " ".join(text.split())

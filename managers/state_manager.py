@@ -46,7 +46,7 @@ class StateManager(BaseManager):
     def current_state(self) -> dict[str, Any]:
         """Return the content of the file."""
         state = self._state
-        action, response = state.action_history[-1] if state.action_history else ("", "")
+        last = state.action_history[-1] if state.action_history else None
         return {
             "episode": state.episode_id,
             "turn": state.turn_count,
@@ -57,8 +57,8 @@ class StateManager(BaseManager):
             "deaths": state.deaths,
             "finished": state.finished,
             "visited_locations": sorted(state.visited_locations),
-            "last_action": action,
-            "last_response": response,
+            "last_action": last.action if last else "",
+            "last_response": last.response if last else "",
         }
 
     def get_status(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Create and connect the parts of a run. No other module does."""
+"""Create and connect the managers, the player and the critic of a run, with the services that `services.py` builds."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -34,7 +34,6 @@ from zorkgpt.knowledge.synthesis import ModelKnowledgeSynthesizer
 from zorkgpt.llm.messages import LLM
 from zorkgpt.objectives.finder import ModelObjectiveFinder
 from zorkgpt.objectives.search import ObjectiveSearch
-from zorkgpt.offline.extractor import RuleExtractor
 from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.offline.objectives import RuleObjectiveFinder
 from zorkgpt.offline.search import searched_route
@@ -86,7 +85,6 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, replays: R
     objectives = _objectives(services, knowledge)
     extraction = ExtractionManager(
         *services.for_manager("extraction"),
-        extractor=RuleExtractor(),
         take_named_exits=services.take_named_exits,
     )
     progress = ProgressManager(*services.for_manager("progress"))

@@ -29,7 +29,7 @@ from zorkgpt.llm.background_work import Work
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest, request_from
-from zorkgpt.player import AgentDecision, Player, UndoRequested
+from zorkgpt.player import AgentDecision, Player, PlayerContext, UndoRequested
 from zorkgpt.runlog.episode_log import LastAnswers
 from zorkgpt.runlog.saved_episodes import SavedEpisode
 from zorkgpt.world.directions import DIRECTIONS, exit_name
@@ -50,7 +50,7 @@ class _UndoPoint:
 
     game: bytes
     observation: Observation
-    response: str
+    latest: TurnRecord | None
     memory: dict[str, Any] | None
     objectives: dict[str, Any]
 
@@ -91,7 +91,6 @@ class TurnCycle:
         if services.memory is not None:
             self._background.add(MEMORY, services.memory.learn_from, request_from)
         self._now: Observation | None = None
-        self._response = ""
         self._undo_points: deque[_UndoPoint] = deque(maxlen=_MOST_UNDONE)
         """The states before the last turns. Only a person can undo."""
         self._decided: dict[int, TurnDecision] = {}
@@ -122,7 +121,6 @@ class TurnCycle:
             learning: The managers that process the turns. The others are restored from the checkpoint.
         """
         opening = saved.journal.opening
-        self._managers.extraction.resume_opening(opening.text, opening.observation, opening.extraction)
         self._begin(opening)
         for record in saved.played:
             self._state.turn_count = record.turn
@@ -152,12 +150,10 @@ class TurnCycle:
 
     def _begin(self, opening: Opening) -> None:
         now = self._now = opening.observation
-        self._response = opening.text
         self._undo_points.clear()
         step = Transition(before=now, action="", response=opening.text, after=now)
-        self._state.arrival = TurnRecord(self._state.episode_id, 0, step, "", "", "")
+        self._state.arrival = self._state.latest = TurnRecord(self._state.episode_id, 0, step, "", "", "")
         self._state.observe(now)
-        self._managers.context.open_with(opening.text)
         self._arrive(opening)
         if now.location is not None and opening.extraction.is_room_description:
             self._state.describe_room(opening.text, now.location.num)
@@ -186,15 +182,14 @@ class TurnCycle:
         if self._memory and before.memory is not None:
             self._memory.restore(before.memory)
         self._managers.objectives.restore(before.objectives)
-        self._now, self._response = before.observation, before.response
+        self._now, self._state.latest = before.observation, before.latest
         self._state.observe(before.observation)
-        self._managers.context.return_to(before.response)
         self._managers.checkpoints.save()
 
     def _add_undo_point(self, now: Observation) -> None:
         memory = deepcopy(self._memory.snapshot()) if self._memory else None
         objectives = deepcopy(self._managers.objectives.snapshot())
-        self._undo_points.append(_UndoPoint(self._game.save_state(), now, self._response, memory, objectives))
+        self._undo_points.append(_UndoPoint(self._game.save_state(), now, self._state.latest, memory, objectives))
 
     def _play(self, action: str | None) -> TurnRecord:
         now = self._now or self._game.observe()
@@ -260,6 +255,9 @@ class TurnCycle:
             return ""
         return self._memory.get_location_memory(now.location.num, unseen_only=unseen_only)
 
+    def _context(self, now: Observation) -> PlayerContext:
+        return self._managers.context.player_context(now, self._memories_at(now, unseen_only=True))
+
     def _decide(self, action: str | None, now: Observation) -> TurnDecision:
         """Return the decision of this turn, after adding it to the journal.
 
@@ -268,7 +266,7 @@ class TurnCycle:
         turn = self._state.turn_count + 1
         if action is None and (decided := self._decided.pop(turn, None)) is not None:
             # The context is composed to count its memories as shown.
-            context = self._managers.context.player_context(now, self._memories_at(now, unseen_only=True))
+            context = self._context(now)
             if decided.noted and self._services.tools:
                 self._services.tools.repeat_notes(decided.noted, context)
             self._managers.rejections.resume_turn(decided.rejections)
@@ -293,7 +291,7 @@ class TurnCycle:
 
     def _choose(self, now: Observation) -> AgentDecision:
         """Return the player's proposal that the critic accepts or the player insists on."""
-        context = self._managers.context.player_context(now, self._memories_at(now, unseen_only=True))
+        context = self._context(now)
         if self._services.tools:
             self._services.tools.begin_turn()
         self._watch.lap(Part.PROMPTS)
@@ -377,5 +375,4 @@ class TurnCycle:
         for manager in managers:
             manager.process_turn(record)
             self._watch.lap(Part.LOGGING if manager in writing else Part.MANAGERS)
-        self._now = record.transition.after
-        self._response = record.transition.response
+        self._now = record.after

@@ -18,8 +18,8 @@ from zorkgpt.errors import BudgetExceeded, CheckpointError, StateError, ZorkGPTE
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.player import Player, PlayerStopped
 from zorkgpt.runlog.episode_log import LastAnswers
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted
-from zorkgpt.runlog.saved_episodes import FINAL_ENDINGS, SavedEpisode
+from zorkgpt.runlog.events import FINAL_ENDINGS, Ending, EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.saved_episodes import SavedEpisode
 
 log = logging.getLogger("zorkgpt.orchestrator")
 
@@ -79,7 +79,7 @@ class ZorkOrchestratorV2:
     def reset_episode(self) -> None:
         """Start a new episode: restart the game and drop ephemeral memories."""
         if self._open:
-            self._close("abandoned")
+            self._close(Ending.ABANDONED)
         late_answers = self._late_answers.ask()
         self._episodes.reset()
         game, options, memory = self.services.game, self.services.options, self.services.memory
@@ -116,7 +116,7 @@ class ZorkOrchestratorV2:
 
     def _reopen(self, episode: int) -> None:
         if self._open:
-            self._close("abandoned")
+            self._close(Ending.ABANDONED)
         checkpoints, memory = self.managers.checkpoints, self.services.memory
         saved = checkpoints.load(episode)
         try:
@@ -184,7 +184,7 @@ class ZorkOrchestratorV2:
             return self._play_out()
         except BaseException as error:
             if self._open:
-                reason = "interrupted" if isinstance(error, KeyboardInterrupt | SystemExit) else "error"
+                reason = Ending.INTERRUPTED if isinstance(error, KeyboardInterrupt | SystemExit) else Ending.ERROR
                 self._close(reason, repr(error))
             raise
 
@@ -196,12 +196,12 @@ class ZorkOrchestratorV2:
                     models.check_ceiling()
                 self.process_turn()
             except PlayerStopped as reason:
-                return self._close("player stopped", str(reason))
+                return self._close(Ending.PLAYER_STOPPED, str(reason))
             except BudgetExceeded as reason:
-                return self._close("budget", str(reason))
+                return self._close(Ending.BUDGET, str(reason))
             except ZorkGPTError as error:
                 log.error("the episode ends", extra={"reason": str(error)})
-                return self._close("error", str(error))
+                return self._close(Ending.ERROR, str(error))
             if config.turn_delay_seconds:
                 time.sleep(config.turn_delay_seconds)
         self._last_answers = self._cycle.apply(self.services.background.finish(config.background_wait_seconds))
@@ -209,15 +209,15 @@ class ZorkOrchestratorV2:
         self.managers.checkpoints.catch_up(learned_more=bool(self._last_answers.names))
         return self._close(self._ending())
 
-    def _ending(self) -> str:
+    def _ending(self) -> Ending:
         state = self.services.state
         if state.victory:
-            return "victory"
+            return Ending.VICTORY
         if state.finished:
-            return "death" if state.deaths else "the story's end"
-        return "turn limit"
+            return Ending.DEATH if state.deaths else Ending.STORY_END
+        return Ending.TURN_LIMIT
 
-    def _close(self, reason: str, message: str = "") -> EpisodeEnded:
+    def _close(self, reason: Ending, message: str = "") -> EpisodeEnded:
         self.managers.checkpoints.files.complete_checkpoint(self.services.state.turn_count)
         self._late_answers.keep()
         self.services.map.save_map_state()
@@ -236,7 +236,7 @@ class ZorkOrchestratorV2:
         """End the running episode, if there is one, and close the interpreter."""
         try:
             if self._open:
-                self._close("abandoned")
+                self._close(Ending.ABANDONED)
         finally:
             self.managers.checkpoints.release()
             with suppress(ZorkGPTError):

@@ -6,6 +6,7 @@ from typing import Any
 from game_interface.models import Observation
 from session.history import TurnHistory, TurnRecord
 from session.outcome import destroyed, failed, visible_outcome
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.text import normalized_action
 
 
@@ -30,13 +31,10 @@ class GameState:
     history: TurnHistory = field(default_factory=TurnHistory, repr=False)
     arrival: TurnRecord | None = None
     """The opening as turn 0; None before the episode starts."""
-    action_history: list[tuple[str, str]] = field(default_factory=list)
-    """(action, response), oldest first."""
-    action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
-    """{turn, reasoning, action, timestamp, location, response, outcome, arrived}, oldest first.
-
-    Unknown values are left out. `outcome` is the result of `visible_outcome`, `arrived` the name of the action's
-    destination."""
+    latest: TurnRecord | None = None
+    """The last turn that was not undone; the opening before the first turn."""
+    action_history: list[RecentTurn] = field(default_factory=list)
+    """The turns as prompts show them, oldest first."""
     history_summary: str = ""
     """A model's summary of the turns up to `history_summarized_to`; "" before the first summary."""
     history_summarized_to: int = 0
@@ -51,10 +49,6 @@ class GameState:
     """The verbs of the actions that removed an object from the world in this episode."""
     room_descriptions: dict[int, tuple[str, int]] = field(default_factory=dict)
     """Location → its latest description in this episode, and the turn of the description."""
-    last_room_description: str = ""
-    """The latest description of the current room; "" if it was not described yet."""
-    last_room_description_turn: int = 0
-    last_room_description_location_id: int | None = None
 
     def reset_episode(self, episode_id: int) -> None:
         """Reset the state for another episode."""
@@ -76,8 +70,6 @@ class GameState:
     def observe(self, now: Observation) -> None:
         """Update the location, the inventory and the score from the Z-machine."""
         if now.location is not None:
-            if now.location.num != self.current_room_id:
-                self._recall_description(now.location.num)
             self.current_room_id = now.location.num
             self.current_room_name = now.location.name
             self.visited_locations.add(now.location.num)
@@ -88,29 +80,20 @@ class GameState:
     def describe_room(self, description: str, location_id: int) -> None:
         """Record a description of a room that the game has just printed."""
         self.room_descriptions[location_id] = (description, self.turn_count)
-        self._recall_description(location_id)
 
-    def _recall_description(self, location_id: int) -> None:
-        text, turn = self.room_descriptions.get(location_id, ("", 0))
-        self.last_room_description, self.last_room_description_turn = text, turn
-        self.last_room_description_location_id = location_id if text else None
-
-    def room_description_age(self, location_id: int | None) -> int | None:
-        """Return the number of turns since the last description of this room; None without one."""
-        if location_id is None or location_id != self.last_room_description_location_id:
+    def room_description(self, location_id: int | None) -> tuple[str, int] | None:
+        """Return the last description of this room and its age in turns; None without one."""
+        if location_id is None or location_id not in self.room_descriptions:
             return None
-        return self.turn_count - self.last_room_description_turn
+        text, turn = self.room_descriptions[location_id]
+        return text, self.turn_count - turn
 
     def record(self, turn: TurnRecord) -> None:
         """Update the state with a turn."""
         self.history.add(turn)
+        self.latest = turn
         step = turn.transition
-        place = step.before.location_name
-        self.action_history.append((step.action, step.response))
-        entry = self.add_reasoning(turn.turn, turn.reasoning, step.action)
-        entry |= {"location": place, "response": step.response, "outcome": list(visible_outcome(step))}
-        if step.after.location is not None and step.after.location != step.before.location:
-            entry["arrived"] = step.after.location.name
+        self.action_history.append(_recent_turn(turn))
         if step.before.location is not None:
             if not step.is_answer:
                 self._record_outcome(step.before.location.num, step.action, step.before.circumstances, failed(step))
@@ -124,18 +107,6 @@ class GameState:
         self.observe(step.after)
         if turn.extraction and turn.extraction.is_room_description and step.after.location is not None:
             self.describe_room(step.response, step.after.location.num)
-
-    def add_reasoning(self, turn: int, reasoning: str, action: str) -> dict[str, Any]:
-        """Record the reasons for an action and return the entry.
-
-        An existing entry of this turn is completed if it has the same action, and replaced otherwise.
-        """
-        entries = self.action_reasoning_history
-        existing = entries.pop() if entries and entries[-1]["turn"] == turn else {}
-        if existing.get("action") != action:
-            existing = {}
-        entries.append(existing | {"turn": turn, "reasoning": reasoning, "action": action})
-        return entries[-1]
 
     def failed_here(self, now: Observation) -> tuple[str, ...]:
         """Return the actions that failed here in the same circumstances as now."""
@@ -162,3 +133,17 @@ class GameState:
             tried.setdefault(action, set()).add(circumstances)
         else:
             tried.get(action, set()).discard(circumstances)
+
+
+def _recent_turn(record: TurnRecord) -> RecentTurn:
+    step = record.transition
+    has_moved = step.after.location is not None and step.after.location != step.before.location
+    return RecentTurn(
+        record.turn,
+        step.before.location_name,
+        step.action,
+        step.response,
+        record.reasoning,
+        visible_outcome(step),
+        step.after.location_name if has_moved else "",
+    )

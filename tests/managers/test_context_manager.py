@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import pytest
 
@@ -15,6 +14,7 @@ from zorkgpt.agent import prompt_for
 from zorkgpt.context.view import PlayerView
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
+from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Route
 from zorkgpt.world.graph import MapGraph, RouteStep
 
@@ -33,9 +33,8 @@ def a_map() -> MapGraph:
 
 
 def a_manager(state: GameState | None = None, **parts) -> ContextManager:
-    settings, clock = parts.pop("settings", {}), {"now": parts.pop("now")} if "now" in parts else {}
-    config = GameConfiguration(**settings)
-    return ContextManager(logging.getLogger("test"), config, state or GameState(), view=PlayerView(**parts), **clock)
+    config = GameConfiguration(**parts.pop("settings", {}))
+    return ContextManager(logging.getLogger("test"), config, state or GameState(), view=PlayerView(**parts))
 
 
 @dataclass
@@ -93,9 +92,8 @@ def test_what_scored_before_and_not_in_this_episode_is_told_with_the_way_there_t
 
 
 def test_dangers_further_on_are_told_while_the_player_is_on_its_way_there():
-    state = GameState(turn_count=1)
-    manager = with_memories({3: [danger(3)], 4: [danger(4)]}, state=state)
-    manager.add_reasoning(1, "The rope may be of use below. GOING TO: Deep", "take rope")
+    said = RecentTurn(1, "Hall", "take rope", "Taken.", "The rope may be of use below. GOING TO: Deep")
+    manager = with_memories({3: [danger(3)], 4: [danger(4)]}, state=GameState(turn_count=1, action_history=[said]))
     context = manager.player_context(HERE, "")
     assert context.route == Route("Deep", 3, (RouteStep("down", 2), RouteStep("down", 3)))
     assert [(each.place, each.on_route) for each in context.dangers] == [("Attic", False), ("Deep", True)]
@@ -140,16 +138,6 @@ def test_what_was_printed_before_the_name_of_the_room_is_no_part_of_its_descript
     state.describe_room("A long story begins.\n\nHall\nA long hall.", 1)
     state.turn_count = 4
     assert "(4 turns ago):\n\n```\nHall\nA long hall.\n```\n" in told(a_manager(state))
-
-
-def test_reasoning_is_kept_with_its_time_and_completed_with_the_response():
-    state = GameState()
-    manager = a_manager(state, now=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-    manager.add_reasoning(1, "It leads in.", "north")
-    entry = {"turn": 1, "reasoning": "It leads in.", "action": "north", "timestamp": "2026-01-02T03:04:05+00:00"}
-    assert state.action_reasoning_history == [entry]
-    manager.add_reasoning(1, "It leads in.", "north")
-    assert state.action_reasoning_history == [entry]
 
 
 def test_status():

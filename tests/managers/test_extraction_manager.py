@@ -1,7 +1,8 @@
-"""When the reader of the game's text is asked, and what becomes of what it read."""
+"""What is read from the text of a turn, and what becomes of it."""
 
 import logging
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -10,63 +11,33 @@ from game_interface.story import find_story
 from managers.extraction_manager import ExtractionManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.history import NOTHING, Extraction, GameText, TurnRecord
+from session.history import NOTHING
 from tests.fixtures.runs import MODEL, a_run, a_walkthrough, turns_of
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.llm.scripted import ScriptedLLM
 
 
-class Reader:
-    """Says the same of every text, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[GameText] = []
-        self.extraction = Extraction(True, ("up",), by="rules")
-
-    def extract(self, said: GameText) -> Extraction:
-        self.asked.append(said)
-        return self.extraction
+def manager() -> ExtractionManager:
+    return ExtractionManager(logging.getLogger("test"), GameConfiguration(), GameState())
 
 
-def manager_of(reader: Reader) -> ExtractionManager:
-    return ExtractionManager(logging.getLogger("test"), GameConfiguration(), GameState(), extractor=reader)
-
-
-def test_the_same_text_at_the_same_place_is_read_once_an_episode(bundled_story):
-    reader = Reader()
-    manager = manager_of(reader)
-    with JerichoInterface(bundled_story) as game:
-        game.start()
-        steps = [game.act(command) for command in ("inventory", "look", "inventory", "look", "north", "look")]
-    assert [manager.of_turn(step) for step in steps] == [reader.extraction] * 6
-    # The first look prints what the arrival in the north does not, and that is read at another place.
-    assert [said.action for said in reader.asked][:3] == ["inventory", "look", "north"]
-    asked = len(reader.asked)
-    manager.reset()
-    manager.of_turn(steps[0])
-    assert len(reader.asked) == asked + 1
-
-
-def test_nobody_is_asked_where_there_is_nothing_to_read(bundled_story):
-    reader = Reader()
-    manager = manager_of(reader)
+def test_nothing_is_read_where_there_is_nothing_to_read(bundled_story):
     with JerichoInterface(bundled_story) as game:
         game.start()
         refused, not_understood = game.act("save"), game.act("frobnicate the qwerty")
-    assert [manager.of_turn(refused), manager.of_turn(not_understood)] == [NOTHING, NOTHING]
-    assert manager.of_opening("  ", refused.before) == NOTHING
-    assert reader.asked == []
+    assert [manager().of_turn(refused), manager().of_turn(not_understood)] == [NOTHING, NOTHING]
+    assert manager().of_opening("  ", refused.before) == NOTHING
 
 
-def test_what_a_process_that_is_gone_had_read_is_not_asked_again(bundled_story):
-    reader = Reader()
+def test_looking_around_gives_the_description_even_if_a_brief_visit_printed_the_same(bundled_story):
     with JerichoInterface(bundled_story) as game:
         game.start()
-        step = game.act("look")
-    manager = manager_of(reader)
-    manager.process_turn(TurnRecord(1, 1, step, "", "given", "", extraction=Extraction(True, by="rules")))
-    assert manager.of_turn(step) == Extraction(True, by="rules")
-    assert reader.asked == []
+        looked = game.act("look")
+    reading = manager()
+    place = looked.after.location
+    reading._state.describe_room(f"{place.name}\nIt was different here once.", place.num)
+    brief = replace(looked, action="north")
+    assert [reading.of_turn(step).is_room_description for step in (brief, looked)] == [False, True]
 
 
 def test_the_log_and_the_map_hold_what_was_read(tmp_path):
@@ -111,7 +82,7 @@ def test_exits_that_the_memory_s_model_reads_are_on_the_map(tmp_path, given, exi
 def test_on_coming_back_the_description_from_before_is_shown_again(tmp_path, zork1):
     with a_walkthrough(tmp_path, "south", "west", story=find_story(zork1)) as run:
         run.reset_episode()
-        opening = run.game_state.last_room_description
+        opening, _ = run.game_state.room_description(run.game_state.current_room_id)
         there, back = (run.process_turn() for _ in range(2))
         assert there.extraction.is_room_description
         assert back.transition.after.location == there.transition.before.location
@@ -126,5 +97,5 @@ def test_how_often_a_walkthrough_has_something_to_read(tmp_path):
     with a_walkthrough(tmp_path, *commands, turns=len(commands)) as run:
         run.play_episode()
         counts = Counter(run.managers.extraction.get_status()["metrics"])
-    assert counts["read by rules"] + counts["read before"] + counts["nothing to read"] == len(commands)
+    assert counts["read by rules"] + counts["nothing to read"] == len(commands)
     assert counts["room descriptions"] > 60

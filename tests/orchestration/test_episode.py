@@ -11,9 +11,11 @@ import pytest
 from orchestration.players import choose_player
 from session.game_configuration import GameConfiguration
 from session.history import TurnRecord
+from tests.fixtures.memory import memory
 from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, turns_of
 from tests.fixtures.walkthrough import get_bundled_walkthrough
 from zorkgpt.errors import ConfigurationError, WorkdirError
+from zorkgpt.memory.models import Thing
 from zorkgpt.runlog.episodes import read_episode
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, KnowledgeUpdated, LeftToTry
 
@@ -36,6 +38,15 @@ def test_the_log_holds_every_turn_and_both_ends(tmp_path):
     assert [event.turn for event in events[1:-3]] == list(range(1, 8))
     assert events[0].story["bundled"] is True
     assert events[-1].reason == "turn limit"
+
+
+def test_the_end_counts_memories_of_things_too(tmp_path):
+    with a_run(tmp_path, turns=1) as run:
+        run.simple_memory.add_memory(Thing(901), "Lamp", memory("Lamp: shines", persistence="core"))
+        end = run.play_episode()
+        located = run.simple_memory.all_memories()
+    assert end.memories["core"] == sum(each.memory.persistence == "core" for each in located) > 0
+    assert any(each.location_id == Thing(901) for each in located)
 
 
 @pytest.mark.slow

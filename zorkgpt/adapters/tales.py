@@ -19,6 +19,7 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.adapters.text_game import TextGame, TurnResult
 from zorkgpt.errors import GameClosed, ZorkGPTError
 from zorkgpt.extras import importing
+from zorkgpt.runlog.events import LAST_ENDINGS
 
 with importing("tales"):
     from tales import Agent
@@ -101,7 +102,7 @@ class _GameRun:
             with assemble(config, options, game=game) as self.orchestrator:
                 while True:
                     end = self.orchestrator.play_episode()
-                    if end.reason in ("error", "budget", "player stopped"):
+                    if end.reason in LAST_ENDINGS:
                         raise ZorkGPTError(f"The episode ended ({end.reason}): {end.message}")
         except GameClosed:
             return

@@ -41,7 +41,7 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.run_folder import CHECKPOINT, RUNS, run_directory
-from zorkgpt.runlog.events import EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
+from zorkgpt.runlog.events import LAST_ENDINGS, Ending, EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
 from zorkgpt.runlog.recording import Recording, recording_in
 from zorkgpt.runlog.saved_episodes import SavedEpisode, find_resumable
 from zorkgpt.runlog.story_folder import StoryMark
@@ -55,9 +55,7 @@ _RULES_MAX_TURNS = 250
 """Default turns per episode for the rules. In longer episodes they run out of promising actions."""
 _MAX_DIGITS = 18
 """Maximum digits of an episode number."""
-# After an episode with one of these endings, the next one would end the same way.
-_FINAL_REASONS = ("error", "player stopped", "budget")
-_RESUMABLE_REASONS = (*_FINAL_REASONS, "interrupted")
+_RESUMABLE_ENDINGS = (*LAST_ENDINGS, Ending.INTERRUPTED)
 
 
 _UNKNOWN_LOCATION = "The player's location is unknown. Until the story shows it, " + CONSEQUENCES["location"] + "."
@@ -203,7 +201,7 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
             keep_serving()
     if interrupted:
         return ExitCode.INTERRUPTED
-    return ExitCode.EPISODE_FAILED if any(end.reason == "error" for end in watcher.endings) else ExitCode.OK
+    return ExitCode.EPISODE_FAILED if any(end.reason == Ending.ERROR for end in watcher.endings) else ExitCode.OK
 
 
 def _how_to_continue(options: PlayOptions, watcher: "_RunWatcher") -> str:
@@ -213,7 +211,7 @@ def _how_to_continue(options: PlayOptions, watcher: "_RunWatcher") -> str:
     if not watcher.workdir.is_dir():
         return f"{watcher.workdir} no longer exists, so nothing is saved."
     ended = watcher.endings[-1] if watcher.endings else None
-    if ended is not None and ended.episode == watcher.begun and ended.reason not in _RESUMABLE_REASONS:
+    if ended is not None and ended.episode == watcher.begun and ended.reason not in _RESUMABLE_ENDINGS:
         return "Everything is saved. The next run starts the next episode."
     given = {
         "--workdir": options.workdir,
@@ -223,7 +221,7 @@ def _how_to_continue(options: PlayOptions, watcher: "_RunWatcher") -> str:
     }
     more = "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value)
     # After an error such as a full disk, the log may be incomplete.
-    saved = "What was learned" if ended is not None and ended.reason == "error" else "Everything"
+    saved = "What was learned" if ended is not None and ended.reason == Ending.ERROR else "Everything"
     if options.replay is not None:
         return f"{saved} is saved. A replay can't be resumed. To restart it, name an empty folder with --workdir."
     if not (run_directory(watcher.workdir, watcher.begun) / CHECKPOINT).is_file():
@@ -312,7 +310,7 @@ class _RunWatcher:
     @property
     def is_cut_short(self) -> bool:
         """Whether the last episode was interrupted and can be resumed."""
-        return bool(self.endings) and self.endings[-1].reason in _RESUMABLE_REASONS
+        return bool(self.endings) and self.endings[-1].reason in _RESUMABLE_ENDINGS
 
     def episode_started(self, event: EpisodeStarted) -> None:
         if self.begun is None and event.location_id is None and self.console is not None:
@@ -377,7 +375,7 @@ def _play(plan: _Plan, run_options: RunOptions, watchers: tuple[Watcher, ...], l
                 line.say(f"zorkgpt: {missing}")
             for number in range(plan.episodes):
                 ended = orchestrator.play_episode(resume=None if number else plan.resumed)
-                if ended.reason in _FINAL_REASONS or STOP.requested:
+                if ended.reason in LAST_ENDINGS or STOP.requested:
                     break
     except KeyboardInterrupt:
         return True

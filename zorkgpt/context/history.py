@@ -1,7 +1,7 @@
-"""The turns of the episode as values, and the summary of older turns that don't fit into the prompt."""
+"""The turns of the episode, and the summary of older turns that don't fit into the prompt."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from pydantic import BaseModel, Field
 
@@ -18,57 +18,15 @@ _MAX_TURNS_TOKENS = 3000
 _PART_TOKENS = 60
 
 
-class EpisodeTurns:
-    """Converts the turns in the game state from dictionaries to values, and caches them."""
+def unsummarized(state: GameState, *, most: int | None = None) -> tuple[RecentTurn, ...]:
+    """Return the turns that are not summarized, oldest first. The last turn is always included.
 
-    def __init__(self, state: GameState) -> None:
-        self._state = state
-        self._converted: dict[int, tuple[dict[str, Any], RecentTurn]] = {}
-        """Turn number → its entry in the state, and its value. An entry with a response no longer changes."""
-
-    def clear(self) -> None:
-        """Clear the cache."""
-        self._converted.clear()
-
-    def last(self, count: int) -> tuple[RecentTurn, ...]:
-        """Return the last turns, oldest first."""
-        entries = self._state.action_reasoning_history[-count:] if count > 0 else []
-        responses = _responses(self._state, entries)
-        return tuple(self._turn(entry, response) for entry, response in zip(entries, responses, strict=True))
-
-    def unsummarized(self, *, most: int | None = None) -> tuple[RecentTurn, ...]:
-        """Return the turns that are not summarized, oldest first. The last turn is always included."""
-        count = max(1, self._state.turn_count - self._state.history_summarized_to)
-        return self.last(count if most is None else min(count, most))
-
-    def _turn(self, entry: dict[str, Any], response: str) -> RecentTurn:
-        cached = self._converted.get(entry["turn"])
-        if cached is not None and cached[0] is entry:
-            return cached[1]
-        turn = RecentTurn(
-            entry["turn"],
-            entry.get("location", ""),
-            entry["action"],
-            response,
-            entry.get("reasoning") or "",
-            tuple(entry.get("outcome", ())),
-            entry.get("arrived", ""),
-        )
-        if "response" in entry:
-            self._converted[turn.turn] = entry, turn
-        return turn
-
-
-def _responses(state: GameState, entries: list[dict[str, Any]]) -> list[str]:
-    """Return the response of each entry; if it has none, the one in `state.action_history`."""
-    responses = [entry.get("response") for entry in entries]
-    if None in responses:
-        played = list(state.action_history[-len(entries) :])
-        for index in reversed(range(len(entries))):
-            response = played.pop()[1] if played and played[-1][0] == entries[index]["action"] else ""
-            if responses[index] is None:
-                responses[index] = response
-    return [response or "" for response in responses]
+    Args:
+        most: Return at most this many turns.
+    """
+    count = max(1, state.turn_count - state.history_summarized_to)
+    count = count if most is None else min(count, most)
+    return tuple(state.action_history[-count:]) if count > 0 else ()
 
 
 class SummaryAnswer(BaseModel):

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from game_interface.models import Item, Observation
+from game_interface.models import Observation
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.outcome import affected_objects, changed_by_themselves
 from zorkgpt.context.navigation import (
     dangers_ahead,
     deadly_actions,
@@ -83,35 +84,26 @@ class PlayerView:
         state: GameState,
         config: GameConfiguration,
         recent: Sequence[RecentTurn],
-        opening: str,
-        response: str,
-        changed: tuple[Item, ...],
-        changed_by_themselves: tuple[Item, ...] = (),
-        refused: str | None,
     ) -> PlayerContext:
-        """Return the player's context before the next turn.
-
-        Args:
-            refused: Why the last proposal for this turn was rejected; None if none was.
-        """
-        graph, here = self._graph, now.location_id
-        age = state.room_description_age(here)
+        """Return the player's context before the next turn."""
+        graph, here, latest = self._graph, now.location_id, state.latest
+        description, age = state.room_description(here) or (None, None)
         if age is not None and age > config.room_description_age_window:
-            age = None
+            description = age = None
         destination, exits = self._destination(here, recent), exits_of(graph, here)
         no_route = destination if isinstance(destination, NoRoute) else None
         route = route_to(graph, here, destination) if isinstance(destination, int) else None
         return PlayerContext(
             observation=now,
-            opening=opening,
-            response=response,
+            opening=state.arrival.response if state.arrival else "",
+            response=latest.response if latest else "",
             memories=memories,
             things=tuple(self._things()),
             visits=self.memory.get_visits(here) if self.memory and here is not None else None,
             recent=tuple(recent),
             summary=state.history_summary,
             summarized_to=state.history_summarized_to,
-            room_description=None if age is None else state.last_room_description,
+            room_description=description,
             room_description_age=age,
             max_score=state.max_score,
             turn=state.turn_count + 1,
@@ -127,9 +119,8 @@ class PlayerView:
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(graph, here, exits),
             destructive_verbs=tuple(state.destructive_verbs),
-            changed=changed,
-            changed_by_themselves=changed_by_themselves,
-            refused=refused,
+            changed=affected_objects(latest.transition) if latest else (),
+            changed_by_themselves=changed_by_themselves(latest.transition) if latest else (),
             vocabulary=self._vocabulary,
             objectives=tuple(self._goals.lines()) if self._goals else (),
             knowledge=tuple(self._knowledge(now)),

@@ -65,7 +65,7 @@ class EpisodeReview:
 
     episode: int | str
     reason: str
-    """How it ended, as `EpisodeEnded` names it."""
+    """The `Ending`."""
     turns: tuple[TurnRecord, ...]
     known: tuple[KnowledgeLine, ...] = ()
     critic_score: float | None = None

@@ -1,4 +1,4 @@
-"""A memory keyed by place that knows how long each fact stays true. It knows no game.
+"""A memory keyed by place that knows how long each fact stays true. It knows no particular game.
 
 `agent_memory.py` is the interface, `manager.py` extends it for text adventures, `parts.py` builds what they use, and
 `models.py` defines the values. A turn becomes memories in three steps:

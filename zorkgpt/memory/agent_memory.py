@@ -1,4 +1,4 @@
-"""A memory keyed by place for any agent. It knows no game."""
+"""A memory keyed by place for any agent. It knows no particular game."""
 
 import inspect
 import logging

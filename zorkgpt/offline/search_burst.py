@@ -151,11 +151,11 @@ class BurstPlayer:
 
     def _context(self, response: str, changed: tuple[Item, ...]) -> PlayerContext:
         now, state = self._game.observe(), self._state
-        is_described = state.room_description_age(now.location_id) is not None
+        description, _ = state.room_description(now.location_id) or (None, 0)
         return PlayerContext(
             now,
             response,
-            room_description=state.last_room_description if is_described else None,
+            room_description=description,
             turn=state.turn_count + 1,
             failed_here=state.failed_here(now),
             changed=changed,

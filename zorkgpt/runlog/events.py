@@ -1,6 +1,7 @@
 """The events of an episode's log: one frozen value for each kind of line."""
 
 from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from functools import cache
 from typing import Any, ClassVar, get_args
 
@@ -12,6 +13,28 @@ from zorkgpt.llm.usage import CallRecord
 from zorkgpt.memory.models import MemoryEvent
 
 SCHEMA_VERSION = 1
+
+
+class Ending(StrEnum):
+    """How an episode ended."""
+
+    VICTORY = "victory"
+    DEATH = "death"
+    STORY_END = "the story's end"
+    TURN_LIMIT = "turn limit"
+    BUDGET = "budget"
+    """The models have cost as much as they may."""
+    PLAYER_STOPPED = "player stopped"
+    ERROR = "error"
+    INTERRUPTED = "interrupted"
+    ABANDONED = "abandoned"
+    """Another episode was started, or the run was closed."""
+
+
+FINAL_ENDINGS = (Ending.VICTORY, Ending.DEATH, Ending.STORY_END)
+"""Endings after which an episode can't be resumed."""
+LAST_ENDINGS = (Ending.ERROR, Ending.PLAYER_STOPPED, Ending.BUDGET)
+"""Endings after which the next episode of the run would end the same way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +134,7 @@ class EpisodeEnded:
     episode: int
     time: str
     reason: str
-    """ "victory", "death", "turn limit", "budget", "interrupted" or "error"."""
+    """An `Ending`; another text in logs of later versions."""
     turns: int
     score: int | None
     max_score: int | None

@@ -14,10 +14,8 @@ from zorkgpt.errors import CheckpointError, EpisodeInUse, WorkdirError
 from zorkgpt.log_files import packed
 from zorkgpt.run_folder import CHECKPOINT, TURN_JOURNAL, episodes_in, run_directory
 from zorkgpt.runlog.episodes import PATIENCE_S, last_end, playing_lock, read_events, turns_in
-from zorkgpt.runlog.events import EpisodeEnded
+from zorkgpt.runlog.events import FINAL_ENDINGS, EpisodeEnded
 
-FINAL_ENDINGS = ("victory", "death", "the story's end")
-"""Endings after which an episode can't be resumed."""
 _TAIL_BYTES = 1 << 16
 """The bytes at the end of a log that are read for its last line, which contains the ending."""
 
