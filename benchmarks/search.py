@@ -1,6 +1,6 @@
 """Compare the search player with the rules player, with the same number of interpreter steps.
 
-    uv run python -m benchmarks.search STORY... [--steps 600 20000] [--without-rules 20000]
+    uv run python -m benchmarks.search STORY... [--steps 600 20000] [--without-rules 20000] [--publish FILE]
 
 A step is a command that is played, from a saved state or not. The rules play episodes of up to 400 turns. The search
 player also plays episodes, and searches for three times as many steps before each. Places, the highest score, and
@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.publish import Table, markdown
+from benchmarks.publish import Table, markdown, publish
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from orchestration.assembly import RunOptions, assemble
@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("stories", nargs="+")
     parser.add_argument("--steps", type=int, nargs="+", default=[600, 20_000])
     parser.add_argument("--without-rules", type=int, nargs="*", default=[], help="numbers of steps only for the search")
+    parser.add_argument("--publish", choices=["search", "search_unseen"], help="the published file")
     given = parser.parse_args()
     logging.disable(logging.WARNING)
     table = Table(columns=COLUMNS, rows=[])
@@ -86,6 +87,8 @@ def main() -> None:
                 table["rows"].append([find_story(game).title or Path(game).stem, f"{steps:,}", player, *figures])
                 print(*table["rows"][-1], f"{time.perf_counter() - began:.0f} s", sep=" | ", flush=True)
     print(markdown(table))
+    if given.publish:
+        publish(given.publish, "uv run python -m benchmarks.search STORY...", {"stories": table})
 
 
 if __name__ == "__main__":

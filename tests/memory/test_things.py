@@ -430,6 +430,14 @@ WALK = [
 ]
 
 
+def test_a_turn_in_the_dark_is_no_first_look_even_after_one():
+    ledger = ThingsLedger()
+    ledger.record(ZMachineContext(location_before=HALL, all_in_sight=True), HALL)
+    assert ledger.is_first_look
+    ledger.record(ZMachineContext(location_before=HALL), ATTIC)
+    assert not ledger.is_first_look
+
+
 def test_the_ledger_follows_a_walk():
     ledger, starts = ThingsLedger(), {}
     for place, there, changes, at_hand, began, now in WALK:

@@ -134,6 +134,7 @@ class ThingsLedger:
         self.note_moves(turn)
         if not turn.things and not turn.all_in_sight:
             self._at_hand, self._in_sight, self._here, self._new = frozenset(), None, place, ()
+            self.is_first_look = False
             return
         self._here, self._in_sight = place, place if turn.all_in_sight else None
         self._at_hand = frozenset(thing.number for thing in here)
