@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -13,12 +13,7 @@ from session.game_state import GameState
 from zorkgpt.llm.background_work import OpenQuestion, Work, question_from
 from zorkgpt.llm.messages import Message
 from zorkgpt.llm.work_queue import WorkQueue
-
-LATE = -1
-"""The turn number of answers that were applied before a later episode."""
-AppliedAnswers = Mapping[tuple[int, int], Sequence[str]]
-"""Episode and turn → the names of the questions whose answers were applied after its action, in order. Answers applied
-after the last turn have the next turn number."""
+from zorkgpt.runlog.recording import LATE, AppliedAnswers
 
 
 class BackgroundQuestions(BaseManager):

@@ -9,7 +9,7 @@ from typing import Any
 
 from game_interface.game import Game, StoryIdentity
 from game_interface.story import Story
-from managers.background import AppliedAnswers, BackgroundQuestions
+from managers.background import BackgroundQuestions
 from managers.map_manager import MapManager
 from managers.model_calls import ModelCalls
 from orchestration.players import PLAIN, PlayerChoice
@@ -33,6 +33,7 @@ from zorkgpt.memory.things import is_attempts_entry
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
 from zorkgpt.player import Player
 from zorkgpt.runlog.episode_log import EpisodeLog
+from zorkgpt.runlog.recording import AppliedAnswers
 from zorkgpt.runlog.story_folder import StoryMark, check_story, mark_folder
 
 

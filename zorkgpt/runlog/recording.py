@@ -1,6 +1,6 @@
 """A recorded run with a model: its options and the answers of its models."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -13,6 +13,12 @@ from zorkgpt.run_folder import MODEL_CALLS, episodes_in, run_directory
 from zorkgpt.runlog.episodes import read_episode, read_events
 from zorkgpt.runlog.events import EpisodeEnded, EpisodeStarted, Event, ModelCalled
 
+LATE = -1
+"""The turn number of answers that were applied before a later episode."""
+AppliedAnswers = Mapping[tuple[int, int], Sequence[str]]
+"""Episode and turn → the names of the questions whose answers were applied after its action, in order. Answers applied
+after the last turn have the next turn number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:
@@ -23,9 +29,8 @@ class Recording:
     episodes: int
     calls: tuple[CallRecord, ...]
     """All calls, oldest first."""
-    answers: Mapping[tuple[int, int], tuple[str, ...]] | None = None
-    """Episode and turn → the background questions whose answers were applied then, in order. See `AppliedAnswers` in
-    `managers.background`. None if every question was answered at once."""
+    answers: AppliedAnswers | None = None
+    """None if every question was answered at once."""
 
 
 def recording_in(workdir: Path) -> Recording:
@@ -57,6 +62,6 @@ def _answers(events: Iterable[Event]) -> Iterator[tuple[tuple[int, int], tuple[s
             yield (event.episode, event.turn), event.answers
         elif isinstance(event, EpisodeStarted):
             for episode, names in event.late_answers.items():
-                yield (int(episode), -1), names
+                yield (int(episode), LATE), names
         elif isinstance(event, EpisodeEnded):
             yield (event.episode, event.turns + 1), event.answers
