@@ -18,12 +18,12 @@ from zorkgpt.offline.knowledge import RuleKnowledgeSynthesizer
 from zorkgpt.restore_point import FileRestorer
 from zorkgpt.runlog.episode_log import EpisodeLog
 from zorkgpt.runlog.episodes import PlayedTurns
-from zorkgpt.runlog.events import Ending
+from zorkgpt.runlog.events import EpisodeEnding
 
 _UPDATE = "knowledge"
 """The kind of work in the background."""
 _HEADING_TOKENS = 30
-_WITHOUT_A_MODEL = (Ending.INTERRUPTED, Ending.ERROR, Ending.BUDGET)
+_WITHOUT_A_MODEL = (EpisodeEnding.INTERRUPTED, EpisodeEnding.ERROR, EpisodeEnding.BUDGET)
 """Endings after which no model is asked, because it has just failed or the user is leaving. The next run asks it."""
 
 
@@ -98,7 +98,7 @@ class KnowledgeManager(BaseManager):
         """Learn from a finished episode as a whole, and from its last turns, in one step.
 
         Args:
-            reason: An `Ending`. After some of them, the review is postponed to the next run.
+            reason: An `EpisodeEnding`. After some of them, the review is postponed to the next run.
         """
         if not self._state.turn_count or not len(self._state.history):
             return

@@ -18,7 +18,7 @@ from zorkgpt.errors import BudgetExceeded, CheckpointError, StateError, ZorkGPTE
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.player import Player, PlayerStopped
 from zorkgpt.runlog.episode_log import LastAnswers
-from zorkgpt.runlog.events import FINAL_ENDINGS, Ending, EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.events import FINAL_ENDINGS, EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted
 from zorkgpt.runlog.saved_episodes import SavedEpisode
 
 log = logging.getLogger("zorkgpt.orchestrator")
@@ -79,7 +79,7 @@ class ZorkOrchestratorV2:
     def reset_episode(self) -> None:
         """Start a new episode: restart the game and drop ephemeral memories."""
         if self._open:
-            self._close(Ending.ABANDONED)
+            self._close(EpisodeEnding.ABANDONED)
         late_answers = self._late_answers.ask()
         self._episodes.reset()
         game, options, memory = self.services.game, self.services.options, self.services.memory
@@ -116,7 +116,7 @@ class ZorkOrchestratorV2:
 
     def _reopen(self, episode: int) -> None:
         if self._open:
-            self._close(Ending.ABANDONED)
+            self._close(EpisodeEnding.ABANDONED)
         checkpoints, memory = self.managers.checkpoints, self.services.memory
         saved = checkpoints.load(episode)
         try:
@@ -184,7 +184,11 @@ class ZorkOrchestratorV2:
             return self._play_out()
         except BaseException as error:
             if self._open:
-                reason = Ending.INTERRUPTED if isinstance(error, KeyboardInterrupt | SystemExit) else Ending.ERROR
+                reason = (
+                    EpisodeEnding.INTERRUPTED
+                    if isinstance(error, KeyboardInterrupt | SystemExit)
+                    else EpisodeEnding.ERROR
+                )
                 self._close(reason, repr(error))
             raise
 
@@ -196,12 +200,12 @@ class ZorkOrchestratorV2:
                     models.check_ceiling()
                 self.process_turn()
             except PlayerStopped as reason:
-                return self._close(Ending.PLAYER_STOPPED, str(reason))
+                return self._close(EpisodeEnding.PLAYER_STOPPED, str(reason))
             except BudgetExceeded as reason:
-                return self._close(Ending.BUDGET, str(reason))
+                return self._close(EpisodeEnding.BUDGET, str(reason))
             except ZorkGPTError as error:
                 log.error("the episode ends", extra={"reason": str(error)})
-                return self._close(Ending.ERROR, str(error))
+                return self._close(EpisodeEnding.ERROR, str(error))
             if config.turn_delay_seconds:
                 time.sleep(config.turn_delay_seconds)
         self._last_answers = self._cycle.apply(self.services.background.finish(config.background_wait_seconds))
@@ -209,15 +213,15 @@ class ZorkOrchestratorV2:
         self.managers.checkpoints.catch_up(learned_more=bool(self._last_answers.names))
         return self._close(self._ending())
 
-    def _ending(self) -> Ending:
+    def _ending(self) -> EpisodeEnding:
         state = self.services.state
         if state.victory:
-            return Ending.VICTORY
+            return EpisodeEnding.VICTORY
         if state.finished:
-            return Ending.DEATH if state.deaths else Ending.STORY_END
-        return Ending.TURN_LIMIT
+            return EpisodeEnding.DEATH if state.deaths else EpisodeEnding.STORY_END
+        return EpisodeEnding.TURN_LIMIT
 
-    def _close(self, reason: Ending, message: str = "") -> EpisodeEnded:
+    def _close(self, reason: EpisodeEnding, message: str = "") -> EpisodeEnded:
         self.managers.checkpoints.files.complete_checkpoint(self.services.state.turn_count)
         self._late_answers.keep()
         self.services.map.save_map_state()
@@ -236,7 +240,7 @@ class ZorkOrchestratorV2:
         """End the running episode, if there is one, and close the interpreter."""
         try:
             if self._open:
-                self._close(Ending.ABANDONED)
+                self._close(EpisodeEnding.ABANDONED)
         finally:
             self.managers.checkpoints.release()
             with suppress(ZorkGPTError):

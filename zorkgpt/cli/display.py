@@ -23,7 +23,7 @@ from zorkgpt.cli.progress import RunProgress
 from zorkgpt.cli.status import Status, StatusLine
 from zorkgpt.delegating_players import FOLLOWED, RULES, SEARCHED
 from zorkgpt.memory.models import MemoryEvent
-from zorkgpt.runlog.events import Ending, EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted
 from zorkgpt.text import number_of, printable, visible
 
 _MIN_WIDTH, _MIN_HEIGHT = 80, 24
@@ -367,7 +367,7 @@ def ending_line(event: EpisodeEnded) -> str:
         number_of(event.places, "place", "places"),
         number_of(sum(event.memories.values()), "memory", "memories"),
     )
-    problem = f" ({event.message})" if event.message and event.reason != Ending.INTERRUPTED else ""
+    problem = f" ({event.message})" if event.message and event.reason != EpisodeEnding.INTERRUPTED else ""
     score = score_line(event.score, event.max_score)
     return f"Episode {event.episode} ended: {event.reason}{problem}, score {score}, {', '.join(counts)}"
 

@@ -41,7 +41,7 @@ from zorkgpt.llm.settings import LLMSettings
 from zorkgpt.log import get_logger, logging_to
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.run_folder import CHECKPOINT, RUNS, run_directory
-from zorkgpt.runlog.events import LAST_ENDINGS, Ending, EpisodeEnded, EpisodeResumed, EpisodeStarted, Event
+from zorkgpt.runlog.events import LAST_ENDINGS, EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted, Event
 from zorkgpt.runlog.recording import Recording, recording_in
 from zorkgpt.runlog.saved_episodes import SavedEpisode, find_resumable
 from zorkgpt.runlog.story_folder import StoryMark
@@ -55,7 +55,7 @@ _RULES_MAX_TURNS = 250
 """Default turns per episode for the rules. In longer episodes they run out of promising actions."""
 _MAX_DIGITS = 18
 """Maximum digits of an episode number."""
-_RESUMABLE_ENDINGS = (*LAST_ENDINGS, Ending.INTERRUPTED)
+_RESUMABLE_ENDINGS = (*LAST_ENDINGS, EpisodeEnding.INTERRUPTED)
 
 
 _UNKNOWN_LOCATION = "The player's location is unknown. Until the story shows it, " + CONSEQUENCES["location"] + "."
@@ -201,7 +201,7 @@ def _play_episodes(options: PlayOptions, line: StatusLine, watcher: "_RunWatcher
             keep_serving()
     if interrupted:
         return ExitCode.INTERRUPTED
-    return ExitCode.EPISODE_FAILED if any(end.reason == Ending.ERROR for end in watcher.endings) else ExitCode.OK
+    return ExitCode.EPISODE_FAILED if any(end.reason == EpisodeEnding.ERROR for end in watcher.endings) else ExitCode.OK
 
 
 def _how_to_continue(options: PlayOptions, watcher: "_RunWatcher") -> str:
@@ -221,7 +221,7 @@ def _how_to_continue(options: PlayOptions, watcher: "_RunWatcher") -> str:
     }
     more = "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value)
     # After an error such as a full disk, the log may be incomplete.
-    saved = "What was learned" if ended is not None and ended.reason == Ending.ERROR else "Everything"
+    saved = "What was learned" if ended is not None and ended.reason == EpisodeEnding.ERROR else "Everything"
     if options.replay is not None:
         return f"{saved} is saved. A replay can't be resumed. To restart it, name an empty folder with --workdir."
     if not (run_directory(watcher.workdir, watcher.begun) / CHECKPOINT).is_file():

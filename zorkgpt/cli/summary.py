@@ -17,7 +17,7 @@ from zorkgpt.cli.learning import Learning, PlayedEpisode
 from zorkgpt.delegating_players import RULES
 from zorkgpt.extras import IS_CHECKOUT
 from zorkgpt.runlog.episodes import FailureCount
-from zorkgpt.runlog.events import Ending, EpisodeEnded
+from zorkgpt.runlog.events import EpisodeEnded, EpisodeEnding
 from zorkgpt.text import number_of, printable
 
 COMMAND = "uv run python main.py" if IS_CHECKOUT else "zorkgpt"
@@ -124,7 +124,7 @@ def write_summary(console: Console, summary: dict[str, Any]) -> None:
             console.print(printable(_memory_line(memory)))
     console.print()
     for episode in episodes:
-        if episode["message"] and episode["ending"] != Ending.INTERRUPTED:
+        if episode["message"] and episode["ending"] != EpisodeEnding.INTERRUPTED:
             console.print(printable(f"Episode {episode['episode']} ended early: {episode['message']}"))
     by_rules = sum(episode["turns_by_rules"] for episode in episodes)
     if by_rules and summary["language_model"]:

@@ -28,7 +28,7 @@ from zorkgpt.llm.roles import Role
 from zorkgpt.log import logging_to
 from zorkgpt.run_folder import CHECKPOINT, run_directory
 from zorkgpt.runlog.episodes import last_end, read_episode
-from zorkgpt.runlog.events import FINAL_ENDINGS, Ending, EpisodeEnded, EpisodeResumed, EpisodeStarted
+from zorkgpt.runlog.events import FINAL_ENDINGS, EpisodeEnded, EpisodeEnding, EpisodeResumed, EpisodeStarted
 
 if TYPE_CHECKING:
     from zorkgpt.evals.executor import Task
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RUN_FILE = "run.json"
 _PREPARED = "prepared"
 """A file with the number of the episode for which an ablation has prepared the working directory."""
-_ENDINGS = (*FINAL_ENDINGS, Ending.TURN_LIMIT)
+_ENDINGS = (*FINAL_ENDINGS, EpisodeEnding.TURN_LIMIT)
 """Endings after which an episode counts as finished."""
 _IDENTITY = ("protocol", "seed", "ablation", "player", "models", "embeddings", "handicaps", "settings")
 """Values that must not change when a run is resumed. The story is part of the folder's name."""
@@ -201,7 +201,7 @@ class EvaluationRun:
         if not protocol.restarts:
             return protocol.turns if len(played) < protocol.episodes else 0
         ends = [end for files in played if (end := self._end(files))]
-        if any(end.reason == Ending.VICTORY and end.score == end.max_score for end in ends):
+        if any(end.reason == EpisodeEnding.VICTORY and end.score == end.max_score for end in ends):
             return 0
         return max(0, protocol.turns - sum(end.turns for end in ends))
 

@@ -65,7 +65,7 @@ class EpisodeReview:
 
     episode: int | str
     reason: str
-    """The `Ending`."""
+    """The `EpisodeEnding`."""
     turns: tuple[TurnRecord, ...]
     known: tuple[KnowledgeLine, ...] = ()
     critic_score: float | None = None

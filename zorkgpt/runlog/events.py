@@ -15,7 +15,7 @@ from zorkgpt.memory.models import MemoryEvent
 SCHEMA_VERSION = 1
 
 
-class Ending(StrEnum):
+class EpisodeEnding(StrEnum):
     """How an episode ended."""
 
     VICTORY = "victory"
@@ -31,9 +31,9 @@ class Ending(StrEnum):
     """Another episode was started, or the run was closed."""
 
 
-FINAL_ENDINGS = (Ending.VICTORY, Ending.DEATH, Ending.STORY_END)
+FINAL_ENDINGS = (EpisodeEnding.VICTORY, EpisodeEnding.DEATH, EpisodeEnding.STORY_END)
 """Endings after which an episode can't be resumed."""
-LAST_ENDINGS = (Ending.ERROR, Ending.PLAYER_STOPPED, Ending.BUDGET)
+LAST_ENDINGS = (EpisodeEnding.ERROR, EpisodeEnding.PLAYER_STOPPED, EpisodeEnding.BUDGET)
 """Endings after which the next episode of the run would end the same way."""
 
 
@@ -134,7 +134,7 @@ class EpisodeEnded:
     episode: int
     time: str
     reason: str
-    """An `Ending`; another text in logs of later versions."""
+    """An `EpisodeEnding`; another text in logs of later versions."""
     turns: int
     score: int | None
     max_score: int | None
