@@ -184,12 +184,8 @@ class ZorkOrchestratorV2:
             return self._play_out()
         except BaseException as error:
             if self._open:
-                reason = (
-                    EpisodeEnding.INTERRUPTED
-                    if isinstance(error, KeyboardInterrupt | SystemExit)
-                    else EpisodeEnding.ERROR
-                )
-                self._close(reason, repr(error))
+                is_stopped = isinstance(error, KeyboardInterrupt | SystemExit)
+                self._close(EpisodeEnding.INTERRUPTED if is_stopped else EpisodeEnding.ERROR, repr(error))
             raise
 
     def _play_out(self) -> EpisodeEnded:
