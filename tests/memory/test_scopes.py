@@ -4,6 +4,7 @@ import asyncio
 import re
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -363,7 +364,7 @@ def test_what_belongs_to_the_whole_memory_is_refused_in_a_scope():
         with store.transaction() as draft:
             assert draft.move((*ACME, "cart"), (*ACME, "basket")) == 1
         memory.remember("cart", "The code is SAVE5.")
-        places = [place for place, _ in store.lasting.find(EVERY, prefix=("acme",), limit=1, offset=1)]
+        places = [place for place, _ in store.lasting.find(replace(EVERY, prefix=("acme",)), limit=1, offset=1)]
         assert places == [(*ACME, "cart")]
         assert [each.location_id for each in everything(memory)] == ["basket", "cart"]
 

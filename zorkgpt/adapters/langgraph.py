@@ -218,9 +218,7 @@ class MemoryBaseStore(BaseStore):
         """
         lasting, offset, seen = self._memory.store.lasting, 0, set[tuple[PlaceKey, str]]()
         prefix = _prefix(tuple(op.namespace_prefix))
-        while prefix is not None and (
-            found := lasting.find(Filters(), prefix=prefix, limit=max(page, 1), offset=offset)
-        ):
+        while prefix is not None and (found := lasting.find(Filters(prefix=prefix), limit=max(page, 1), offset=offset)):
             offset, page = offset + len(found), _PAGE
             for place, memory in found:
                 # Of several memories with the same title, the first is the item.

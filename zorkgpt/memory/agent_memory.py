@@ -462,7 +462,7 @@ class AgentMemory:
                 matches = matches[offset : offset + limit]
             else:
                 within = (*scope.path, *begins) if isinstance(begins, tuple) else begins
-                matches = book.find(wanted, prefix=within, limit=limit, offset=offset)
+                matches = book.find(replace(wanted, prefix=within), limit=limit, offset=offset)
             return self._results(self._known.located(matches))
 
     def refresh(self) -> int:

@@ -101,7 +101,6 @@ class Searcher:
         return self._known.located(
             (place, memory)
             for place, memories in self._known.ephemeral.items()
-            if filters.location_id in (None, place)
             for memory in memories
             if filters.passes(place, memory)
         )

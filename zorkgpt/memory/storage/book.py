@@ -7,13 +7,13 @@ from functools import partial
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.ids import id_of_title, memory_id, with_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, SubjectKey
-from zorkgpt.memory.places import has_prefix, place_in_words, place_order
+from zorkgpt.memory.places import place_in_words, place_order
 from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
 from zorkgpt.memory.storage.escaping import one_line
 from zorkgpt.memory.storage.history import Trial, TurnStamp
-from zorkgpt.memory.storage.lasting import Filters, LastingMemories, Prefix, episodes_of, heading_of
+from zorkgpt.memory.storage.lasting import Filters, LastingMemories, episodes_of, heading_of
 from zorkgpt.memory.storage.versions import observed, superseded
 
 
@@ -50,21 +50,18 @@ class MemoryBook:
         candidates = self.find(Filters(expires_by=now, with_past=True))
         return [(place, memory) for place, memory in candidates if not memory.is_settled_by_person]
 
-    def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
-    ) -> list[tuple[SubjectKey, Memory]]:
+    def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories that pass the filters, ordered by place. At each place, lasting ones come first."""
         ephemeral = [
             (place, memory)
             for place, memories in self.ephemeral.items()
-            if prefix is None or has_prefix(place, prefix)
             for memory in memories
             if wanted.passes(place, memory)
         ]
         if not ephemeral:
-            return self.lasting.find(wanted, prefix=prefix, limit=limit, offset=offset)
+            return self.lasting.find(wanted, limit=limit, offset=offset)
         end = None if limit is None else offset + limit
-        lasting = self.lasting.find(wanted, prefix=prefix, limit=end)
+        lasting = self.lasting.find(wanted, limit=end)
         return sorted([*lasting, *ephemeral], key=lambda located: place_order(located[0]))[offset:end]
 
     def apply(self, steps: Iterable[Step]) -> "MemoryBook":

@@ -72,15 +72,9 @@ class Document:
         """Return the number of memories."""
         return sum(len(section.memories) for section in self.sections)
 
-    def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
-    ) -> list[tuple[SubjectKey, Memory]]:
+    def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories that pass the filters, ordered by place. See `LastingMemories.find`."""
-        passing = (
-            (place, memory)
-            for place, memory in self._candidates(wanted)
-            if wanted.passes(place, memory) and (prefix is None or has_prefix(place, prefix))
-        )
+        passing = ((place, memory) for place, memory in self._candidates(wanted) if wanted.passes(place, memory))
         return list(islice(passing, offset, None if limit is None else offset + limit))
 
     def _candidates(self, wanted: Filters) -> Iterable[tuple[SubjectKey, Memory]]:

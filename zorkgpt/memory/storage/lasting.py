@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from zorkgpt.memory.checks import checked_metadata
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey, episode_key, same_episode
-from zorkgpt.memory.places import is_place
+from zorkgpt.memory.places import has_prefix, is_place
 from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.section import episodes_of_memories
@@ -46,6 +46,8 @@ class Filters:
     """The latest `expires_at`."""
     with_past: bool = False
     """Whether to include superseded memories and those that a person hid."""
+    prefix: Prefix | None = None
+    """The beginning of the places."""
 
     def __post_init__(self) -> None:
         """
@@ -84,7 +86,7 @@ class Filters:
 
     def passes(self, place: SubjectKey, memory: Memory) -> bool:
         """Return whether a memory passes the filters."""
-        if self.location_id not in (None, place):
+        if self.location_id not in (None, place) or (self.prefix is not None and not has_prefix(place, self.prefix)):
             return False
         if self.is_of_current and not is_current(memory):
             return False
@@ -154,13 +156,10 @@ class LastingMemories(Protocol):
         """Return the number of memories, including superseded ones."""
         ...
 
-    def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
-    ) -> list[tuple[SubjectKey, Memory]]:
+    def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
         """Return the memories that pass the filters, ordered by place, with their places.
 
         Args:
-            prefix: The beginning of the places. Defaults to all places.
             limit: Maximum number of memories. Defaults to no limit.
             offset: The number of memories to skip.
         """

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
-from zorkgpt.memory.places import FOLLOWING, column_of, has_prefix, place_in, ranges_of
+from zorkgpt.memory.places import FOLLOWING, column_of, place_in, ranges_of
 from zorkgpt.memory.storage.changes import Step
 from zorkgpt.memory.storage.document import TITLE, Document, ending_blank, line_end, parse
 from zorkgpt.memory.storage.entry import Entry
@@ -180,17 +180,13 @@ class MemoryRows:
     def count(self) -> int:
         return int(self._value("SELECT memories FROM zorkgpt_state"))
 
-    def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
-    ) -> list[tuple[SubjectKey, Memory]]:
+    def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
         most = maxsize if limit is None else min(offset + limit, maxsize)
         if (rows := self._candidates(wanted)) is not None:
-            return [
-                (place, memory)
-                for place, memory in self._read(sorted(rows))
-                if wanted.passes(place, memory) and (prefix is None or has_prefix(place, prefix))
-            ][offset:most]
-        query, given = _finding(wanted, prefix, self._rarest_first(wanted), most)
+            return [(place, memory) for place, memory in self._read(sorted(rows)) if wanted.passes(place, memory)][
+                offset:most
+            ]
+        query, given = _finding(wanted, self._rarest_first(wanted), most)
         query = (
             f"SELECT {_COLUMNS} FROM ({query} ORDER BY {_ORDER} LIMIT %s OFFSET %s) AS found "
             "JOIN zorkgpt_memories ON zorkgpt_memories.id = found.id ORDER BY 1, 2, 3"
@@ -590,14 +586,14 @@ def _pages(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
     return (values[start : start + _MOST_PARAMETERS] for start in range(0, len(values), _MOST_PARAMETERS))
 
 
-def _finding(wanted: Filters, prefix: Prefix | None, marks: Sequence[str], most: int) -> tuple[str, list[object]]:
+def _finding(wanted: Filters, marks: Sequence[str], most: int) -> tuple[str, list[object]]:
     """Return the query for the places and numbers of memories that pass filters, and its parameters.
 
     Args:
         marks: The marks that the memories must have, the rarest first.
         most: The number of memories that must be found.
     """
-    ranges = _ranges(prefix)
+    ranges = _ranges(wanted.prefix)
     if wanted.location_id is not None:
         column = column_of(wanted.location_id)
         ranges = [(first, end) for first, end in ranges if first <= column < end]

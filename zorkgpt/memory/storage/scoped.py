@@ -45,13 +45,12 @@ class ScopedMemories:
     def count(self) -> int:
         return len(self.find(EVERY))
 
-    def find(
-        self, wanted: Filters, *, prefix: Prefix | None = None, limit: int | None = None, offset: int = 0
-    ) -> list[tuple[SubjectKey, Memory]]:
-        path = self._scope.path
+    def find(self, wanted: Filters, *, limit: int | None = None, offset: int = 0) -> list[tuple[SubjectKey, Memory]]:
+        path, prefix = self._scope.path, wanted.prefix
+        within = replace(wanted, prefix=path)
         if prefix is None or (isinstance(prefix, tuple) and prefix[: len(path)] == path):
-            return self.whole.find(wanted, prefix=path if prefix is None else prefix, limit=limit, offset=offset)
-        passing = self.whole.find(wanted, prefix=path)
+            return self.whole.find(within if prefix is None else wanted, limit=limit, offset=offset)
+        passing = self.whole.find(within)
         end = None if limit is None else offset + limit
         return [(place, memory) for place, memory in passing if has_prefix(place, prefix)][offset:end]
 
