@@ -87,7 +87,7 @@ def pytest_load_initial_conftests() -> None:
 def main(folder: str, *options: str) -> int:
     tests = [str(Path(folder) / "tests" / name) for name in ("test_store.py", "test_async_store.py", "test_ttl.py")]
     plugins = ["-p", "no:cacheprovider", "-p", "tests.adapters.upstream_store"]
-    settings = ["-c", "/dev/null", "--import-mode=importlib", "-o", "asyncio_mode=auto", "-n", "4"]
+    settings = ["-c", "/dev/null", "--import-mode=importlib", "-o", "asyncio_mode=auto", "-n", "4", "--maxschedchunk=1"]
     # Here a file too, and half a minute of commits.
     twice = ["--deselect", "test_async_store.py::test_large_batches_async[memory]"]
     return int(pytest.main([*plugins, *settings, "-q", "-rf", "--tb=no", *twice, *options, *tests]))

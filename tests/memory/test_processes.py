@@ -65,7 +65,7 @@ def path(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("home", "each"), [("file", 60), ("postgres", 10)], indirect=["home"])
+@pytest.mark.parametrize(("home", "each"), [("file", 25), ("postgres", 10)], indirect=["home"])
 def test_eight_processes_lose_nothing_and_see_each_other(home, each):
     watching = home.open()
     children = [start(ADDING, home.address, f"Process {number}", each) for number in range(8)]

@@ -113,7 +113,7 @@ NOWHERE = {
     "#1:5&panel=5": "unknown panel “5”",
     "#1:5&place=11": "there is no place 11",
     "#1:5&place=%7B": "there is no place {",
-    "#1:5&place=%22constructor%22": "there is no place",
+    "#1:5&place=%22constructor%22": 'there is no place "constructor"',
     "#1:5&beside=7": "there is no episode 7",
     "#1:5&x=%E0%A4%A": "can't be read",
     "#1:5&__proto__=1": "“__proto__” is not a known option",
@@ -124,7 +124,7 @@ NOWHERE = {
 def test_an_address_that_leads_nowhere_says_so(address, open_page):
     page = open_page(f"{address}#1:7")
     for sight, message in NOWHERE.items():
-        load(page, f"{address}{sight}")
+        page.goto(f"{address}{sight}")
         expect(page.locator("#notice")).to_contain_text(message)
         expect(page.locator("#notice")).to_contain_text("Can’t open “#")
         expect(page.locator("#notice")).to_have_attribute("role", "alert")

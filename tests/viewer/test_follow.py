@@ -17,7 +17,7 @@ from zorkgpt.viewer.follow import MAX_ROWS, TICK_S, Follower
 from zorkgpt.viewer.run_files import open_run
 
 WATCHERS = 50
-TURNS = 300
+TURNS = 150
 
 
 def apart(work):

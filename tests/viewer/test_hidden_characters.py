@@ -1,11 +1,11 @@
 """Characters that nobody sees are shown where a text stands word for word."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.pages import load
 from tests.fixtures.viewer import served, started, turn, write_history, write_log
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,10 @@ def address(tmp_path_factory):
 def test_they_are_shown_by_their_numbers(address, open_page):
     page = open_page(f"{address}#1:1")
     for number, (name, (_, shown)) in enumerate(HIDDEN.items(), 1):
-        load(page, f"{address}#1:{number}")
+        page.goto(f"{address}#1:{number}")
+        expect(page.locator("article[aria-current] .number")).to_have_text(str(number))
+        expect(page.locator("#turn-body")).to_have_attribute("data-key", re.compile(rf"^1\.0\.{number}\."))
+        expect(page.locator("#memories")).to_have_attribute("data-key", re.compile(rf"^1\.{number}\."))
         page.locator("#turn .calls summary").click()
         said = page.locator("#turn .said .prose")
         expect(said).to_have_count(2)

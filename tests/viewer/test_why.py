@@ -1,9 +1,10 @@
 """What an action relied on is marked, and turns that are spoken of are links."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.pages import load
 from tests.fixtures.viewer import served, started, turn, write_history, write_log
 
 pytestmark = pytest.mark.slow
@@ -68,7 +69,8 @@ RELIANCES = {
 def test_what_the_action_relied_on_is_told(address, open_page):
     page = open_page(f"{address}#1:1")
     for number, reliances in RELIANCES.items():
-        load(page, f"{address}#1:{number}")
+        page.goto(f"{address}#1:{number}")
+        expect(page.locator("#turn-body")).to_have_attribute("data-key", re.compile(rf"^1\.0\.{number}\."))
         expect(page.locator("#turn .copies")).to_be_visible()
         items = page.locator(".reliances li")
         expect(items).to_have_count(len(reliances))
