@@ -61,7 +61,8 @@ def compared(known: Memory, new: Memory, cosine: float | None) -> Comparison:
 
 def is_unsure(known: Memory, new: Memory) -> bool:
     """Return whether `compared` would return "unsure". Faster, because it finds no reasons."""
-    if is_plainly_unsure(known.text, new.text) or actions_differ(known, new):
+    is_long = _contrast_of_long(known.text, new.text) is not None
+    if actions_differ(known, new) or (not is_long and is_plainly_unsure(known.text, new.text)):
         return True
     return _is_unsure(known.title, known.text, new.title, new.text)
 
