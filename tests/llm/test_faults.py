@@ -137,7 +137,7 @@ def test_a_deeply_nested_answer_is_unusable(answer):
         client_of(server).complete(QUESTION, role="critic", response_model=Verdict)
 
 
-ENDLESS_EVENTS = b'data: {"choices": [{"delta": {"content": "' + b"x" * 4000 + b'"}}]}\n\n'
+ENDLESS_EVENTS = b'data: {"choices": [{"delta": {"content": "' + b"x" * 40_000 + b'"}}]}\n\n'
 
 
 @pytest.mark.parametrize("part", [b" " * 65536, ENDLESS_EVENTS], ids=["whole", "events"])

@@ -14,6 +14,7 @@ from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.storage.markdown import MarkdownStore
 
 ROOT = Path(__file__).parents[2]
+PROCESSES = 4
 
 ADDING = """
 import sys
@@ -66,14 +67,14 @@ def path(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("home", "each"), [("file", 25), ("postgres", 10)], indirect=["home"])
-def test_eight_processes_lose_nothing_and_see_each_other(home, each):
+def test_several_processes_lose_nothing_and_see_each_other(home, each):
     watching = home.open()
-    children = [start(ADDING, home.address, f"Process {number}", each) for number in range(8)]
+    children = [start(ADDING, home.address, f"Process {number}", each) for number in range(PROCESSES)]
     said = [child.communicate(timeout=280)[0] for child in children]
     assert all(text.count("True") == each for text in said)
-    wanted = Counter(f"Process {child} {number}" for child in range(8) for number in range(each))
+    wanted = Counter(f"Process {child} {number}" for child in range(PROCESSES) for number in range(each))
     assert Counter(one.memory.title for one in watching.all_memories()) == wanted
-    assert watching.get_persistent_count() == 8 * each
+    assert watching.get_persistent_count() == PROCESSES * each
     records = list(watching.store.journal.records())
     assert Counter(one.change.after.title for one in records if one.change.kind == "added") == wanted
     assert {one.source for one in records} <= {"agent", "baseline"}

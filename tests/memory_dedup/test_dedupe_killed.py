@@ -1,6 +1,7 @@
 """A cleaning that is killed is gone on with by the next one, and ends where an undisturbed one does."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,13 +43,14 @@ def believed(file: Path) -> list[tuple[int, str, str, int]]:
 @pytest.mark.slow
 def test_a_killed_cleaning_is_finished_by_the_next_one(tmp_path):
     whole = a_file_with_repeats(tmp_path / "whole")
+    original = shutil.copytree(whole.parent, tmp_path / "original")
     untouched = believed(whole)
     started = time.monotonic()
     assert cleaning(whole).wait(60) == 0
     took = time.monotonic() - started
     cut_short = 0
     for trial in range(4):
-        file = a_file_with_repeats(tmp_path / f"killed-{trial}")
+        file = shutil.copytree(original, tmp_path / f"killed-{trial}") / whole.name
         process = cleaning(file)
         time.sleep(took * (0.2 + 0.2 * trial))
         os.kill(process.pid, signal.SIGKILL)
