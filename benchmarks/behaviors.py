@@ -1,6 +1,6 @@
 """Measure the effect of each behavior of the rules player by switching it off, with the same stories and seeds.
 
-    uv run python -m benchmarks.behaviors [STORY ...] [--only fight ...] [--seeds 2] [--publish TABLE]
+    uv run python -m benchmarks.behaviors [STORY ...] [--only fight ...] [--seeds 2] [--publish FILE]
 
 By default, the stories are those in tests/stories, for which the rules were not tuned. Score and places are means over
 the episodes of a run. The differences (all behaviors minus without one) are paired by story and seed. A positive
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=2)
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--publish", metavar="TABLE")
+    parser.add_argument("--publish", choices=["behaviors", "behaviors-zork"], help="the published file")
     given = parser.parse_args()
     stories = given.stories or [own_stories.compiled(name) for name in own_stories.names()]
     runs = list(product(stories, range(1, given.seeds + 1)))
@@ -142,7 +142,7 @@ def main() -> None:
         names = "".join(f" {story.name}" for story in given.stories)
         only = "" if given.only == SWITCHES else f"--only {' '.join(given.only)} "
         asked = f"{only}--seeds {given.seeds} --episodes {given.episodes} --turns {given.turns}"
-        publish(f"behaviors-{given.publish}", f"uv run python -m benchmarks.behaviors {asked}{names}", {"worth": table})
+        publish(given.publish, f"uv run python -m benchmarks.behaviors {asked}{names}", {"worth": table})
 
 
 if __name__ == "__main__":
