@@ -255,9 +255,9 @@ class SqliteScopes(ScopeMachine):
 
 
 TestMarkdownScopes = MarkdownScopes.TestCase
-TestMarkdownScopes.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+TestMarkdownScopes.settings = settings(max_examples=10, stateful_step_count=15, deadline=None)
 TestSqliteScopes = SqliteScopes.TestCase
-TestSqliteScopes.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+TestSqliteScopes.settings = settings(max_examples=10, stateful_step_count=15, deadline=None)
 
 
 def test_scopes_on_postgresql(postgres_server, postgres):

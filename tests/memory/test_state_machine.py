@@ -192,5 +192,5 @@ def test_on_postgresql_too(postgres_server, postgres):
         def new_home(self):
             return PostgresHome(empty_schema(postgres_server))
 
-    few = settings(max_examples=10, stateful_step_count=20, deadline=None)
+    few = settings(max_examples=5, stateful_step_count=20, deadline=None)
     run_state_machine_as_test(PostgresMachine, settings=few)

@@ -142,9 +142,9 @@ def test_thousands_of_memories_at_one_place_are_no_harm(tmp_path):
         manager.add_memory(1, "Heap", fact("Stone 0 is grey.", "Stone 0"))
         path = manager.store.file.path
         entry = "**[NOTE - PERMANENT] Stone {0}** *(Ep1, T1, +0)*\nStone {0} is grey.\n\n"
-        path.write_text(path.read_text() + "".join(entry.format(number) for number in range(1, 30_000)))
+        path.write_text(path.read_text() + "".join(entry.format(number) for number in range(1, 10_000)))
         assert manager.add_memory(1, "Heap", fact("A ring lies under the stones."))
-        assert manager.get_persistent_count(1) == 30_001
+        assert manager.get_persistent_count(1) == 10_001
 
 
 @pytest.mark.slow

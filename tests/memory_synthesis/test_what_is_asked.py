@@ -20,8 +20,9 @@ def test_every_turn_that_matters_of_a_whole_game_is_asked_about(zork1):
 
 
 def test_every_first_refusal_of_the_rules_player_is_asked_about():
-    played = episodes(None, 1, 2, 400, None)
-    assert [turn.record.transition.action for turn in first_refusals(played) if not turn.asked] == []
+    refusals = first_refusals(episodes(None, 1, 2, 200, None))
+    assert len(refusals) > 40
+    assert [turn.record.transition.action for turn in refusals if not turn.asked] == []
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,8 @@ def test_an_episode_that_was_cut_short_within_its_plan_goes_on_with_it(first_epi
 def test_what_a_person_has_vetoed_is_no_step_of_the_plan(first_episode, tmp_path):
     workdir = shutil.copytree(first_episode, tmp_path / "run")
     (place, action), _ = points(turns_of(workdir, 1)).popitem()
-    with a_run(workdir, turns=TURNS) as run:
+    # The plan comes first.
+    with a_run(workdir, turns=60) as run:
         text = "SUCCESS", "No", 1, "1", 2, "Leave it.", "permanent"
         vetoed = Memory(*text, vetoed=True, action=action, outcome="changed")
         run.simple_memory.add_memory(place, "", vetoed)

@@ -130,10 +130,13 @@ def _closes(
     game: JerichoInterface, recurrences: RecurrenceDetector, turn: int, step: Transition, back: str, way: str
 ) -> list[bool]:
     """Whether going back and forth is noticed; [] where there is no way back."""
-    walked = [game.act(command) for command in (back, way) * 4]
-    if walked[0].after.location != step.before.location:
-        return []
-    return [any(recurrences.learn(turn + number, one) for number, one in enumerate(walked, 1))]
+    for number, command in enumerate((back, way) * 4, 1):
+        walked = game.act(command)
+        if number == 1 and walked.after.location != step.before.location:
+            return []
+        if recurrences.learn(turn + number, walked):
+            return [True]
+    return [False]
 
 
 @pytest.mark.slow
