@@ -47,7 +47,7 @@ def played(tmp_path_factory) -> Path:
     """A folder with one run."""
     folder = tmp_path_factory.mktemp("played")
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
-        assert run("uv run python main.py", folder, server, "").returncode == 0
+        assert run("uv run python main.py --episodes 1", folder, server, "").returncode == 0
     return folder
 
 
@@ -99,15 +99,6 @@ def test_the_readme_snippet_prints_its_memories(tmp_path, monkeypatch):
     coupon = "[NOTE] Coupon field: It takes one code only."
     shown = [line for line in printed.getvalue().splitlines() if line.startswith("[")]
     assert shown == [coupon, "[NOTE] Milk in the cart: I put it there. [session]", coupon]
-
-
-@pytest.mark.parametrize("page", ["configuration.md", "environments.md", "integrations.md", "telemetry.md"])
-def test_the_snippets_of_the_pages_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    snippets = blocks((ROOT / "docs" / page).read_text(encoding="utf-8"), "python")
-    assert snippets
-    for snippet in snippets:
-        exec(compile(snippet, page, "exec"), {})
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from tests.fixtures.chat_server import Answer, ChatServer
 from tests.fixtures.command_line import ROOT, Started, command, environment
 from zorkgpt.cli.app import run
 
-SHORT = ("learning-2x15", "--seeds", "1,2", "--ablate", "off", "--jobs", "2")
+SHORT = ("learning-2x4", "--seeds", "1,2", "--ablate", "off", "--jobs", "2")
 
 
 def untimed(told: dict) -> dict:
@@ -96,7 +96,7 @@ def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
 PAST_A_CHECKPOINT = 12
 """A turn after the first checkpoint, which is written after ten."""
 
-LONGER = ("learning-2x30", "--seeds", "1", "--ablate", "off", "--jobs", "2", "--json", "--no-pages")
+LONGER = ("learning-2x20", "--seeds", "1", "--ablate", "off", "--jobs", "2", "--json", "--no-pages")
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from zorkgpt.memory.storage.markdown import MarkdownStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_forks")]
 
-PROTOCOL = "generations-2x2x20"
+PROTOCOL = "generations-2x2x13"
 
 
 def generations(root: Path, protocol: str = PROTOCOL, **options) -> GenerationRun:
@@ -93,7 +93,7 @@ def test_all_episodes_of_a_generation_begin_with_what_those_before_have_learned(
 def test_what_is_merged_is_not_played_again(whole):
     watch = Watch()
     assert play_all([whole], executor=ProcessExecutor(1), watcher=watch) == [RunOutcome(whole)]
-    assert (watch.turns, watch.outcomes) == ([80], [])
+    assert (watch.turns, watch.outcomes) == ([52], [])
 
 
 def test_a_killed_process_and_the_number_of_jobs_change_nothing_in_what_is_learned(tmp_path, whole):
@@ -201,7 +201,7 @@ def test_who_comes_after_an_episode_that_failed_keeps_its_number(tmp_path):
 
 
 def test_ablations_between_two_episodes_are_refused(tmp_path):
-    with pytest.raises(ConfigurationError, match="Ablations for generations-2x2x20: on, off, no-audit"):
+    with pytest.raises(ConfigurationError, match="Ablations for generations-2x2x13: on, off, no-audit"):
         generations(tmp_path, ablation=Ablation.SHUFFLED).check()
 
 
