@@ -45,7 +45,7 @@ COSINES, CHECK, MODEL, WHOLE, OPENING = (
 )
 
 
-def costs_ms() -> dict[str, float]:
+def costs_ms(rounds: int = 40) -> dict[str, float]:
     """Return the median of each cost in milliseconds."""
     provider = choose_provider()
     pairs = pairs_in(DATA / "dedup_dev.jsonl")
@@ -57,7 +57,7 @@ def costs_ms() -> dict[str, float]:
     # Alternating, so that other load on the machine affects both.
     both = [
         (median_ms(lambda: provider.embed(next(fresh)), 5), median_ms(lambda: meaning.cosines(next(fresh), kept), 5))
-        for _ in range(40)
+        for _ in range(rounds)
     ]
     alone, whole = np.median(both, axis=0)
     texts = [(f"{pair.a} ", f"{pair.b} ") for pair in pairs]

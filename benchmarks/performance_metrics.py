@@ -138,7 +138,7 @@ def of_dedup(quick: bool) -> list[Figure]:
         name: [100 * sum(map(way, some)) / len(some) for some in (wrong, right)] for name, way in dedup.WAYS.items()
     }
     cosine, checked = shares["cosine ≥ 0.85"], shares[dedup.OURS]
-    ms = dedup_costs.costs_ms()
+    ms = dedup_costs.costs_ms(rounds=5 if quick else 40)
     model, peer = ms[dedup_costs.MODEL], "cosine from 0.85 on"
     return [
         Figure("dedup", "merged wrongly, of the pairs that differ", checked[0], "%", 2, False, peer, cosine[0]),
