@@ -1,8 +1,10 @@
 """The pages of ten minutes, each followed to the letter in an empty folder, with nothing but the wheel."""
 
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -45,16 +47,27 @@ def without_numbers(text: str) -> str:
     return re.sub(r"\d+(\.\d+)?", "#", text)
 
 
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory) -> Path:
+    """A folder in which each page takes the place of the last, so that modules are compiled once for all of them."""
+    return tmp_path_factory.mktemp("workshop")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_page_works_from_the_wheel_alone(page, wheel, tmp_path):
-    folder = tmp_path / "empty"
+def test_the_page_works_from_the_wheel_alone(page, wheel, workshop):
+    folder = workshop / "empty"
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / "dist").symlink_to(wheel.parent)
     text = page.read_text(encoding="utf-8").partition(IN_A_CHECKOUT)[0]
     text = re.sub(r"--max-turns \d+", f"--max-turns {MOST_TURNS}", text)
-    environment = clean_environment(tmp_path) | {"ZORKGPT_ORCHESTRATOR__MAX_TURNS_PER_EPISODE": str(MOST_TURNS)}
+    environment = {
+        **clean_environment(workshop),
+        "PYTHONPYCACHEPREFIX": str(workshop / "compiled"),
+        "ZORKGPT_ORCHESTRATOR__MAX_TURNS_PER_EPISODE": str(MOST_TURNS),
+    }
     with ChatServer(lambda asked: Answer("ACTION: look"), models=("qwen3:8b",)) as server:
         for step in steps(text.replace(REAL_SERVER, server.url)):
             if step.created:
