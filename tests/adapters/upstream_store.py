@@ -84,6 +84,11 @@ def pytest_load_initial_conftests() -> None:
         sys.modules[name] = module
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the slowest test first, then those that sleep."""
+    items.sort(key=lambda item: ("large_batches_async" not in item.name, item.path.name != "test_ttl.py"))
+
+
 def main(folder: str, *options: str) -> int:
     tests = [str(Path(folder) / "tests" / name) for name in ("test_store.py", "test_async_store.py", "test_ttl.py")]
     plugins = ["-p", "no:cacheprovider", "-p", "tests.adapters.upstream_store"]
