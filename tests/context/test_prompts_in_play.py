@@ -59,5 +59,5 @@ def test_bundled_story(tmp_path: Path, bundled_story: Path):
 
 @pytest.mark.slow
 def test_zork1(tmp_path: Path, zork1: Path):
-    commands = get_zork1_walkthrough()[:200]
+    commands = get_zork1_walkthrough()[:150]
     check(*a_chatty_run(tmp_path, zork1, commands, ZORK1_SEED, history_tokens=4000), commands)
