@@ -8,23 +8,29 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.chat_server import Answer, ChatServer
-from tests.fixtures.command_line import environment
+from tests.fixtures.command_line import command, environment
 from zorkgpt import extras
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run_without(
-    modules: tuple[str, ...], program: str, folder: Path, *arguments: str, embeddings: str = "auto"
-) -> subprocess.CompletedProcess:
+def run_without(modules: tuple[str, ...], program: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     hidden = f"import sys\nfor name in {modules!r}: sys.modules[name] = None\n"
     return subprocess.run(
         [sys.executable, "-c", hidden + program, *arguments],
         cwd=folder,
-        env=environment(PYTHONPATH=str(ROOT), ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER=embeddings),
+        env=environment(PYTHONPATH=str(ROOT)),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+    )
+
+
+def play_without_embeddings(folder: Path, *model: str, provider: str = "auto") -> subprocess.CompletedProcess:
+    options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(folder))
+    missing = ("onnxruntime", "sentence_transformers")
+    return command(
+        "play", *model, *options, cwd=folder, hidden=missing, ZORKGPT_MEMORY_DEDUPLICATION__PROVIDER=provider
     )
 
 
@@ -91,11 +97,9 @@ def test_a_report_without_matplotlib_says_how_to_get_the_plots(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", ["auto", "sentence-transformers"])
 def test_a_run_with_a_model_says_once_that_embeddings_are_not_installed(provider, tmp_path):
-    options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(tmp_path))
-    missing = ("onnxruntime", "sentence_transformers")
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
         model = ("--model", server.model, "--base-url", server.url)
-        done = run_without(missing, COMMAND_LINE, tmp_path, "play", *model, *options, embeddings=provider)
+        done = play_without_embeddings(tmp_path, *model, provider=provider)
     lines = [line for line in (done.stdout + done.stderr).splitlines() if "deduplication" in line]
     assert done.returncode == 0, done.stderr
     assert lines == [
@@ -106,18 +110,16 @@ def test_a_run_with_a_model_says_once_that_embeddings_are_not_installed(provider
 
 @pytest.mark.slow
 def test_a_run_without_a_model_does_not_mention_embeddings(tmp_path):
-    options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(tmp_path))
-    done = run_without(("onnxruntime", "sentence_transformers"), COMMAND_LINE, tmp_path, "play", *options)
+    done = play_without_embeddings(tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "deduplication" not in done.stdout
 
 
 @pytest.mark.slow
 def test_a_server_that_makes_embeddings_replaces_the_package(tmp_path):
-    options = ("--episodes", "1", "--max-turns", "2", "--quiet", "--workdir", str(tmp_path))
     with ChatServer(lambda asked: Answer("ACTION: look"), embed=lambda text: [1.0, 0.0]) as server:
         model = ("--model", server.model, "--base-url", server.url)
-        done = run_without(("onnxruntime", "sentence_transformers"), COMMAND_LINE, tmp_path, "play", *model, *options)
+        done = play_without_embeddings(tmp_path, *model)
     assert done.returncode == 0, done.stderr
     assert "deduplication" not in done.stdout + done.stderr
 
