@@ -14,7 +14,7 @@ from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.storage.markdown import MarkdownStore
 
 ROOT = Path(__file__).parents[2]
-PROCESSES = 4
+PROCESSES = 8
 
 ADDING = """
 import sys
@@ -66,8 +66,8 @@ def path(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("home", "each"), [("file", 25), ("postgres", 10)], indirect=["home"])
-def test_several_processes_lose_nothing_and_see_each_other(home, each):
+@pytest.mark.parametrize(("home", "each"), [("file", 12), ("postgres", 5)], indirect=["home"])
+def test_eight_processes_lose_nothing_and_see_each_other(home, each):
     watching = home.open()
     children = [start(ADDING, home.address, f"Process {number}", each) for number in range(PROCESSES)]
     said = [child.communicate(timeout=280)[0] for child in children]
