@@ -167,12 +167,30 @@ class AtomicFile:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock against other processes and threads. It is reentrant."""
+        lock = self._own_lock()
+        held = lock.lock_counter
+        try:
+            self._acquire(lock)
+            yield
+        finally:
+            # An interrupt may arrive before `acquire` has returned the lock that it holds, or before `release` is done.
+            try:
+                self._release(lock, held)
+            finally:
+                self._release(lock, held)
+
+    @staticmethod
+    def _release(lock: FileLock, held: int) -> None:
+        """Release the lock if it is held more often than `held`."""
+        if lock.lock_counter > held:
+            lock.release()
+
+    def _acquire(self, lock: FileLock) -> None:
         try:
             self._check_folder()
             if not self._folder_existed:
                 self._disk.make_folder(self._folder, exist_ok=True)
                 self._folder_existed = True
-            lock = self._own_lock()
             lock.acquire(poll_interval=_LOCK_POLL_S)
         except Timeout:
             raise self._error(
@@ -181,10 +199,6 @@ class AtomicFile:
             ) from None
         except OSError as error:
             raise self._error(f"Can't lock {self._path}: {error}") from error
-        try:
-            yield
-        finally:
-            lock.release()
 
     def write(self, data: bytes, over: Stamp | None = None) -> Stamp | None:
         """Replace the content durably and keep the previous one as the backup. The caller must hold the lock.

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.fixtures import writers
 from tests.fixtures.command_line import Started
@@ -22,6 +23,7 @@ from tests.fixtures.stores import empty_schema, postgres_server
 from tests.fixtures.writers import Scene, check, child, in_a_process, interrupted_at, wait_for
 from zorkgpt import AgentMemory
 from zorkgpt.errors import MemoryConflict
+from zorkgpt.files import AtomicFile
 
 MODES = [writers.fork, writers.prefork, writers.threads, writers.searching_threads, writers.tasks]
 
@@ -45,6 +47,26 @@ def test_writers_that_are_stopped_at_any_moment_leave_whole_memories(scene, mode
     print("seed:", seed)
     in_a_process(mode, scene, seed)
     in_a_process(check, scene, 200)
+
+
+def test_an_interrupt_at_any_moment_leaves_the_lock_of_a_file_free(tmp_path):
+    in_a_process(interrupt_each_locking, str(tmp_path / "file"))
+
+
+def interrupt_each_locking(path: str) -> None:
+    file = AtomicFile(Path(path))
+
+    def lock() -> None:
+        with file.locked():
+            pass
+
+    lock()
+    moments = interrupted_at(0, lock)
+    assert moments > 100
+    for moment in range(1, moments):
+        with suppress(KeyboardInterrupt):
+            interrupted_at(moment, lock)
+        assert FileLock(f"{path}.lock").acquire(timeout=0)
 
 
 def test_an_interrupt_at_any_moment_of_a_change_leaves_file_and_journal_alike(tmp_path):
