@@ -146,7 +146,7 @@ def leave_the_dark(turn: TurnView) -> AgentDecision | None:
 
 
 def meet_need(turn: TurnView) -> AgentDecision | None:
-    """An earlier death shows when hunger or thirst kills, so eat and drink before then."""
+    """An earlier death may show when hunger or thirst kills, so eat and drink before then."""
     deadline, moves = turn.episode.experience.deadline, turn.context.observation.moves
     if deadline is None or moves is None:
         return None
@@ -158,7 +158,9 @@ def meet_need(turn: TurnView) -> AgentDecision | None:
     if action is None:
         return None
     turn.notes.count(action)
-    return AgentDecision(action, f"Around move {deadline}, a need killed the player in an earlier episode.")
+    return AgentDecision(
+        action, f"At move {deadline} of an earlier episode, the player died, perhaps of hunger or thirst."
+    )
 
 
 def follow_plan(turn: TurnView) -> AgentDecision | None:
