@@ -216,7 +216,8 @@ def test_a_walkthrough_that_is_not_there_is_refused(tmp_path, evaluate):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_store_that_can_not_be_written_ends_no_run(tmp_path, evaluate):
+def test_a_store_that_can_not_be_written_ends_no_run(tmp_path, monkeypatch, evaluate):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "kept").write_text("a file, not a folder")
     done = evaluate("learning-1x2", "--seeds", "1-2", "--no-pages", "--out", f"file://{tmp_path}/kept/here")
     assert done.returncode == 1
