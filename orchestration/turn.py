@@ -29,7 +29,7 @@ from zorkgpt.llm.background_work import Work
 from zorkgpt.memory.models import MemoryEvent
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import SynthesisRequest, request_from
-from zorkgpt.player import AgentDecision, Player, PlayerContext, UndoRequested
+from zorkgpt.player import AgentDecision, Player, UndoRequested
 from zorkgpt.runlog.episode_log import LastAnswers
 from zorkgpt.runlog.saved_episodes import SavedEpisode
 from zorkgpt.world.directions import DIRECTIONS, exit_name
@@ -199,7 +199,7 @@ class TurnCycle:
         memories = self._memories_at(now)
         self._watch.lap(Part.MEMORY)
         notices = self._managers.progress.notices()
-        decision = self._decide(action, now)
+        decision = self._decide(action, now, memories)
         if self._services.options.choice.kind == "human":
             self._add_undo_point(now)
         before = self._game.things() if self._memory else ()
@@ -250,29 +250,25 @@ class TurnCycle:
         if question is not None:
             self._background.start(MEMORY, question)
 
-    def _memories_at(self, now: Observation, *, unseen_only: bool = False) -> str:
+    def _memories_at(self, now: Observation) -> str:
         if self._memory is None or now.location is None:
             return ""
-        return self._memory.get_location_memory(now.location.num, unseen_only=unseen_only)
+        return self._memory.get_location_memory(now.location.num, unseen_only=True)
 
-    def _context(self, now: Observation) -> PlayerContext:
-        return self._managers.context.player_context(now, self._memories_at(now, unseen_only=True))
-
-    def _decide(self, action: str | None, now: Observation) -> TurnDecision:
+    def _decide(self, action: str | None, now: Observation, memories: str) -> TurnDecision:
         """Return the decision of this turn, after adding it to the journal.
 
         A turn that is played again after an interruption has the same decision as before.
         """
         turn = self._state.turn_count + 1
         if action is None and (decided := self._decided.pop(turn, None)) is not None:
-            # The context is composed to count its memories as shown.
-            context = self._context(now)
             if decided.noted and self._services.tools:
+                context = self._managers.context.player_context(now, memories)
                 self._services.tools.repeat_notes(decided.noted, context)
             self._managers.rejections.resume_turn(decided.rejections)
             return decided
         self._decided = {}
-        chosen = AgentDecision(action, by="given") if action is not None else self._choose(now)
+        chosen = AgentDecision(action, by="given") if action is not None else self._choose(now, memories)
         self._watch.lap(Part.PLAYER)
         tool_notes = self._services.tools.notes if self._services.tools and action is None else ToolNotes()
         decision = TurnDecision(
@@ -289,9 +285,9 @@ class TurnCycle:
         self._watch.lap(Part.LOGGING)
         return decision
 
-    def _choose(self, now: Observation) -> AgentDecision:
+    def _choose(self, now: Observation, memories: str) -> AgentDecision:
         """Return the player's proposal that the critic accepts or the player insists on."""
-        context = self._context(now)
+        context = self._managers.context.player_context(now, memories)
         if self._services.tools:
             self._services.tools.begin_turn()
         self._watch.lap(Part.PROMPTS)

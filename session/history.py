@@ -140,7 +140,7 @@ class TurnRecord:
     """Who chose the action: the run's player ("model", "rules", "walkthrough", "human"), "rules" if the model gave no
     usable answer, "search" for commands of a search, "best line" for those that `FOLLOW` plays, or "given"."""
     memory_shown: str
-    """The memories of the location before the turn. The prompt omits the positions of visible things."""
+    """The memories of the location in the player's context."""
     memory_events: tuple[MemoryEvent, ...] = ()
     """The changes of the memory."""
     duration_s: float = 0.0
