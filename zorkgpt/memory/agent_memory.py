@@ -601,7 +601,7 @@ class AgentMemory:
             [NewMemory(found.location_id, found.location_name, new, replaces=[MemoryId(found.id)], turn=turn)]
         )
         if not kept:
-            raise self._refusal(
+            raise MemoryEditError(
                 f"{old.title!r} was not replaced: it is pinned, edited by a person, already superseded, or lasting "
                 "while the new one is ephemeral."
             )
@@ -621,7 +621,7 @@ class AgentMemory:
         found = self._found(memory, place)
         turn = self._state.turn if turn is None else turn
         if not self._writer.invalidate(found.location_id, MemoryId(found.id), reason, turn):
-            raise self._refusal(
+            raise MemoryEditError(
                 f"{found.memory.title!r} was not marked as wrong: it is pinned, edited by a person, or superseded."
             )
 
@@ -825,7 +825,7 @@ class AgentMemory:
         kept = self._writer.keep(new)
         if not kept:
             titles = ", ".join(quoted(each.memory.title) for each in new[:_MOST_TITLES])
-            raise self._refusal(f"{titles} was not stored: a person has hidden it at this place.")
+            raise MemoryEditError(f"{titles} was not stored: a person has hidden it at this place.")
         return kept
 
     def _stored(self, place: object) -> SubjectKey:
@@ -905,9 +905,6 @@ class AgentMemory:
     def _unknown(self, memory: str, place: SubjectKey | None) -> MemoryEditError:
         where = "" if place is None else f" at {place_in_words(place)}"
         return MemoryEditError(f"There is no memory with the id or title {quoted(memory)}{where}.")
-
-    def _refusal(self, message: str) -> MemoryEditError | MemoryStoreError:
-        return self._writer.last_error or MemoryEditError(message)
 
 
 def _with_origin(memory: Memory, origin: Origin) -> Memory:

@@ -3,14 +3,14 @@
 import logging
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zorkgpt import telemetry
-from zorkgpt.errors import LLMError
+from zorkgpt.errors import LLMError, MemoryStoreError
 from zorkgpt.memory.asking import (
     AnsweredQuestion,
     Judgments,
@@ -128,7 +128,7 @@ class LearningCounts:
 
 
 class Learner:
-    """Learns from the turns of an episode.
+    """Learns from the turns of an episode. After a change that can't be written, it continues with the next one.
 
     Args:
         synthesizer: Decides what a turn teaches. If None, turns only count as visits and as trials of memories.
@@ -247,16 +247,14 @@ class Learner:
             The changes. Empty if the fact is already known.
 
         Raises:
-            MemoryStoreError: If it could not be written.
+            MemoryStoreError: If it can't be written.
         """
         self._writer.refresh()
         memories = tuple(self._known.current(location_id))
         context = ZMachineContext(turn=self._state.turn)
         request = SynthesisRequest(location_id, name, "", "", context, memories=memories, arrival=True)
         first_event = len(self._writer.events.waiting)
-        is_stored = self._keep(request, fact, (subject, name), is_judged=False)
-        if not is_stored and self._writer.last_error is not None:
-            raise self._writer.last_error
+        self._keep(request, fact, (subject, name), is_judged=False)
         return tuple(self._writer.events.waiting[first_event:])
 
     def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
@@ -371,7 +369,7 @@ class Learner:
                 self._writer.keep_entry(other_place, self._known.name_of(other_place), entry, known)
             elif known is not None:
                 remove = partial(_remove, other_place, "nothing is left here")
-                self._writer.alter(other_place, known, remove, also_settled=True)
+                self._alter(other_place, known, remove, also_settled=True)
 
     def count_attempts(self) -> None:
         """Update the entries that list the actions without effect at a place."""
@@ -385,7 +383,8 @@ class Learner:
             tried = [action for action in before if action not in {*failed.values(), *map(one_line, worked)}]
             tried += dict.fromkeys(failed.values())
             if not tried and known is not None:
-                self._writer.invalidate(place, TRIED, "all of these actions have worked since", self._state.turn)
+                with suppress(MemoryStoreError):
+                    self._writer.invalidate(place, TRIED, "all of these actions have worked since", self._state.turn)
             elif failed or tried != before:
                 entry = Memory(
                     Category.NOTE,
@@ -572,7 +571,7 @@ class Learner:
             if memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
                 reason = f"“{memory.action}” had another outcome in the same state in turn {turn}: {memory.outcome}"
                 supersede = partial(_supersede, location_id, memory.title, reason, turn)
-                self.counts.contradictions_settled += self._writer.alter(location_id, rival, supersede)
+                self.counts.contradictions_settled += self._alter(location_id, rival, supersede)
 
     def _qualify(self, location_id: SubjectKey, title: str, reason: str, now: State | None = None) -> bool:
         """Update the conditions of a memory from the observations. False if nothing changed."""
@@ -581,7 +580,7 @@ class Learner:
         if memory is None:
             return False
         when = conditions(self._observations, location_id, memory, believed, now=now)
-        return when != memory.when and self._writer.alter(
+        return when != memory.when and self._alter(
             location_id,
             memory,
             lambda draft, known: draft.replace(location_id, known, replace(known, when=when), "qualified", reason),
@@ -589,7 +588,7 @@ class Learner:
 
     def _see_again(self, location_id: SubjectKey, memory: Memory, turn: int) -> None:
         """Count one more observation of a memory."""
-        self._writer.alter(
+        self._alter(
             location_id,
             memory,
             lambda draft, known: draft.see_again(location_id, known, turn, self._state.episode),
@@ -629,7 +628,9 @@ class Learner:
                 memory = memory_of_fact(request, fact, request.location_id, self._state.episode)
                 self._writer.events.ignore(request.location_id, memory, f"unknown subject {fact.place}")
                 continue
-            is_stored = self._keep(request, fact, subject, is_judged=was_complete, protected=protected)
+            is_stored = False
+            with suppress(MemoryStoreError):
+                is_stored = self._keep(request, fact, subject, is_judged=was_complete, protected=protected)
             all_kept = all_kept and is_stored
         if all_kept and asked.triggers:
             self._keep_judgments(asked, answer, *keys)
@@ -685,7 +686,7 @@ class Learner:
             active = replace(observed, status=MemoryStatus.ACTIVE)
             draft.replace(located.location_id, observed, active, "edited", "confirmed")
 
-        self._writer.alter(located.location_id, located.memory, confirm)
+        self._alter(located.location_id, located.memory, confirm)
 
     def _see_answer_again(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
         """Count another observation of the memories that an earlier answer gave for the current place."""
@@ -814,11 +815,14 @@ class Learner:
         is_judged: bool = True,
         protected: Collection[tuple[SubjectKey, str]] = (),
     ) -> bool:
-        """Store a fact about a subject, unless the ground truth contradicts it. False if it could not be written.
+        """Store a fact about a subject, unless the ground truth contradicts it. False if the writer refused it.
 
         Args:
             is_judged: See `MemoryWriter.keep`.
             protected: Memories that must not be replaced, by subject and title.
+
+        Raises:
+            MemoryStoreError: If it can't be written.
         """
         location_id, name = subject
         if location_id is GAME:
@@ -882,10 +886,23 @@ class Learner:
                 extra={"location_id": location_id, "title": memory.title, "reason": reason},
             )
             return
-        with telemetry.memory_operation("invalidate", location_id, memory.text):
-            is_changed = self._writer.invalidate(location_id, memory.title, reason, request.context.turn)
-        if is_changed and lasting:
-            self._changed_at.append(self.counts.turns)
+        with suppress(MemoryStoreError), telemetry.memory_operation("invalidate", location_id, memory.text):
+            if self._writer.invalidate(location_id, memory.title, reason, request.context.turn) and lasting:
+                self._changed_at.append(self.counts.turns)
+
+    def _alter(
+        self,
+        location_id: SubjectKey,
+        memory: Memory,
+        change: Callable[[Draft, Memory], object],
+        *,
+        also_settled: bool = False,
+    ) -> bool:
+        """Change a stored memory, if possible. See `MemoryWriter.alter`."""
+        try:
+            return self._writer.alter(location_id, memory, change, also_settled=also_settled)
+        except MemoryStoreError:
+            return False
 
     def _invalidate_contradicted(self, turn: int) -> None:
         """Invalidate the ephemeral memories that the object tree contradicts."""
@@ -897,7 +914,7 @@ class Learner:
                 if thing is not None:
                     reason = f"contradicted by the game state ({with_article(thing)})"
                     invalidate = partial(_invalidate, location_id, reason, turn)
-                    self._writer.alter(location_id, memory, invalidate, also_settled=True)
+                    self._alter(location_id, memory, invalidate, also_settled=True)
 
     def _checked(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""

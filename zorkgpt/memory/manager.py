@@ -1,12 +1,13 @@
 """The memory of a player of text adventures: `AgentMemory` with full `Memory` objects and the game's ground truth."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from zorkgpt import telemetry
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.checks import check_episode, check_name, check_turn, checked_memory
 from zorkgpt.memory.episode import read_session, write_session
@@ -23,12 +24,13 @@ from zorkgpt.memory.models import (
 from zorkgpt.memory.objects import PlacedObject
 from zorkgpt.memory.places import checked_place, is_place
 from zorkgpt.memory.retrieval import LocatedMemory
+from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.synthesis import SynthesisRequest
 from zorkgpt.memory.upkeep.audit import AuditFinding, AuditVerdict, audit, tally
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
-from zorkgpt.memory.writer import NewMemory
+from zorkgpt.memory.writer import MemoryWriter, NewMemory
 from zorkgpt.restore_point import Restorer
 
 if TYPE_CHECKING:
@@ -79,7 +81,8 @@ class SimpleMemoryManager(AgentMemory):
         """
         location_id, memory = checked_place(location_id), checked_memory(memory)
         check_name(location_name)
-        return bool(self._writer.keep([NewMemory(location_id, location_name, memory)]))
+        new = NewMemory(location_id, location_name, memory)
+        return self._is_changed(lambda writer: writer.keep([new]))
 
     @telemetry.traced("recall", shown=lambda text: [text] if text else [])
     def get_location_memory(self, location_id: SubjectKey, *, unseen_only: bool = False) -> str:
@@ -107,7 +110,7 @@ class SimpleMemoryManager(AgentMemory):
         check_name(location_name)
         turn = self._state.turn or TurnSpan.parse(new_memory.turns).last_number
         new = NewMemory(location_id, location_name, new_memory, replaces=[old_memory_title], turn=turn)
-        return bool(self._writer.keep([new]))
+        return self._is_changed(lambda writer: writer.keep([new]))
 
     @telemetry.traced("invalidate")
     def invalidate_memory(
@@ -116,7 +119,8 @@ class SimpleMemoryManager(AgentMemory):
         """Mark a memory as wrong. Return False if it was not found, not written, or the reason is blank."""
         location_id = checked_place(location_id)
         check_turn(turn)
-        return self._writer.invalidate(location_id, memory_title, reason, self._state.turn if turn is None else turn)
+        turn = self._state.turn if turn is None else turn
+        return self._is_changed(lambda writer: writer.invalidate(location_id, memory_title, reason, turn))
 
     def invalidate_memories(
         self, location_id: SubjectKey, memory_titles: list[str] | set[str], reason: str, turn: int | None = None
@@ -132,12 +136,19 @@ class SimpleMemoryManager(AgentMemory):
         check_episode(new_episode)
         if isinstance(new_turn, int):
             check_turn(new_turn)
-        return self._writer.alter(
-            location_id,
-            memory,
-            lambda draft, known: draft.see_again(location_id, known, new_turn, new_episode),
-            also_settled=True,
-        )
+
+        def see_again(draft: Draft, known: Memory) -> Memory:
+            return draft.see_again(location_id, known, new_turn, new_episode)
+
+        return self._is_changed(lambda writer: writer.alter(location_id, memory, see_again, also_settled=True))
+
+    def _is_changed(self, change: Callable[[MemoryWriter], object]) -> bool:
+        """Return whether a change was made. If it can't be written, the writer logs that."""
+        writer = self._writer
+        try:
+            return bool(change(writer))
+        except MemoryStoreError:
+            return False
 
     def edit_memory(
         self, location_id: SubjectKey, title: str, wanted: "Edit", *, expected: str | None = None
@@ -289,7 +300,7 @@ class SimpleMemoryManager(AgentMemory):
             if not apply or finding.verdict != AuditVerdict.CONTRADICTED:
                 continue
             if not located.memory.is_settled_by_person:
-                self._writer.invalidate(located.location_id, located.memory.title, finding.evidence, 0)
+                self.invalidate_memory(located.location_id, located.memory.title, finding.evidence, turn=0)
         self._learner.counts.audit = tally(findings)
         return findings
 

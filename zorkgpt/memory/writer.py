@@ -1,9 +1,8 @@
 """Writing of memories: lasting ones to the store, ephemeral ones to this process."""
 
 import logging
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -55,6 +54,8 @@ class NewMemory:
 class MemoryWriter:
     """Adds, replaces and marks memories. A method that returns False changed nothing and logged the reason.
 
+    A method that can't write logs and counts the failure, and raises a `MemoryStoreError`.
+
     Args:
         deduplicator: Asked before a lasting memory is stored. None if only identical texts count as repeats.
         debug: Whether to log every change of an ephemeral memory.
@@ -90,35 +91,30 @@ class MemoryWriter:
         """The size of the journal before the first ephemeral memory of the episode. None if there is none."""
         self._is_note_lost = False
         """Whether a change of an ephemeral memory could not be journaled."""
-        self._failed = threading.local()
 
-    @property
-    def last_error(self) -> MemoryStoreError | None:
-        """Why this thread's last change could not be written. None if it was written."""
-        return getattr(self._failed, "error", None)
-
-    def refresh(self) -> bool:
-        """Read the changes of other processes. False if this failed, so that the memories may be out of date."""
+    def refresh(self) -> None:
+        """Read the changes of other processes, if possible."""
         try:
             self.store.refresh()
         except MemoryStoreError as error:
             self._log.warning("memories not read again", extra={"error": str(error)})
-            return False
-        self.forget_expired()
-        return True
+        else:
+            self.forget_expired()
 
-    def write(self, change: Callable[[Draft], _Result], *, lasting: bool) -> _Result | None:
-        """Change the memories in one write, and return what the function returns. None if the write failed.
+    def write(self, change: Callable[[Draft], _Result], *, lasting: bool) -> _Result:
+        """Change the memories in one write, and return what the function returns.
 
         Args:
             lasting: Whether a lasting memory may be changed. If not, the store need not be writable.
+
+        Raises:
+            MemoryStoreError: If the memories can't be written.
         """
-        with self._failures_reported(), self._changing(lasting=lasting) as draft:
+        with self._changing(lasting=lasting) as draft:
             return change(draft)
-        return None
 
     def forget_expired(self) -> int:
-        """Remove expired memories, and return how many. A failed write is reported, and removes none."""
+        """Remove expired memories, and return how many. None is removed if they can't be written."""
         now = utc_now()
         expired = self.known.book.expired(now)
         if not expired:
@@ -130,7 +126,10 @@ class MemoryWriter:
                 draft.remove(place, memory, "it has expired")
             return len(still_expired)
 
-        return self.write(remove, lasting=any(memory.persistence.outlives_episode for _, memory in expired)) or 0
+        try:
+            return self.write(remove, lasting=any(memory.persistence.outlives_episode for _, memory in expired))
+        except MemoryStoreError:
+            return 0
 
     def keep(self, new: "Sequence[NewMemory]", *, is_judged: bool = False) -> list[str]:
         """Store memories in one write. One that repeats a stored memory counts as another observation of it.
@@ -139,15 +138,18 @@ class MemoryWriter:
             is_judged: Whether the author saw the memories of the places and named the ones to replace.
 
         Returns:
-            The ids of the memories, or of those that they repeat, in order. [] if nothing was stored because of an
-            error, because a person hid one of them, or because one can't supersede the memories that it names.
+            The ids of the memories, or of those that they repeat, in order. [] if nothing was stored because a person
+            hid one of them, or because one can't supersede the memories that it names.
+
+        Raises:
+            MemoryStoreError: If the memories can't be written.
         """
         # Ask the judge before locking anything.
         verdicts = self._verdicts(new, is_judged=is_judged)
         kept: list[str] = []
         decided: list[Decision] = []
         lasting = any(each.memory.persistence.outlives_episode for each in new)
-        with self._failures_reported(), self._changing(lasting=lasting) as draft:
+        with self._changing(lasting=lasting) as draft:
             for each, verdicts_of_each in zip(new, verdicts, strict=True):
                 place, memory, known = each.location_id, each.memory, draft.lasting.memories(each.location_id)
                 decision = NEW
@@ -163,8 +165,6 @@ class MemoryWriter:
                 self.known.note_name(place, each.name)
                 kept.append(self._put(draft, each, decision, olds))
                 decided.append(decision)
-        if self.last_error is not None:
-            return []
         if self.deduplicator is not None:
             for each, decision in zip(new, decided, strict=True):
                 self.deduplicator.note(each.location_id, each.memory, decision)
@@ -230,12 +230,15 @@ class MemoryWriter:
         return memory_id(location_id, stored)
 
     def invalidate(self, location_id: SubjectKey, title: str, reason: str, turn: int | None) -> bool:
-        """Mark a memory as wrong. False without a reason, or if a person has pinned or edited it."""
+        """Mark a memory as wrong. False without a reason, or if a person has pinned or edited it.
+
+        Raises:
+            MemoryStoreError: If the change can't be written.
+        """
         if not reason.strip():
             self._log.warning("not invalidated: no reason given", extra={"location_id": location_id, "title": title})
             return False
-        if not self.refresh():
-            return False
+        self.refresh()
         found = _titled(self.known.book, location_id, title, Persistence.PERMANENT)
         if found is None:
             self._log.warning("nothing to invalidate", extra={"location_id": location_id, "title": title})
@@ -250,10 +253,13 @@ class MemoryWriter:
         *,
         also_settled: bool = False,
     ) -> bool:
-        """Change a stored memory, which is found by its words. False if it no longer exists, or the write failed.
+        """Change a stored memory, which is found by its words. False if it no longer exists.
 
         Args:
             also_settled: Whether one that a person has pinned or edited may be changed too.
+
+        Raises:
+            MemoryStoreError: If the change can't be written.
         """
 
         def altered(draft: Draft) -> bool:
@@ -263,12 +269,12 @@ class MemoryWriter:
             change(draft, known)
             return True
 
-        return bool(self.write(altered, lasting=memory.persistence.outlives_episode))
+        return self.write(altered, lasting=memory.persistence.outlives_episode)
 
     def keep_entry(
         self, location_id: PlaceKey, name: str, entry: Memory, known: Memory | None, *, seen: Sequence[int] = ()
     ) -> None:
-        """Write an entry derived from the game state. A known entry is replaced under its id.
+        """Write an entry derived from the game state, if possible. A known entry is replaced under its id.
 
         Args:
             seen: The turns that count as observations of the entry, in order.
@@ -291,7 +297,8 @@ class MemoryWriter:
                 stored = draft.replace(location_id, stored, new, "edited", "seen in the game")
             draft.see_again(location_id, stored, seen, entry.episode)
 
-        self.write(put, lasting=entry.persistence.outlives_episode)
+        with suppress(MemoryStoreError):
+            self.write(put, lasting=entry.persistence.outlives_episode)
 
     def replaceable(self, location_id: SubjectKey, titles: Sequence[str], new: Memory) -> list[str]:
         """Return the titles of the memories that this one may supersede.
@@ -334,9 +341,9 @@ class MemoryWriter:
             counts_only: Write only the pending counts.
 
         Raises:
-            MemoryStoreError: If the store can't be read or written.
+            MemoryStoreError: If the store can't be read or written. This is logged and counted.
         """
-        with self.store.guard:
+        with self._failures_noted(), self.store.guard:
             stamp = self._state.stamp()
             if lasting:
                 with self.store.transaction(turn_stamp=stamp) as draft:
@@ -366,12 +373,11 @@ class MemoryWriter:
                 self.events.tell(change, draft)
 
     @contextmanager
-    def _failures_reported(self) -> Iterator[None]:
-        """Suppress and report a `MemoryStoreError`; `last_error` is then not None."""
+    def _failures_noted(self) -> Iterator[None]:
+        """Log and count a `MemoryStoreError`."""
         try:
             yield
         except MemoryStoreError as error:
-            self._failed.error = error
             self.write_failures += 1
             # Log each reason once until a write succeeds.
             if str(error) != self._failure_logged:
@@ -379,8 +385,7 @@ class MemoryWriter:
                 # The fields for reports of damaged files. See `zorkgpt.log.DamagedFiles`.
                 fields = {"path": self.store.name, "set_aside": "", "way_out": str(error)}
                 self._log.error("memories could not be written", extra=fields)
-        else:
-            self._failed.error = None
+            raise
 
     def _journal(self, changes: Sequence[Change], stamp: TurnStamp | None) -> None:
         """Record changes of ephemeral memories, if possible."""
@@ -396,12 +401,14 @@ class MemoryWriter:
     def count(self, turn: int | None = None) -> None:
         """Write the visits that no other write has included, and the results of memories if they are due.
 
+        If this fails, they are written later.
+
         Args:
             turn: The current turn. None if no turn follows, so that everything is due.
         """
         if turn is None:
             self.visits.settle()
-        with self._failures_reported():
+        with suppress(MemoryStoreError):
             if self.evidence.is_due(turn) or self.visits.are_waiting(self.store.lasting):
                 with self._changing(lasting=True, counts_only=True):
                     pass
@@ -506,7 +513,6 @@ class MemoryWriter:
 
     def _obey(self, location_id: SubjectKey, memory: Memory, vetoed: Memory) -> bool:
         self.vetoes_obeyed += 1
-        self._failed.error = None
         self.events.ignore(location_id, memory, f"hidden by a person: {vetoed.title}")
         return True
 

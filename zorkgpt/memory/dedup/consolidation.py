@@ -1,9 +1,11 @@
 """Merging of duplicates in the whole file, and undoing single merges."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.dedup.decision import absorb, decide
 from zorkgpt.memory.dedup.deduplicator import Deduplicator, is_compared
 from zorkgpt.memory.entailment.comparison import Comparison
@@ -58,7 +60,7 @@ def find_repeats(store: Store, deduplicator: Deduplicator, threshold: float | No
     return merges
 
 
-def merge_all(merges: Sequence[Merge], write: Callable[..., int | None]) -> int:
+def merge_all(merges: Sequence[Merge], write: Callable[..., int]) -> int:
     """Make the merges, in one write per place, and return how many were made.
 
     Args:
@@ -67,7 +69,9 @@ def merge_all(merges: Sequence[Merge], write: Callable[..., int | None]) -> int:
     made = 0
     for place in dict.fromkeys(each.location_id for each in merges):
         of_place = [each for each in merges if each.location_id == place]
-        made += write(partial(merge, merges=of_place), lasting=True) or 0
+        # The writer logs a failure. Other places may still be written.
+        with suppress(MemoryStoreError):
+            made += write(partial(merge, merges=of_place), lasting=True)
     return made
 
 
