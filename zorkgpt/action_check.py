@@ -6,7 +6,8 @@ objects, pronouns, very long ones) pass.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 
 from game_interface.models import GrammarLine, Language, Scene, TokenKind, spelled_direction
 from zorkgpt.identity_cache import cached_by_identity
@@ -43,6 +44,7 @@ _NOT_ANALYSED = frozenset(
 """Phrases with these words are not analyzed."""
 _MOST_WORDS = 12
 """A limit, because the number of ways to fill a grammar line grows exponentially with the number of words."""
+_MAX_PARSES = 20_000
 _AGAIN = frozenset({"again", "g", "oops", "o", "undo", "please"})
 
 
@@ -79,49 +81,64 @@ def check_action(
     return ValidationResult(False, reason, CONFIDENCE) if reason else PASSED
 
 
+@dataclass(frozen=True, slots=True)
+class _Parse:
+    """How the story's grammar reads a command, in any state."""
+
+    matches: tuple[tuple[GrammarLine, Phrases], ...] = ()
+    """The grammar lines that may accept it, each with the words that fill its tokens."""
+    typed: Mapping[str, str] = field(default_factory=dict)
+    """Truncated word after the verb → the word as it was typed."""
+    refusal: str | None = None
+    """Why no line does; None if the command passes without analysis."""
+    may_answer: bool = False
+    """Whether it is refused only because it doesn't begin with a verb."""
+
+
 def _refusal(words: tuple[str, ...], language: Language, scene: Scene | None, answering: bool) -> str | None:
-    truncated = tuple(language.truncate(spelled_direction(word, language.knows)) for word in words)
+    parse = _parser(language)(words)
+    if not parse.matches:
+        return None if answering and parse.may_answer else parse.refusal
+    reasons: list[tuple[int, str]] = []
+    for line, phrases in parse.matches:
+        fault = next(_faults(line, phrases, language, scene, parse.typed), None)
+        if fault is None:
+            return None
+        reasons.append((len(phrases), fault))
+    # Assume that the parse with the most phrases is meant.
+    return max(reasons, key=lambda reason: reason[0])[1]
+
+
+@cached_by_identity
+def _parser(language: Language) -> Callable[[tuple[str, ...]], _Parse]:
+    """Return a function that parses the words of a command. It caches its results."""
+    return lru_cache(_MAX_PARSES)(partial(_parse, language))
+
+
+def _parse(language: Language, words: tuple[str, ...]) -> _Parse:
+    verb, *others = (language.truncate(spelled_direction(word, language.knows)) for word in words)
     if language.rejects_unknown_words:
-        for word, short in zip(words, truncated, strict=True):
+        for word, short in zip(words, (verb, *others), strict=True):
             if short not in language.words:
-                return f'The game does not know the word "{word}".'
-    verb = truncated[0]
+                return _Parse(refusal=f'The game does not know the word "{word}".')
     if verb not in language.verbs:
-        may_pass = answering or verb in _AGAIN or verb in language.buzzwords or _is_direction(words[0], verb, language)
-        return None if may_pass else f'The game does not know the verb "{words[0]}". Begin with a verb or a direction.'
+        if verb in _AGAIN or verb in language.buzzwords or _is_direction(words[0], verb, language):
+            return _Parse()
+        refusal = f'The game does not know the verb "{words[0]}". Begin with a verb or a direction.'
+        return _Parse(refusal=refusal, may_answer=True)
     lines = language.verbs[verb]
-    if lines is None or (len(words) == 2 and _is_direction(words[1], truncated[1], language)):
-        return None
-    return _mismatch(words, truncated[1:], lines, language, scene)
+    if lines is None or (len(words) == 2 and _is_direction(words[1], others[0], language)):
+        return _Parse()
+    for may_omit in (False, True) if language.infers_omitted else (False,):
+        fillings = ((line, phrases) for line in lines for phrases in _fillings(line, tuple(others), may_omit=may_omit))
+        if matches := tuple(fillings):
+            return _Parse(matches, dict(zip(others, words[1:], strict=True)))
+    ways = list(dict.fromkeys(_shown(words[0], line) for line in lines))[:6]
+    return _Parse(refusal=f'The game does not understand "{words[0]}" used like this. It knows: {"; ".join(ways)}.')
 
 
 def _is_direction(word: str, truncated: str, language: Language) -> bool:
     return truncated in language.directions or canonical_direction(word) is not None
-
-
-def _mismatch(
-    typed: tuple[str, ...],
-    words: tuple[str, ...],
-    lines: tuple[GrammarLine, ...],
-    language: Language,
-    scene: Scene | None,
-) -> str | None:
-    """Return why none of the verb's grammar lines accepts the words after it; None if one may."""
-    verb, whole = typed[0], dict(zip(words, typed[1:], strict=True))
-    matches = [(line, phrases) for line in lines for phrases in _fillings(line, words, may_omit=False)]
-    if not matches and language.infers_omitted:
-        matches = [(line, phrases) for line in lines for phrases in _fillings(line, words, may_omit=True)]
-    reasons: list[tuple[int, str]] = []
-    for line, phrases in matches:
-        fault = next(_faults(line, phrases, language, scene, whole), None)
-        if fault is None:
-            return None
-        reasons.append((len(phrases), fault))
-    if reasons:
-        # Assume that the parse with the most phrases is meant.
-        return max(reasons, key=lambda reason: reason[0])[1]
-    ways = list(dict.fromkeys(_shown(verb, line) for line in lines))[:6]
-    return f'The game does not understand "{verb}" used like this. It knows: {"; ".join(ways)}.'
 
 
 def _fillings(line: GrammarLine, words: tuple[str, ...], *, may_omit: bool, at: int = 0) -> Iterator[Phrases]:

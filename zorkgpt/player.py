@@ -2,9 +2,10 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Protocol, TypeVar, overload
 
 from game_interface.models import Item, Observation
 from zorkgpt.errors import ZorkGPTError
@@ -121,6 +122,32 @@ class NoRoute:
     """Whether the map has a place of this name."""
 
 
+Entry = TypeVar("Entry")
+
+
+class Deferred(Sequence[Entry]):
+    """A sequence that is computed when it is first read, since some players never read it."""
+
+    def __init__(self, compute: Callable[[], Sequence[Entry]]) -> None:
+        self._compute = compute
+
+    @cached_property
+    def _entries(self) -> Sequence[Entry]:
+        return self._compute()
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Entry]: ...
+
+    def __getitem__(self, index: int | slice) -> Entry | Sequence[Entry]:
+        return self._entries[index]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
 @dataclass(frozen=True, slots=True)
 class PlayerContext:
     """The player's view of the game before it chooses an action."""
@@ -155,7 +182,7 @@ class PlayerContext:
     """The walked exits, then unproven ways back, then exits that only texts mention."""
     dangers: tuple[Danger, ...] = ()
     """The dangers at neighboring places and on the route, the nearest first."""
-    known_points: tuple[KnownPoints, ...] = ()
+    known_points: Sequence[KnownPoints] = ()
     """Actions that scored in earlier episodes, the nearest first."""
     route: Route | None = None
     """The route to the player's stated destination, or else to that of the most promising objective.
@@ -164,7 +191,7 @@ class PlayerContext:
     """
     no_route: NoRoute | None = None
     """The player's stated destination, if no route to it is known."""
-    untried_elsewhere: tuple[UntriedWays, ...] = ()
+    untried_elsewhere: Sequence[UntriedWays] = ()
     """The untried exits and things of other places, the nearest first."""
     best_line: LineAhead | None = None
     """The rest of the best line; None if the present state is not on it or nothing is left.

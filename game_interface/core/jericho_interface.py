@@ -106,6 +106,7 @@ class JerichoInterface:
         self._state: _Present | None = None
         """None before the game starts."""
         self._scene: tuple[_Present, Scene | None] | None = None
+        self._things: tuple[_Present, tuple[ThingState, ...]] | None = None
         """The last scene, and its state."""
         self._opening: str = ""
         self._opening_state: BranchState | None = None
@@ -533,8 +534,10 @@ class JerichoInterface:
     def things(self) -> tuple[ThingState, ...]:
         """Return the revealed things here and the carried things, with their holders and states."""
         now = self._current()
-        found = self._scenes.things(now.view, now.observation, self.scene())
-        return tuple(thing for thing in found if thing.number in now.revealed)
+        if self._things is None or self._things[0] is not now:
+            found = self._scenes.things(now.view, now.observation, self.scene())
+            self._things = now, tuple(thing for thing in found if thing.number in now.revealed)
+        return self._things[1]
 
     def thing(self, number: int) -> ThingState:
         """Return the current state of an object, wherever it is."""

@@ -22,7 +22,7 @@ from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.retrieval import Recall
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.player import Danger, NoRoute, PlayerContext, Route
+from zorkgpt.player import Danger, Deferred, NoRoute, PlayerContext, Route
 from zorkgpt.world.graph import MapGraph
 
 
@@ -91,6 +91,7 @@ class PlayerView:
         if age is not None and age > config.room_description_age_window:
             description = age = None
         destination, exits = self._destination(here, recent), exits_of(graph, here)
+        carried = {item.num for item in now.carried or now.inventory or ()}
         no_route = destination if isinstance(destination, NoRoute) else None
         route = route_to(graph, here, destination) if isinstance(destination, int) else None
         return PlayerContext(
@@ -111,10 +112,10 @@ class PlayerView:
             episode=state.episode_id,
             exits=exits,
             dangers=self._dangers(here, route),
-            known_points=known_points(graph, here, self._recall, state.scored_actions),
+            known_points=Deferred(lambda: known_points(graph, here, self._recall, state.scored_actions)),
             route=route,
             no_route=no_route,
-            untried_elsewhere=untried_elsewhere(graph, here, {item.num for item in now.carried or now.inventory or ()}),
+            untried_elsewhere=Deferred(lambda: untried_elsewhere(graph, here, carried)),
             best_line=self._best_line(now),
             failed_here=state.failed_here(now),
             deadly_here=deadly_actions(graph, here, exits),

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -190,9 +190,9 @@ def turn_key(turn: SynthesisRequest, judge: str) -> str:
     Memories are compared by `AnsweredQuestion`. Turn numbers, visit counts, the map and the player's reasoning are
     ignored.
     """
-    context = asdict(turn.context)
+    context = _fields(turn.context)
     for ignored in ("turn", "moves_before", "moves_after", "known_way"):
-        context.pop(ignored)
+        del context[ignored]
     values = {
         "judge": judge,
         "place": turn.location_id,
@@ -262,7 +262,13 @@ def fingerprints(memories: Iterable[Memory]) -> frozenset[str]:
 
 
 def _hash(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:_HASH_LENGTH]
+    text = json.dumps(value, sort_keys=True, default=lambda each: _fields(each) if is_dataclass(each) else str(each))
+    return hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass, which `asdict` would also copy."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 class Judgments:
