@@ -723,7 +723,7 @@ class Learner:
         for reason in () if request.doubts else request.triggers:
             self.counts.triggers[reason] = self.counts.triggers.get(reason, 0) + 1
         turn = request.context.turn
-        if turn and turn != self._last_asked_turn:
+        if turn != self._last_asked_turn:
             self._last_asked_turn = turn
             self.counts.turns_asked += 1
 

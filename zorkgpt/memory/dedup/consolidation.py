@@ -185,16 +185,15 @@ def undo(store: Store, what: Undoable) -> bool:
             if not _undo(draft, change):
                 draft.discard()
                 return False
-            if change.kind == "superseded" and not any(other.kind == "merged" for other in what.changes):
-                _return_observations(draft, change)
+        if what.changes[0].kind == "superseded" and not any(other.kind == "merged" for other in what.changes):
+            _return_observations(draft, what.changes[0], what.before, what.other)
     return True
 
 
-def _return_observations(draft: Draft, change: Change) -> None:
+def _return_observations(draft: Draft, change: Change, refined: Memory, alone: Memory) -> None:
     """Subtract the observations of the refined memory from those of the refinement."""
-    refined, alone = change.before, change.other
     now = _same(draft.lasting.memories(change.location_id), alone)
-    if now is None or refined is None or alone is None:
+    if now is None:
         return
     was_added = seen_first(now).is_at(seen_first(refined))
     if not was_added or seen_first(now).is_at(seen_first(alone)):

@@ -325,8 +325,6 @@ class Deduplicator:
 
     def reset(self) -> None:
         """Begin a new episode, and save new vectors."""
-        if self.counts.compared:
-            self._log.info("memories compared in the episode", extra=self.metrics())
         self.counts = DeduplicationCounts()
         self.index.save(self.texts)
 

@@ -424,7 +424,7 @@ class MemoryRows:
         head, entries, tail = split(changed)
         entry_ids = {id(entry) for _, entry in entries}
         remaining = [row for row in rows if len(entries) >= len(rows) or id(row.entry) in entry_ids]
-        if head != section.head.data or tail != section.tail:
+        if (head, tail) != (section.head.data, section.tail):
             section.head, section.tail = parse_section(head), tail
             self._changed_sections.append((head, tail, section.id))
         for row, (lead, entry) in zip(remaining, entries, strict=False):

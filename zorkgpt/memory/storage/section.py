@@ -331,7 +331,7 @@ def _gap(text: str, start: int, end: int, problems: list[Problem]) -> Iterator[s
     if _MARKUP.fullmatch(text[start:end].strip()):
         yield text[start:end]
         return
-    first_line = text.count("\n", 0, start) + 1
+    first_line = text[:start].count("\n") + 1
     lines = _lines(text[start:end])
     raw: list[str] = []
     free = False
