@@ -207,7 +207,8 @@ def test_a_success_that_changed_nothing_goes_back_to_the_model_once(play, state)
     (doubt,) = requests(manager)[1].doubts
     assert "“push wall” changed nothing" in doubt
     assert [(one.title, one.category) for one in manager.memory_cache[5]] == [("The wall is fixed", "FAILURE")]
-    assert manager.get_status()["metrics"]["asked_again"] == 1
+    metrics = manager.get_status()["metrics"]
+    assert (metrics["asked_again"], metrics["synthesis_calls"], metrics["turns_asked"]) == (1, 2, 1)
 
 
 def test_a_success_that_the_model_repeats_is_kept(play, state):

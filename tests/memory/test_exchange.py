@@ -120,6 +120,10 @@ def test_a_file_is_copied_with_its_notes_only_to_an_empty_memory(store, tmp_path
     assert (tmp_path / "Copy.md").read_bytes() == source.read_bytes()
     assert import_memories(store, source).added == 1
     assert "My own notes" not in store.path.read_text()
+    (tmp_path / "Notes.md").write_text("Notes without a place.\n")
+    with AgentMemory.open(tmp_path / "Notes.md") as notes:
+        assert notes.import_memories(source) == 1
+    assert (tmp_path / "Notes.md").read_text().startswith("Notes without a place.\n")
 
 
 def test_a_file_that_can_t_be_read_or_written_is_an_error(store, tmp_path):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.fixtures.memory import Answers, memory
+from tests.fixtures.memory import WORKS, Answers, Play, memory
 from tests.fixtures.stores import journal_file
 from zorkgpt.embeddings.hashing import HashingEmbeddings
 from zorkgpt.errors import MemoryEditError
@@ -159,3 +159,13 @@ def test_a_forgotten_text_is_not_searched_any_more(tmp_path):
         assert traces(tmp_path) == []
         assert len(memories.all_memories()) == 13
         assert len(memories.search("door", 20)) == 13
+
+
+def test_the_trials_of_a_forgotten_memory_are_forgotten_too(tmp_path):
+    play = Play(tmp_path / "Memories.md")
+    for number, title in enumerate(("Lever", "Bell"), 1):
+        play.manager.add_memory(5, "Hall", memory(title, category="SUCCESS", action=f"pull {title}"))
+        play.turn(number, f"pull {title}", **WORKS)
+    play.manager.reset_episode()
+    play.manager.forget("Lever")
+    assert [trial.title for trial in play.manager.store.trials.trials()] == ["Bell"]

@@ -306,7 +306,7 @@ def test_the_filter_can_be_switched_off(play, state, tmp_path):
 def test_a_store_that_can_not_be_used_costs_questions_and_is_said_once(tmp_path, caplog):
     (tmp_path / "Memories.md.sqlite").mkdir()
     judgments = Judgments(JudgmentTable(sidecar(tmp_path / "Memories.md")), logging.getLogger("test"))
-    for key in ("key", "other"):
+    for key in ("key", "other", "third"):
         judgments.keep(key, AnsweredQuestion(NOTHING, frozenset()))
     assert judgments.answer("key") is None
     assert [record.levelname for record in caplog.records] == ["WARNING"]

@@ -167,6 +167,7 @@ def test_deaths_are_told_apart_from_other_failures(category, counts, seen, words
 def test_a_loss_that_is_no_death_was_safe_otherwise():
     thief = replace(CREATURE, outcome="lost things", tried=5, worked=1)
     assert results_in_words(thief) == "safe 4, lost 2"
+    assert results_in_words(replace(thief, category="NOTE")) == "worked 1/5"
 
 
 def test_a_success_counts_the_deaths_of_a_danger_of_the_same_action():

@@ -30,6 +30,21 @@ from zorkgpt.memory.upkeep.exchange import json_lines, read_memories
 CART = "https://shop/cart"
 
 
+def test_a_memory_is_added_to_the_first_section_of_its_place(home, tmp_path):
+    source = tmp_path / "Mine.md"
+    hall = "## Location 5: Hall\n\n**[NOTE] {} ** *(Ep1, T1)*\nIt is old.\n\n"
+    source.write_text(hall.format("Lamp") + "## Location 6: Attic\n\n" + hall.format("Rope"))
+    with home.open() as manager:
+        assert manager.import_memories(source) == 2
+        assert manager.get_location_memory(5)
+        assert manager.add_memory(5, "Hall", memory("Sword"))
+        assert [one.title for one in manager.memories_at(5)] == ["Lamp", "Sword", "Rope"]
+        assert manager.invalidate_memory(5, "Rope", "It was cut.")
+        cached = manager.memory_cache
+    with home.open() as again:
+        assert again.memory_cache == cached
+
+
 def is_a_place(text: str) -> bool:
     try:
         checked_place(text)

@@ -119,6 +119,7 @@ def test_the_tentative_stand_below_their_heading_also_alone():
 def test_other_scripts_cost_more_than_english():
     assert estimated_tokens("A brass lamp is here.") == 6
     assert estimated_tokens("ランプがある") == 7
+    assert estimated_tokens("ランプ: a brass lamp") == 7
 
 
 def test_the_text_of_a_book_is_shortened_with_its_length():

@@ -183,6 +183,8 @@ def test_search_by_meaning_follows_what_is_changed_filtered_and_forgotten(postgr
         one.forget("Bell")
         assert texts(other, "noon bell rings", status="SUPERSEDED") == []
         assert rows(postgres.address, "SELECT count(*) FROM zorkgpt_vectors") == [(40,)]
+        indexes = "SELECT indexname FROM pg_indexes WHERE tablename = 'zorkgpt_vectors'"
+        assert rows(postgres.address, indexes) == [("zorkgpt_vectors_pkey",)]
         one.update("Lever 7", text="A rope hangs from the ceiling.")
         assert texts(other, "rope from ceiling") == ["A rope hangs from the ceiling."]
         assert one.rebuild_embedding_cache()

@@ -221,7 +221,7 @@ def test_the_first_look_at_the_next_place_is_asked_about_with_the_action(play, h
     context = {"first_look": True, "location_before": 5, "location_after": 6, "destination_name": "Attic"}
     manager.record_action_outcome(5, "Hall", "up", "Attic. Low beams.", context | {"first_visit": False})
     (request,) = manager.synthesizer.requests
-    assert request.reached.location_name == "Attic"
+    assert (request.reached.location_name, request.reached.context.first_visit) == ("Attic", True)
     assert [one.title for one in request.reached.memories] == ["Owls"]
     assert (kept(manager, 5), kept(manager, 6)) == (
         [("Ladder holds", "permanent", "ACTIVE")],
@@ -561,6 +561,19 @@ def test_two_facts_of_one_title_are_told_apart(play):
     for action in ("look at troll", "take axe", "take axe again", "break axe"):
         manager.record_action_outcome(5, "Hall", action, "x", {"score_delta": 1})
     assert kept(manager, 5) == [("Troll", "permanent", "ACTIVE"), ("Troll (2)", "permanent", "SUPERSEDED")]
+
+
+def test_a_memory_named_twice_is_replaced_once_and_the_ledger_s_entry_never(play):
+    better = remember("Lever", text="It is stuck.", supersedes_memory_titles={"Old lever", "old LEVER", "Starts here"})
+    manager = play(better)
+    manager.add_memory(5, "Hall", memory("Old lever"))
+    manager.record_arrival(5, "Hall", "Hall.", {"all_in_sight": True, "things": (ThingState(9, "box"),)})
+    manager.record_action_outcome(5, "Hall", "pull lever", "Clunk.", {"score_delta": 5})
+    assert {one.title: one.superseded_by for one in manager.memory_cache[5]} == {
+        "Old lever": "Lever",
+        "Starts here": None,
+        "Lever": None,
+    }
 
 
 def test_what_the_model_names_is_replaced_though_the_texts_look_different(play):

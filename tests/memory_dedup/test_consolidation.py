@@ -67,6 +67,13 @@ def test_a_memory_that_says_more_replaces_one_before_it_and_merges_form_no_chain
         ]
 
 
+def test_replacing_a_memory_by_title_is_not_a_merge_to_undo(tmp_path):
+    with opened(tmp_path) as manager:
+        manager.add_memory(1, "Gate", fact(GATE, "Lever"))
+        assert manager.supersede_memory(1, "Gate", "Lever", fact("The bell rings at noon.", "Bell"))
+        assert undoable(manager.store.journal) == []
+
+
 def test_what_was_removed_since_can_not_be_undone(old_file):
     with opened(old_file) as manager:
         manager.consolidate()

@@ -185,6 +185,9 @@ def test_the_manager_tells_what_is_near(open_):
         assert manager.get_location_embeddings(9) == []
         vector = manager.calculate_embedding(GATE)
         assert manager.cosine_similarity(vector, vector) == pytest.approx(1)
+        # Rounding alone would take these beyond 1 and -1.
+        assert manager.cosine_similarity([0.3, 0.5], [0.3, 0.5]) == 1
+        assert manager.cosine_similarity([0.3, 0.5], [-0.3, -0.5]) == -1
         assert manager.cosine_similarity(vector, vector * 0) == 0
         assert manager.cosine_similarity([3.0, 4.0], [1.0, 0.0]) == pytest.approx(0.6)
         assert manager.rebuild_embedding_cache()
@@ -223,6 +226,15 @@ def test_without_a_cache_no_vectors_are_kept_beside_the_file(open_, tmp_path):
         manager.add_memory(1, "Gate", fact("The bell rings at noon."))
         assert GATE in manager.embedding_cache
     assert SqliteVectors(sidecar(tmp_path / "Memories.md")).known("hashing-256") == set()
+
+
+@pytest.mark.parametrize("lever", [{"action": "ring bell"}, {"persistence": "ephemeral"}])
+def test_a_fact_about_the_same_action_or_this_episode_is_replaced_without_another_question(open_, lever):
+    bell = remember("Bell", text="Ringing summons a priest.", action="ring bell", supersedes_memory_titles={"Lever"})
+    with open_(synthesizer=Answers(bell)) as manager:
+        manager.add_memory(1, "Gate", fact(GATE, "Lever", **lever))
+        manager.record_action_outcome(1, "Gate", "ring bell", "Ding.", {"score_delta": 5, "turn": 7})
+        assert manager.get_status()["metrics"]["asked_again"] == 0
 
 
 @pytest.mark.parametrize("confirmed", [True, False])
