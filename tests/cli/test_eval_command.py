@@ -51,6 +51,7 @@ def evaluate(warm_forks, monkeypatch, capsys):
         yield evaluated
 
 
+@pytest.mark.slow
 def test_it_plays_tells_and_plays_nothing_twice(tmp_path, evaluate):
     done = evaluate(*SHORT, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
@@ -70,9 +71,10 @@ def test_it_plays_tells_and_plays_nothing_twice(tmp_path, evaluate):
     assert json.loads(again.stdout) == json.loads((tmp_path / "out" / "results.json").read_bytes())
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_a_bar_with_the_time_left(tmp_path):
     ours, theirs = os.openpty()
-    arguments = ["eval", "learning-1x30", "--seeds", "1", "--jobs", "1", "--out", str(tmp_path), "--no-pages"]
+    arguments = ["eval", "learning-1x3", "--seeds", "1", "--jobs", "1", "--out", str(tmp_path), "--no-pages"]
     with subprocess.Popen(
         [sys.executable, str(ROOT / "main.py"), *arguments],
         cwd=ROOT,

@@ -23,7 +23,7 @@ from zorkgpt.runlog.episodes import read_episode
 def played(tmp_path_factory):
     """Three episodes, with the configuration and the story that the summary needs."""
     workdir = tmp_path_factory.mktemp("played")
-    with a_run(workdir, turns=60) as run:
+    with a_run(workdir, turns=40) as run:
         ended = [run.play_episode() for _ in range(3)]
     return workdir, run.services, ended
 
@@ -94,6 +94,7 @@ def test_a_folder_that_is_gone_is_not_advised(played, tmp_path):
     assert " view " not in console.file.getvalue()
 
 
+@pytest.mark.slow
 def test_a_control_episode_plays_without_memory_and_leaves_no_files(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from orchestration.players import PlayerChoice
-from session.history import UsageTotals
+from session.history import TurnRecord, UsageTotals
 from tests.fixtures.runs import SEARCH, a_run, a_walkthrough
 from zorkgpt.cli.display import BarDisplay, LineDisplay, ScreenDisplay, display_for, shortened
 from zorkgpt.cli.progress import RunProgress, duration
@@ -98,31 +98,34 @@ def test_the_display_fits_the_terminal(width, height, terminal, kind):
 @pytest.mark.parametrize("terminal", [True, False])
 def test_without_a_screen_each_turn_and_each_episode_is_one_line(tmp_path, terminal):
     console = Console(width=40, file=io.StringIO(), force_terminal=terminal, color_system=None)
-    with a_run(tmp_path, turns=15, watchers=(LineDisplay(console, "A story", "rules"),)) as run:
+    with a_run(tmp_path, turns=4, watchers=(LineDisplay(console, "A story", "rules"),)) as run:
         run.play_episode()
     lines = console.file.getvalue().splitlines()
     assert lines[0] == "A story"
-    assert [line.split("]")[0] for line in lines[1:16]] == [f"[1.{turn}" for turn in range(1, 16)]
-    assert lines[16].startswith("Episode 1 ended: turn limit, score ")
-    assert len(lines) == 17
+    assert [line.split("]")[0] for line in lines[1:5]] == [f"[1.{turn}" for turn in range(1, 5)]
+    assert lines[5].startswith("Episode 1 ended: turn limit, score ")
+    assert len(lines) == 6
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory) -> list[TurnRecord]:
+    with a_run(tmp_path_factory.mktemp("run"), turns=30) as run:
+        return [run.process_turn() for _ in range(30)]
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (99, 30), (100, 26), (120, 40), (200, 60)])
-def test_the_screen_fills_the_terminal_and_shows_the_last_command(tmp_path, width, height):
+def test_the_screen_fills_the_terminal_and_shows_the_last_command(records, width, height):
     console = Console(width=width, height=height, file=io.StringIO(), force_terminal=True, color_system=None)
     pace = RunProgress(1, 60)
     display = ScreenDisplay(line_on(console), "A story", pace, "rules", linger_s=0)
-    with a_run(tmp_path, turns=60, watchers=(pace,)) as run:
-        for _ in range(60):
-            record = run.process_turn()
-            display.turn_played(record)
-            with console.capture() as screen:
-                console.print(display.frame(), end="")
-            lines = screen.get().splitlines()
-            assert (len(lines), {len(line) for line in lines}) == (height, {width})
-            assert (
-                f"{record.turn} {record.transition.before.location.name} > {record.transition.action}" in screen.get()
-            )
+    for record in records:
+        pace.turn_played(record)
+        display.turn_played(record)
+        with console.capture() as screen:
+            console.print(display.frame(), end="")
+        lines = screen.get().splitlines()
+        assert (len(lines), {len(line) for line in lines}) == (height, {width})
+        assert f"{record.turn} {record.transition.before.location.name} > {record.transition.action}" in screen.get()
 
 
 def test_the_end_of_an_episode_stays_on_the_screen(tmp_path):
@@ -156,12 +159,12 @@ def test_the_panels_show_position_rate_and_time_left(tmp_path):
 
 def test_the_bar_leaves_nothing_behind(tmp_path):
     console = Console(width=130, file=io.StringIO(), force_terminal=True, legacy_windows=False)
-    pace = RunProgress(1, 15)
+    pace = RunProgress(1, 5)
     line = line_on(console)
-    with a_run(tmp_path, turns=15, watchers=(pace, BarDisplay(line, pace))) as run, line:
+    with a_run(tmp_path, turns=5, watchers=(pace, BarDisplay(line, pace))) as run, line:
         run.play_episode()
     drawn = console.file.getvalue()
-    assert "turn 15/15" in drawn
+    assert "turn 5/5" in drawn
     assert drawn.endswith("\x1b[1A\x1b[2K")
 
 

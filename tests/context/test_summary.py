@@ -14,8 +14,8 @@ from zorkgpt.errors import LLMError
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.memory.synthesis import RecentTurn
 
-TURNS = 40
-SETTINGS = {"history_tokens": 2000, "summary_interval": 3}
+TURNS = 20
+SETTINGS = {"history_tokens": 1000, "summary_interval": 3}
 
 
 def played(workdir, answer, turns: int = TURNS):
@@ -90,7 +90,7 @@ def test_a_model_that_fails_is_asked_again_later_and_the_turns_are_counted(tmp_p
 
 
 def test_without_a_model_the_turns_are_only_counted(tmp_path):
-    with a_walkthrough(tmp_path, *["wait"] * 80, turns=80, settings={"history_tokens": 500}) as run:
+    with a_walkthrough(tmp_path, *["wait"] * 40, turns=40, settings={"history_tokens": 250}) as run:
         run.play_episode()
         sections = agent_sections(
             run.managers.context.player_context(run.services.game.observe(), ""), run.services.config.context

@@ -74,7 +74,7 @@ def test_a_blank_text_is_similar_to_nothing(provider, blank):
     assert np.array_equal(vectors[1], provider.embed("A door."))
 
 
-@pytest.mark.parametrize("long", ["word " * 3000, "한국어" * 200, "東の扉。" * 300, "🙂 " * 2000, "x" * 100_000])
+@pytest.mark.parametrize("long", ["word " * 600, "한국어" * 200, "東の扉。" * 300, "🙂 " * 600, "x" * 100_000])
 def test_a_long_text_has_a_vector(provider, long):
     assert np.linalg.norm(provider.embed(long)) == pytest.approx(1, abs=1e-6)
 
@@ -88,7 +88,7 @@ def test_the_end_of_a_long_text_counts(provider):
 
 
 @given(st.text(st.characters(codec=None), max_size=400))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20)
 def test_any_text_has_a_vector(provider, text):
     vector = provider.embed(text)
     assert vector.shape == (384,)
@@ -116,6 +116,7 @@ def test_a_damaged_graph_is_built_again(provider, tmp_path):
     assert np.array_equal(vector, provider.embed("A door."))
 
 
+@pytest.mark.slow
 def test_a_cache_folder_that_cannot_be_written_does_no_harm(provider, tmp_path):
     (tmp_path / "file").write_text("in the way")
     vector = OnnxProvider(cache_dir=tmp_path / "file" / "models").embed("A door.")

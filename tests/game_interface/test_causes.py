@@ -11,10 +11,16 @@ from tests.fixtures import own_stories
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 
 
-@pytest.fixture
-def perils():
+@pytest.fixture(scope="module")
+def started_perils():
     with JerichoInterface(own_stories.compiled("perils")) as game:
         yield game
+
+
+@pytest.fixture
+def perils(started_perils):
+    started_perils.reset()
+    return started_perils
 
 
 def played(game: JerichoInterface, *commands: str) -> Transition:

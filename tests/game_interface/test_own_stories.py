@@ -51,6 +51,7 @@ def _expected(key: str, value: str) -> str:
     return ", ".join(sorted(filter(None, value.split(", ")))) if key in ("holds", "sees") else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", own_stories.names())
 def test_what_is_known_at_each_step(name: str) -> None:
     """Everything that the walkthrough states is what the interface says; rooms stay until another is stated."""
@@ -68,6 +69,7 @@ def test_what_is_known_at_each_step(name: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("story", "asks", "put_back", "room"),
     [
