@@ -18,7 +18,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import AgentDecision, Danger, Exit, NoRoute, Player, PlayerContext, Route, UntriedWays
-from zorkgpt.world.graph import RouteStep
+from zorkgpt.world.routes import RouteStep
 
 NOTHING_KNOWN = Observation(None, None, None, None, None, None)
 HALL = Observation(

@@ -13,7 +13,7 @@ from zorkgpt.explore.best_line import LineAhead
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.objects import ThingState
 from zorkgpt.memory.synthesis import RecentTurn
-from zorkgpt.world.graph import RouteStep
+from zorkgpt.world.routes import RouteStep
 
 
 class PlayerStopped(ZorkGPTError):

@@ -21,8 +21,9 @@ from zorkgpt.context.view import PlayerView
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, Exit, NoRoute, Route, UntriedWays
-from zorkgpt.world.graph import MapGraph, RouteStep
+from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind, move_of
+from zorkgpt.world.routes import RouteStep
 
 
 @pytest.fixture

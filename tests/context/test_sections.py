@@ -18,7 +18,7 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Route, UntriedWays
-from zorkgpt.world.graph import RouteStep
+from zorkgpt.world.routes import RouteStep
 
 PARTS = [
     *(

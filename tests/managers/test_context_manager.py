@@ -16,7 +16,8 @@ from zorkgpt.memory.models import Memory
 from zorkgpt.memory.retrieval import estimated_tokens
 from zorkgpt.memory.synthesis import RecentTurn
 from zorkgpt.player import Route
-from zorkgpt.world.graph import MapGraph, RouteStep
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.routes import RouteStep
 
 HERE = Observation(Location(1, "Hall"), (Item(5, "sack"),), (), (), score=0, moves=0)
 

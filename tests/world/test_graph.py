@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from tests.fixtures.walks import loaded, walk
 from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, canonical_direction
 from zorkgpt.world.doors import DoorSign
-from zorkgpt.world.graph import MapGraph, RouteStep
+from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import PLACE_KILLS, Move, MoveKind
+from zorkgpt.world.routes import RouteStep
 
 WALKS = st.lists(
     st.one_of(

@@ -25,7 +25,7 @@ from zorkgpt.player import Danger, Exit, KnownPoints, NoRoute, PlayerContext, Ro
 from zorkgpt.prompts.render import fence, one_line
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import exit_name
-from zorkgpt.world.graph import RouteStep
+from zorkgpt.world.routes import RouteStep
 
 _HEADING_TOKENS = 20
 """The tokens of a heading and a note about omitted items."""

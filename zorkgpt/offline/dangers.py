@@ -7,8 +7,9 @@ from zorkgpt.offline.notes import EpisodeNotes, PlaceNotes
 from zorkgpt.offline.outcomes import ActionOutcome
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.world.directions import canonical_direction
-from zorkgpt.world.graph import DangerousSpot, MapGraph
+from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import MoveKind
+from zorkgpt.world.routes import DangerousSpot
 
 
 def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:

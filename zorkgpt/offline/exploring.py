@@ -14,7 +14,7 @@ from zorkgpt.offline.view import TurnView
 from zorkgpt.player import AgentDecision
 from zorkgpt.text import normalized_action
 from zorkgpt.world.directions import canonical_direction
-from zorkgpt.world.graph import DangerousSpot
+from zorkgpt.world.routes import DangerousSpot
 
 _PUT_COST = 1.0
 """The cost of putting a scoring thing into a holder that may be the right one."""

@@ -20,7 +20,8 @@ from zorkgpt.offline.phrases import is_dark, is_laden
 from zorkgpt.offline.scoring_plan import ScoringPlan
 from zorkgpt.player import PlayerContext
 from zorkgpt.world.directions import canonical_direction
-from zorkgpt.world.graph import DangerousSpot, MapGraph
+from zorkgpt.world.graph import MapGraph
+from zorkgpt.world.routes import DangerousSpot
 
 SOMEWHERE = 0
 """The number of an unknown location. No object has it."""

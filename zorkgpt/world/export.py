@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterator, Mapping
 from html import escape
 from textwrap import shorten, wrap
 
-from zorkgpt.world.graph import DangerousSpot, MapGraph
+from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.layout import BOX, COMPASS, PixelLayout, Square, lay_out, paired_exit, scaled
 from zorkgpt.world.movement import MoveKind
+from zorkgpt.world.routes import DangerousSpot
 
 _STUB = 15
 _BESIDE_A_LINE = 9

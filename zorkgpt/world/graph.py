@@ -1,13 +1,13 @@
-"""The map: rooms by number, the connections between them, other moves, and routes."""
+"""The map: rooms by number, the connections between them, and other moves."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from zorkgpt.world.directions import DIRECTIONS, OPPOSITE, exit_name
 from zorkgpt.world.doors import Doors, DoorSign
-from zorkgpt.world.movement import PLACE_KILLS, WAYS, Move, MoveKind
+from zorkgpt.world.movement import WAYS, Move, MoveKind
+from zorkgpt.world.routes import RoutePlanner
 from zorkgpt.world.tries import Tries
 
 # Confidence rises after a few walks and falls quickly: (walks + 1) / (tries + 2), Laplace's rule of succession.
@@ -99,8 +99,8 @@ class MapGraph:
         self.tries = Tries()
         self.contains: dict[int, int] = {}
         """Episode → the last turn of it that this map includes."""
-        self.changed: set[int] = set()
-        """Rooms whose ways have changed since routes were last computed."""
+        self._changed: set[int] = set()
+        """Rooms whose exits have changed since `take_changed` was last called."""
         self.planner.clear()
         self._connections: dict[int, dict[str, Connection]] = {}
         self._entrances: dict[int, set[tuple[int, str]]] = {}
@@ -132,9 +132,9 @@ class MapGraph:
             self._enter(move.from_id, name, way)
             return
         self.moves[move] += 1
-        self.changed.add(move.from_id)
+        self._changed.add(move.from_id)
         if move.kind is MoveKind.DIED:
-            self.changed.update(room for room, _ in self._entrances.get(move.from_id, ()))
+            self._changed.update(room for room, _ in self._entrances.get(move.from_id, ()))
 
     def add_failure(self, from_id: int, direction: str) -> int:
         """Record that an exit led nowhere. Return how often that happened since it last worked."""
@@ -144,7 +144,7 @@ class MapGraph:
         failures[name] = failures.get(name, 0) + 1
         if way := self.ways(from_id).get(name):
             way.failures += 1
-        self.changed.add(from_id)
+        self._changed.add(from_id)
         return failures[name]
 
     def has_failed(self, from_id: int, action: str) -> bool:
@@ -160,7 +160,7 @@ class MapGraph:
         for room in [*self.exit_failure_counts] if room_id is None else [room_id]:
             for name in self.ways(room):
                 if self.exit_failure_counts.get(room, {}).pop(name, None) is not None:
-                    self.changed.add(room)
+                    self._changed.add(room)
 
     def restore_connection(self, from_id: int, name: str, way: Connection) -> None:
         """Add a connection as it was saved."""
@@ -173,14 +173,19 @@ class MapGraph:
     def add_door_sign(self, room_id: int, way: str, number: int, name: str, sign: DoorSign) -> None:
         """Add evidence that a way may depend on a thing that is open or closed."""
         if self.doors.add(room_id, way, number, name, sign):
-            self.changed.update((room_id, *self._ends(room_id, way)))
+            self._changed.update((room_id, *self._ends(room_id, way)))
 
     def set_closed_doors(self, closed: Collection[int]) -> None:
         """Record which of the doors are closed now."""
         if self.doors.closed != frozenset(closed):
             self.doors.closed = frozenset(closed)
             rooms = self.doors.rooms()
-            self.changed |= rooms.union(*(self._ends(room, way) for room in rooms for way in self.ways(room)))
+            self._changed |= rooms.union(*(self._ends(room, way) for room in rooms for way in self.ways(room)))
+
+    def take_changed(self) -> set[int]:
+        """Return the rooms whose exits have changed since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
 
     # Queries
 
@@ -284,7 +289,7 @@ class MapGraph:
     def _enter(self, from_id: int, name: str, way: Connection) -> None:
         for room in way.ends:
             self._entrances.setdefault(room, set()).add((from_id, name))
-        self.changed.update((from_id, *way.ends))
+        self._changed.update((from_id, *way.ends))
 
     def _doors_of_opposite(self, room_id: int, way: str) -> frozenset[int]:
         """Return the doors of the walks that ended here in the opposite direction, from where this way leads."""
@@ -300,137 +305,3 @@ class MapGraph:
         """Return whether a door was closed when a way failed, and is open now."""
         shut_then = self.doors_on(room_id, way) & self.doors.closed_at_failure(room_id, way)
         return bool(shut_then) and not shut_then & self.doors.closed
-
-
-DangerousSpot = int | tuple[int, str]
-"""A room, or one exit of a room."""
-Routes = dict[int, list[str]]
-"""Every reachable room → the exits to take, nearest room first."""
-
-# An action that transports the player is preferred to a walk that is longer than this.
-_TRANSPORT_COST = 3.0
-# The cost of a way without any walk by the formula for confidence.
-_UNPROVEN_COST = _PRIOR_TRIES / _PRIOR_WALKS
-# A detour of this many steps is preferred to a known death.
-_DEADLY_COST = 20.0
-# A closed door is as uncertain as a way without any walk: it may be locked.
-_CLOSED_DOOR_COST = _UNPROVEN_COST
-_MAX_CACHED_ROUTES = 64
-
-
-@dataclass(frozen=True, slots=True)
-class RouteStep:
-    """One way of a route."""
-
-    way: str
-    leads_to: int
-    """The number of the room."""
-    unproven: bool = False
-    """It was never walked, but is the way back of one that was."""
-    closed_door: str = ""
-    """The name of the closed door on this way, which must be opened first; "" if there is none."""
-
-
-class RoutePlanner:
-    """Finds the most reliable routes on a map."""
-
-    def __init__(self, graph: MapGraph) -> None:
-        # Imported on first use, so that this module can be imported where only the library is installed.
-        import networkx
-
-        self._graph = graph
-        self._network = networkx.DiGraph()
-        """Rooms, with an edge for each pair that ways connect: the ways and their costs, cheapest first."""
-        self._cache: dict[tuple[int, frozenset[DangerousSpot]], Routes] = {}
-        """The routes found since the map last changed."""
-
-    def clear(self) -> None:
-        """Forget the map."""
-        self._network.clear()
-        self._cache.clear()
-
-    def route(self, from_id: int, to_id: int, *, dangers: Collection[DangerousSpot] = ()) -> list[str] | None:
-        """Return the actions that lead to a room on the most reliable route; None if no route is known."""
-        return self.routes(from_id, dangers=dangers).get(to_id)
-
-    def routes(self, from_id: int, *, dangers: Collection[DangerousSpot] = ()) -> Routes:
-        """Return every reachable room → the actions that lead there, nearest first; the room itself with none.
-
-        The result must not be modified.
-
-        Args:
-            dangers: Rooms and (room, exit) pairs that routes must avoid.
-        """
-        self._update_network()
-        if from_id not in self._network:
-            return {from_id: []}
-        key = from_id, frozenset(dangers)
-        if key not in self._cache:
-            if len(self._cache) >= _MAX_CACHED_ROUTES:
-                self._cache.clear()
-            self._cache[key] = self._shortest_routes(*key)
-        return self._cache[key]
-
-    def steps(self, from_id: int, ways: Iterable[str]) -> tuple[RouteStep, ...]:
-        """Return the steps of a route that `route` or `routes` returned."""
-        steps: list[RouteStep] = []
-        for way in ways:
-            leads_to = self._graph.leads_to(from_id, way)
-            assert leads_to is not None
-            unproven = way not in self._graph.ways(from_id) and way not in self._graph.transports(from_id)
-            steps.append(RouteStep(way, leads_to, unproven, self._graph.closed_door(from_id, way)))
-            from_id = leads_to
-        return tuple(steps)
-
-    def _update_network(self) -> None:
-        """Replace the ways of the rooms that have changed."""
-        if not self._graph.changed:
-            return
-        self._cache.clear()
-        for room_id in self._graph.changed:
-            self._network.add_node(room_id)
-            self._network.remove_edges_from(list(self._network.out_edges(room_id)))
-            for way, leads_to, cost in sorted(self._priced_ways(room_id), key=lambda priced: (priced[2], priced[0])):
-                if leads_to != room_id:
-                    if not self._network.has_edge(room_id, leads_to):
-                        self._network.add_edge(room_id, leads_to, ways=[])
-                    self._network.edges[room_id, leads_to]["ways"].append((way, cost))
-        self._graph.changed.clear()
-
-    def _shortest_routes(self, from_id: int, dangers: frozenset[DangerousSpot]) -> Routes:
-        import networkx
-
-        way_of_edge: dict[tuple[int, int], str] = {}
-
-        def cost_of_edge(start: int, end: int, edge: dict[str, list[tuple[str, float]]]) -> float | None:
-            if end in dangers:
-                return None
-            for way, cost in edge["ways"]:
-                if (start, way) not in dangers:
-                    way_of_edge[start, end] = way
-                    return cost
-            return None
-
-        paths = networkx.single_source_dijkstra_path(self._network, from_id, weight=cost_of_edge)
-        return {room: [way_of_edge[edge] for edge in pairwise(path)] for room, path in paths.items()}
-
-    def _priced_ways(self, room_id: int) -> list[tuple[str, int, float]]:
-        """Return the ways that routes may take from a room: name, destination, cost in steps."""
-        graph = self._graph
-        walked = graph.ways(room_id)
-        ways = [
-            (way, connection.leads_to, 1 / connection.confidence)
-            for way, connection in walked.items()
-            if not graph.is_pruned(room_id, way)
-        ]
-        ways += [(way, room, _UNPROVEN_COST) for way, room in graph.ways_back(room_id).items()]
-        ways += [(way, room, _TRANSPORT_COST) for way, room in graph.transports(room_id).items() if way not in walked]
-        deadly = graph.other_ways(room_id, MoveKind.DIED)
-        priced: list[tuple[str, int, float]] = []
-        for way, room, cost in ways:
-            if way in deadly or PLACE_KILLS in graph.other_ways(room, MoveKind.DIED):
-                cost += _DEADLY_COST
-            if graph.closed_door(room_id, way):
-                cost += _CLOSED_DOOR_COST
-            priced.append((way, room, cost))
-        return priced
