@@ -550,22 +550,18 @@ class Learner:
         """
         place, number, known = turn.location_id, turn.context.turn, self._known
         outcome = outcome_of(turn.context)
-        titles = [memory.title for memory in known.current(place) if states_outcome(memory, turn.action, outcome)]
-        for title in titles:
-            memory = next((memory for memory in known.current(place) if memory.title == title), None)
-            if memory is None:
-                continue
+        for memory in [memory for memory in known.current(place) if states_outcome(memory, turn.action, outcome)]:
             if any(is_opposed(other, memory) for other in known.current(place)):
                 self._see_again(place, memory, number)
             reason = f"the same outcome in another state in turn {number}"
-            self._qualify(place, title, reason, turn.context.state)
+            self._qualify(place, memory, reason, turn.context.state)
             self._settle(place, memory, rivals(self._observations, place, memory, known.current(place)), number)
 
     def _settle(self, location_id: SubjectKey, memory: Memory, opposed: Rivals, turn: int) -> None:
         """Add conditions to rivals that hold in other states, and supersede those that the memory contradicts."""
         for rival in opposed.separated:
             reason = f"another outcome in another state: “{memory.title}”"
-            self.counts.contradictions_settled += self._qualify(location_id, rival.title, reason)
+            self.counts.contradictions_settled += self._qualify(location_id, rival, reason)
         for rival in opposed.contradicted:
             # An ephemeral memory can't supersede a lasting one: the restart would lose both.
             if memory.persistence.outlives_episode or not rival.persistence.outlives_episode:
@@ -573,13 +569,9 @@ class Learner:
                 supersede = partial(_supersede, location_id, memory.title, reason, turn)
                 self.counts.contradictions_settled += self._alter(location_id, rival, supersede)
 
-    def _qualify(self, location_id: SubjectKey, title: str, reason: str, now: State | None = None) -> bool:
+    def _qualify(self, location_id: SubjectKey, memory: Memory, reason: str, now: State | None = None) -> bool:
         """Update the conditions of a memory from the observations. False if nothing changed."""
-        believed = self._known.current(location_id)
-        memory = next((memory for memory in believed if memory.title == title), None)
-        if memory is None:
-            return False
-        when = conditions(self._observations, location_id, memory, believed, now=now)
+        when = conditions(self._observations, location_id, memory, self._known.current(location_id), now=now)
         return when != memory.when and self._alter(
             location_id,
             memory,
