@@ -25,6 +25,18 @@ def invalidated(document, location_id, old, reason, turn):
     return draft.lasting.document
 
 
+@pytest.mark.parametrize("title", ["First", "Second", "Third"])
+def test_a_memory_is_removed_with_the_empty_line_after_it(home, title):
+    with home.open() as manager:
+        for each in ("First", "Second", "Third"):
+            manager.add_memory(5, "Hall", memory(each))
+        before = home.text()
+        with manager.store.transaction() as draft:
+            draft.remove(5, next(one for one in draft.lasting.memories(5) if one.title == title))
+    block = f"**[NOTE - PERMANENT] {title}** *(Ep1, T3, +0)*\nThe text of {title}.\n\n"
+    assert home.text() == before.replace(block, "")
+
+
 HAND_WRITTEN = """\
 My notes on the game, not for the machine.
 

@@ -216,6 +216,25 @@ def test_what_was_proved_wrong_since_is_not_brought_back(play, state):
     assert [one.status for one in manager.memory_cache[5]] == ["SUPERSEDED"]
 
 
+@pytest.mark.parametrize(
+    ("known", "answer"),
+    [
+        (memory("Rug", pinned=True), remember("Rug", text="It hides a trap door.")),
+        (memory("Rug", vetoed=True), remember("Rug")),
+        (memory("Rug", pinned=True, action="pull rug", outcome="nothing"), remember("Rug moves", action="pull rug")),
+        (memory("Rug"), remember("Lamp here", kind="location")),
+    ],
+    ids=["of the same title", "vetoed", "contradicted", "refused by the ledger"],
+)
+def test_an_ignored_answer_is_not_asked_for_again(play, state, known, answer):
+    manager = play(answer)
+    manager.add_memory(5, "Hall", known)
+    for _ in range(2):
+        turn(manager, state, *PULL[:2], PULL[2] | {"changed": (AttributeChange(3, "door", "open", True),)})
+    assert asked(manager) == ["pull rug"]
+    assert [one.title for one in manager.memory_cache[5]] == ["Rug"]
+
+
 def test_what_a_person_deleted_comes_back_when_the_same_is_seen_again(play, state, tmp_path):
     manager = play(remember("Rug"), remember("Rug"))
     turn(manager, state, *PULL)

@@ -366,6 +366,7 @@ def test_what_belongs_to_the_whole_memory_is_refused_in_a_scope():
         memory.remember("cart", "The code is SAVE5.")
         places = [place for place, _ in store.lasting.find(replace(EVERY, prefix=("acme",)), limit=1, offset=1)]
         assert places == [(*ACME, "cart")]
+        assert len(store.lasting.find(replace(EVERY, prefix=("acme",)))) == 2
         assert [each.location_id for each in everything(memory)] == ["basket", "cart"]
 
 

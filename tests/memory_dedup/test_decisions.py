@@ -149,6 +149,7 @@ def test_memories_relate_as_their_texts_do_unless_they_are_about_two_actions(tex
         ("Turn it up, left.", "Turn it north.", True),
         ("Turn it north.", "Turn it up, left.", True),
         ("The exit is wide.", "The exit is north.", True),
+        ("The exit is north.", "The exit is wide.", True),
         ("You need three keys here.", "Bring all the keys.", True),
     ],
 )
