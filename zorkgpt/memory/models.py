@@ -217,7 +217,7 @@ class Memory:
     def __post_init__(self) -> None:
         if type(self.persistence) is not Persistence:
             self.persistence = _persistence_of(self.persistence, self.title)
-        if type(self.status) is not MemoryStatus and isinstance(self.status, str):
+        if isinstance(self.status, str):
             self.status = _STATUSES.get(self.status, self.status)
         if self.kind is not None and type(self.kind) is not MemoryKind:
             self.kind = _kind_of(self.kind, self.title)
