@@ -5,9 +5,18 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
+from tests.fixtures.memory import memory
 from zorkgpt.memory.answers import MemorySynthesisResponse
 from zorkgpt.memory.asking import handled_numbers
-from zorkgpt.memory.models import TurnSpan, ZMachineContext, episode_key, same_episode
+from zorkgpt.memory.models import (
+    MemoryKind,
+    MemoryStatus,
+    Persistence,
+    TurnSpan,
+    ZMachineContext,
+    episode_key,
+    same_episode,
+)
 from zorkgpt.memory.objects import AttributeChange, ObjectMove
 
 COMPLETE = {
@@ -62,6 +71,11 @@ def test_without_something_to_remember_the_rest_is_ignored():
 def test_a_ground_truth_may_be_a_dictionary_with_some_of_its_fields():
     assert ZMachineContext.of({"turn": 3, "died": True, "weather": "fair"}) == ZMachineContext(turn=3, died=True)
     assert ZMachineContext.of(None) == ZMachineContext()
+
+
+def test_persistence_status_and_kind_can_be_given_as_strings():
+    given = memory(persistence="core", status="TENTATIVE", kind="text")
+    assert (type(given.persistence), type(given.status), type(given.kind)) == (Persistence, MemoryStatus, MemoryKind)
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,13 @@ def test_to_pin_and_unpin_an_edited_memory_gives_it_back_to_the_model(edited):
     assert manager.invalidate_memory(5, "Lever", "wrong")
 
 
+def test_an_edited_memory_stays_protected_when_it_is_vetoed_for_a_while(edited):
+    manager = edited()
+    manager.edit_memory(5, "Lever", Edit(vetoed=True))
+    manager.edit_memory(5, "Lever", Edit(vetoed=False))
+    assert not manager.invalidate_memory(5, "Lever", "wrong")
+
+
 def test_a_program_s_own_update_is_no_edit_of_a_person(open_):
     manager = open_()
     manager.add_memory(5, "Hall", lever())

@@ -10,6 +10,7 @@ from tests.fixtures.memory import memory
 from tests.fixtures.stores import Home
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import AtomicFile
+from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
 from zorkgpt.restore_point import FileRestorer
@@ -82,6 +83,14 @@ def test_every_store_is_what_it_was(home, empty, places):
     assert marked.put_back()
     assert [one.memory.title for one in marked.memory.all_memories()] == ([] if empty else ["Before"])
     assert marked.memory.add_memory(5, "Hall", memory("After"))
+
+
+def test_an_edit_that_is_undone_no_longer_protects_the_memory(home):
+    marked = MarkedHome(home, empty=False)
+    marked.memory.edit_memory(5, "Before", Edit(text="Reworded."))
+    assert not marked.memory.invalidate_memory(5, "Before", "wrong")
+    assert marked.put_back()
+    assert marked.memory.invalidate_memory(5, "Before", "wrong")
 
 
 @pytest.mark.parametrize("when", ["between", "after"])

@@ -3,11 +3,12 @@
 import os
 import sqlite3
 import sys
+from contextlib import contextmanager
 from itertools import count
 
 import pytest
 
-from tests.fixtures.memory import memory
+from tests.fixtures.memory import WORKS, Answers, Play, memory, remember
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory
@@ -38,6 +39,47 @@ def test_a_change_writes_the_row_of_its_memory_and_no_other(path):
         manager.add_memory(7, "Room", memory("Another"))
         after = dict(manager.store.database.rows("SELECT id, revision FROM zorkgpt_memories"))
     assert sum(after[number] != before.get(number) for number in after) == 1
+
+
+@contextmanager
+def without_table(manager, name):
+    """Rename a table of the file, so that it can't be read or written meanwhile."""
+    manager.store.database.put(f"ALTER TABLE {name} RENAME TO elsewhere", [()])
+    yield
+    manager.store.database.put(f"ALTER TABLE elsewhere RENAME TO {name}", [()])
+
+
+def test_without_its_history_a_memory_is_read_with_unknown_times(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.remember(5, "A brass lamp.", title="Lamp")
+        assert manager.get("Lamp").memory.created_at is not None
+        with without_table(manager, "zorkgpt_journal"):
+            lamp = manager.get("Lamp").memory
+        assert (lamp.text, lamp.created_at, lamp.updated_at, lamp.source) == ("A brass lamp.", None, None, None)
+
+
+def test_an_episode_begins_though_the_memories_cannot_be_read(path):
+    with SimpleMemoryManager.open(path) as manager:
+        manager.remember(5, "A brass lamp.", title="Lamp", persistence="ephemeral")
+        with without_table(manager, "zorkgpt_memories"):
+            manager.new_episode()
+        assert manager.all_memories() == []
+
+
+def test_a_turn_is_learned_from_though_earlier_answers_and_trials_cannot_be_read(path):
+    play = Play(path)
+    play.manager = SimpleMemoryManager.open(
+        path, game_state=play.state, synthesizer=Answers(remember("Bell"), remember("Rope"))
+    )
+    play.manager.add_memory(5, "Hall", memory("Lever", category="SUCCESS", action="pull lever"))
+    with without_table(play.manager, "zorkgpt_judgments"):
+        play.turn(1, first_visit=True)
+        play.turn(2, first_visit=True)
+    with without_table(play.manager, "zorkgpt_trials"):
+        play.state.episode_id = 3
+        play.turn(1, **WORKS)
+    assert [one.title for one in play.manager.memory_cache[5]] == ["Lever", "Bell", "Rope"]
+    assert play.manager.get_status()["metrics"]["evidence_failures"] == 1
 
 
 def test_another_connection_sees_it(path):

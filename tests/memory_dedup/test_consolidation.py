@@ -80,6 +80,10 @@ def test_what_was_removed_since_can_not_be_undone(old_file):
         (what,) = undoable(manager.store.journal)
         manager.forget(text=AGAIN)
         assert not undo(manager.store, what)
+        with manager.store.transaction() as draft:
+            draft.add(1, "Gate", fact(AGAIN, turns="30"))
+        assert not undo(manager.store, what)
+        assert lines(manager)[-1] == (AGAIN, "ACTIVE", "30", 1)
 
 
 def test_what_was_pinned_since_it_was_found_or_is_gone_is_not_merged(old_file):
