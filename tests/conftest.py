@@ -18,6 +18,7 @@ from tests.fixtures.wheel import built_wheel
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("default", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=20)
 settings.load_profile("default")
 
 LONGEST_FILES = (
@@ -49,6 +50,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--renew-golden", action="store_true", help="write the files in tests/golden/expected anew")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try fewer examples of each property in a run without the slow tests."""
+    if config.option.markexpr == "not slow":
+        settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

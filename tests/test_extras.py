@@ -37,6 +37,7 @@ def play_without_embeddings(folder: Path, *model: str, provider: str = "auto") -
 COMMAND_LINE = "from zorkgpt.__main__ import main; main()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "extra", "arguments"),
     [

@@ -113,6 +113,7 @@ def test_a_control_episode_ends_with_the_run(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_failed_control_episode_is_left_out_with_one_log_line(tmp_path, caplog):
     with ControlEpisode(tmp_path / "nowhere.z5", 1, 30, EPISODE_LOG) as control:
         assert control.events() == ()

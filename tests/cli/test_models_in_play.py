@@ -97,7 +97,10 @@ def test_an_evaluation_compares_with_a_plain_model(tmp_path, monkeypatch, capsys
     assert "Name a --model" in capsys.readouterr().err
 
 
-def test_a_recorded_run_is_repeated_without_a_model(play, tmp_path, capsys):
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory) -> Path:
+    """Record two episodes of a model."""
+    folder = tmp_path_factory.mktemp("recording") / "files"
     numbers = iter(range(100))
     actions = ["north", "look", "wait", "south"]
 
@@ -107,33 +110,37 @@ def test_a_recorded_run_is_repeated_without_a_model(play, tmp_path, capsys):
         return reply(request)
 
     with ChatServer(varied) as server:
-        play(server, "--quiet", "--episodes", "2")
-    folder, again = str(tmp_path / "files"), str(tmp_path / "again")
-    assert run(["play", "--replay", folder, "--workdir", again, "--json"]) == ExitCode.OK
+        model = ["--model", server.model, "--base-url", server.url, "--workdir", str(folder)]
+        assert run(["play", *model, "--episodes", "2", "--max-turns", "4", "--quiet"]) == ExitCode.OK
+    return folder
+
+
+def test_a_recorded_run_is_repeated_without_a_model(recording, tmp_path, capsys):
+    again = tmp_path / "again"
+    assert run(["play", "--replay", str(recording), "--workdir", str(again), "--json"]) == ExitCode.OK
     summary = json.loads(capsys.readouterr().out)
     assert (summary["player"], len(summary["episodes"])) == ("model", 2)
     for episode in (1, 2):
         turns = [
-            [(t.action, t.response, t.reasoning) for t in turns_in(read_episode(Path(each), episode)).values()]
-            for each in (folder, again)
+            [(t.action, t.response, t.reasoning) for t in turns_in(read_episode(each, episode)).values()]
+            for each in (recording, again)
         ]
         assert turns[0] == turns[1]
         assert len(turns[0]) == 4
-    assert (tmp_path / "again" / "Memories.md").read_bytes() == (tmp_path / "files" / "Memories.md").read_bytes()
+    assert (again / "Memories.md").read_bytes() == (recording / "Memories.md").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--workdir", "files"], "already has episodes"),
+        (["--workdir", "{recording}"], "already has episodes"),
         (["--workdir", "other", "--max-turns", "6"], "The recording has no answer to this question"),
         (["--workdir", "other", "--replay", "nowhere"], "there is no run of a model"),
     ],
 )
-def test_a_recording_that_does_not_fit_is_a_clear_error(play, tmp_path, options, message, capsys):
-    with ChatServer(reply) as server:
-        play(server, "--quiet")
-    code = run(["play", "--replay", "files", *options])
+def test_a_recording_that_does_not_fit_is_a_clear_error(recording, tmp_path, monkeypatch, options, message, capsys):
+    monkeypatch.chdir(tmp_path)
+    code = run(["play", "--replay", str(recording), *(option.format(recording=recording) for option in options)])
     told = capsys.readouterr()
     assert code in (ExitCode.BAD_INPUT, ExitCode.EPISODE_FAILED)
     said = " ".join((told.out + told.err).split())
@@ -235,6 +242,7 @@ def test_one_bad_response_in_the_middle_of_a_run_costs_no_turn(play, tmp_path, n
     assert [turn.player for turn in turns] == ["model"] * 4
 
 
+@pytest.mark.slow
 def test_a_server_that_sends_only_web_pages_ends_the_episode_resumable(play, tmp_path, monkeypatch):
     monkeypatch.setenv("ZORKGPT_LLM__MAX_FAILURES", "2")
     with ChatServer(lambda request: served_until(3, server, PAGE, times=2)(request)) as server:
@@ -278,6 +286,7 @@ def test_a_run_says_when_the_model_misses_the_point(play, tmp_path):
     assert {memory.persistence for _, memory in kept} == {"core", "permanent"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault", [Trickle(Answer("ACTION: look" + " " * 2000), 0.05), Silence()], ids=["trickle", "silence"]
 )

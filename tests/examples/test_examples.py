@@ -38,6 +38,7 @@ def test_nothing_that_a_new_episode_undoes_is_shown_in_it(make, tmp_path):
             assert "done:" not in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["shop", "sandbox"])
 def test_each_runs_as_its_page_says(name):
     done = subprocess.run(

@@ -1,9 +1,12 @@
 """A story whose build nobody knows: the player is found by moving."""
 
+import pytest
+
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.stories import of_another_build
 
 
+@pytest.mark.slow
 def test_a_creature_that_moves_more_often_is_not_taken_for_the_player(bundled_story, tmp_path):
     with (
         JerichoInterface(bundled_story) as known,

@@ -36,6 +36,7 @@ def texts(store: KnowledgeStore) -> list[str]:
     return [line.text for line in store.refresh().lines]
 
 
+@pytest.mark.slow
 def test_several_processes_lose_no_line(tmp_path):
     path = tmp_path / "knowledgebase.md"
     names = ["a", "b", "c"]

@@ -1,5 +1,6 @@
 """A model that calls tools before it acts: what it reads, what it may write down, and what is left after a restart."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -71,15 +72,21 @@ def played(workdir: Path, *answers, turns: int = 1, **options) -> Model:
     return model
 
 
-@pytest.fixture
-def known(tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory) -> Path:
     """A folder of an episode that walked from the causeway's end to the salt pans and found something out."""
-    with a_walkthrough(tmp_path, "north", "west", turns=2) as run:
+    folder = tmp_path_factory.mktemp("walked")
+    with a_walkthrough(folder, "north", "west", turns=2) as run:
         run.play_episode()
         memory = Memory("DANGER", "Deep mud", 1, "2", 0, "Sinking is deadly here.", "permanent")
         run.simple_memory.add_memory(53, "Salt Pans", memory)
-    (tmp_path / "walkthrough.txt").unlink()
-    return tmp_path
+    (folder / "walkthrough.txt").unlink()
+    return folder
+
+
+@pytest.fixture
+def known(walked, tmp_path) -> Path:
+    return shutil.copytree(walked, tmp_path, dirs_exist_ok=True)
 
 
 def test_a_whole_exchange_as_the_model_reads_it(known):

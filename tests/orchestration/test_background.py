@@ -192,6 +192,7 @@ def test_answers_are_applied_in_the_order_of_their_turns_with_those_turns(server
     assert {int(memory.turns.split("-")[0].split("→")[0]) for memory in kept} <= {0, *range(1, TURNS + 1)}
 
 
+@pytest.mark.slow
 def test_killed_while_questions_are_open_it_ends_as_if_uninterrupted(server, gate, tmp_path):
     with served(tmp_path / "whole", server.url, AfterTurn(TURNS, gate.open.set)) as run:
         run.play_episode()
@@ -235,6 +236,7 @@ def test_a_turn_that_is_played_again_waits_for_the_answers_that_it_had(server, g
     assert (again.memory_shown, again.memory_events) == (logged.memory_shown, logged.memory_events)
 
 
+@pytest.mark.slow
 def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server, gate, tmp_path, caplog):
     with served(tmp_path, server.url, settings={"background_wait_seconds": 0}) as run:
         end = run.play_episode()
@@ -262,6 +264,7 @@ def test_what_does_not_arrive_by_the_end_is_asked_before_the_next_episode(server
     assert {event.episode for event in late} == {1}
 
 
+@pytest.mark.slow
 def test_an_interrupted_episode_asks_again_when_it_is_resumed(server, gate, tmp_path):
     with served(tmp_path, server.url, CtrlC(5)) as run, pytest.raises(KeyboardInterrupt):
         run.play_episode()
@@ -295,6 +298,7 @@ def test_while_a_follow_up_is_open_no_checkpoint_is_written(tmp_path):
     assert read_checkpoint(tmp_path / "runs" / "1" / "checkpoint.json").turn == 20
 
 
+@pytest.mark.slow
 def test_a_recorded_run_is_repeated_with_the_answers_at_the_same_turns(tmp_path):
     rng = random.Random(5)
 

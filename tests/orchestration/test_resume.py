@@ -84,6 +84,7 @@ def test_one_that_is_resumed_after_another_of_the_same_length_stands_at_its_limi
     assert read_saved(tmp_path / "runs" / "1", LOG).checkpoint.turn == 6
 
 
+@pytest.mark.slow
 def test_victory_is_for_good_and_leaves_nothing_to_resume(tmp_path):
     from tests.fixtures.walkthrough import get_bundled_walkthrough
 

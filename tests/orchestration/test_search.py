@@ -63,6 +63,7 @@ def test_it_finds_points_and_its_commands_lead_to_them_in_a_new_game(tmp_path):
     assert reached[-1] == 10
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same(tmp_path):
     folders = [tmp_path / name for name in ("first", "second", "other")]
     for folder, seed in zip(folders, (1, 1, 2), strict=True):
@@ -73,6 +74,7 @@ def test_the_same_seed_finds_the_same(tmp_path):
     assert archive_in(folders[0], seed=2).cells == []
 
 
+@pytest.mark.slow
 def test_several_processes_find_the_same_with_the_same_seed(tmp_path):
     for folder in (tmp_path / "first", tmp_path / "second"):
         folder.mkdir()
@@ -84,6 +86,7 @@ def test_several_processes_find_the_same_with_the_same_seed(tmp_path):
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 def test_a_killed_process_ends_the_search_with_an_error():
     archive = SearchArchive(STORY.sha256, 1)
     with (
@@ -119,6 +122,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_no_process_is_left_after_ctrl_c(tmp_path):
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
@@ -153,6 +157,7 @@ def test_it_plays_no_more_commands_than_it_may(tmp_path):
     assert 40 <= archive_in(tmp_path).steps <= 50
 
 
+@pytest.mark.slow
 def test_what_was_found_is_played_and_labeled_and_then_the_rules_play(searched):
     turns = turns_of(searched, 1)
     found = [turn.player for turn in turns].count("search")
@@ -161,23 +166,27 @@ def test_what_was_found_is_played_and_labeled_and_then_the_rules_play(searched):
     assert turns[found - 1].after.score >= 5
 
 
+@pytest.mark.slow
 def test_the_log_says_that_saves_are_used(searched):
     (started,) = (event for event in read_episode(searched, 1) if isinstance(event, EpisodeStarted))
     assert (started.player, started.uses_saves) == ("search", True)
 
 
+@pytest.mark.slow
 def test_the_next_episode_searches_on(searched):
     archive = archive_in(searched)
     assert archive.steps > 150
     assert archive.highest >= 5
 
 
+@pytest.mark.slow
 def test_the_best_line_is_verified_and_kept_for_other_players(searched):
     line = load_line(searched / BEST_LINE_FILE, STORY.sha256, seed=1)
     assert line is not None
     assert line.score >= 5
 
 
+@pytest.mark.slow
 def test_the_rules_gain_from_what_the_search_has_found(searched, tmp_path):
     with a_run(tmp_path, story=STORY, turns=7) as run:
         alone = run.play_episode()
@@ -187,6 +196,7 @@ def test_the_rules_gain_from_what_the_search_has_found(searched, tmp_path):
     assert after.score > alone.score
 
 
+@pytest.mark.slow
 def test_it_searches_on_from_the_best_line_that_others_have_found(tmp_path):
     known = a_search(tmp_path)
     (tmp_path / SEARCH_FILE).unlink()
@@ -209,6 +219,7 @@ def test_a_damaged_archive_is_reported_and_made_again(tmp_path, caplog):
         a_search(tmp_path, steps=20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["menu", "keypress", "questions", "endless"])
 def test_questions_are_answered_or_left_alone(name, tmp_path):
     story = find_story(own_stories.compiled(name))

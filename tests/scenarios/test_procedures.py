@@ -36,6 +36,7 @@ def test_a_procedure_is_learned_from_the_turns_before_and_kept_where_it_began(tm
     assert '"place": "Back Garden"' in question.history
 
 
+@pytest.mark.slow
 def test_without_the_turns_before_the_procedure_is_not_found(tmp_path):
     with story(tmp_path, Model(without_history)) as game:
         play(game, *INTO_THE_HOUSE)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import RLock, Thread
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
@@ -88,6 +89,8 @@ def connect_openai(
         timeout=settings.timeout_s,
         event_hooks={"request": [report_retry], "response": [_bound_body]},
         follow_redirects=False,  # prompts are sent only to the configured server
+        # Loading the certificates takes 40 ms, and this client can't reach a TLS server from an http:// address.
+        verify=urlsplit(base_url).scheme != "http",
     )
     return OpenAI(
         base_url=base_url,
