@@ -304,7 +304,7 @@ def _seen(memory):
 
 @pytest.mark.parametrize("suffix", ["md", "sqlite"])
 @given(given=st.lists(st.tuples(st.sampled_from([5, "5", ("a", 1), Thing(5), GAME]), memories(), texts), max_size=4))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_json_lines_return_the_same_memories(tmp_path_factory, suffix, given):
     folder = tmp_path_factory.mktemp("lines")
     with (
@@ -398,7 +398,7 @@ def test_a_bad_note_is_named_and_nothing_is_stored(tmp_path, content, message):
 
 
 @given(st.binary(max_size=200), st.sampled_from(["mem0", "langgraph", "jsonl"]))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_imported_or_refused(memory, tmp_path, data, file_format):
     (tmp_path / "bytes").write_bytes(data)
     try:
@@ -408,7 +408,7 @@ def test_any_bytes_are_imported_or_refused(memory, tmp_path, data, file_format):
 
 
 @given(st.lists(st.sampled_from(["- [a] b", "---", "title: x", "tags:", " - y", "```", "> q", "- [x] t", "\t", "# h"])))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_lines_are_a_note_or_refused(memory, tmp_path, lines):
     (tmp_path / "notes").mkdir(exist_ok=True)
     (tmp_path / "notes" / "n.md").write_text("\n".join(lines))

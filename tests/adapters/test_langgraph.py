@@ -180,7 +180,7 @@ puts = st.builds(PutOp, namespaces, keys, values | st.none(), ttl=st.none())
 
 
 @given(st.lists(puts, max_size=8), st.integers(1, 3))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_it_holds_what_langgraphs_own_store_holds(tmp_path_factory, ops, size):
     own = InMemoryStore()
     with SimpleMemoryManager.open(tmp_path_factory.mktemp("store") / "Memories.md") as memory:

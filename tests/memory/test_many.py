@@ -38,7 +38,7 @@ def fields(memory: AgentMemory) -> list[tuple]:
     return [(each.location_id, each.id, each.memory) for each in memory.find(limit=1000, status=None)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)
 @given(items, st.sampled_from([":memory:"]))
 def test_many_at_once_are_as_one_after_the_other(given_items, path):
     with AgentMemory.open(path) as one_by_one, AgentMemory.open(path) as together:

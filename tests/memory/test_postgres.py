@@ -110,7 +110,7 @@ def test_a_change_writes_the_row_of_its_memory_and_no_other(postgres):
         assert list(by_place(parse(postgres.text().encode()).find(EVERY))) == [-3, 5, 7, 9, "https://shop/cart"]
 
 
-@pytest.mark.parametrize("many", [0, 700])
+@pytest.mark.parametrize("many", [0, pytest.param(700, marks=pytest.mark.slow)])
 def test_what_others_add_change_and_place_anew_is_seen_at_the_next_call(postgres, many):
     with postgres.open() as one, postgres.open() as other:
         known = [LocatedMemory(1000 + 2 * place, "Room", memory(f"Known {place}")) for place in range(many)]

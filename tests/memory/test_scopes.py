@@ -255,11 +255,12 @@ class SqliteScopes(ScopeMachine):
 
 
 TestMarkdownScopes = MarkdownScopes.TestCase
-TestMarkdownScopes.settings = settings(max_examples=10, stateful_step_count=15, deadline=None)
-TestSqliteScopes = SqliteScopes.TestCase
+TestMarkdownScopes.settings = settings(max_examples=5, stateful_step_count=15, deadline=None)
+TestSqliteScopes = pytest.mark.slow(SqliteScopes.TestCase)
 TestSqliteScopes.settings = settings(max_examples=10, stateful_step_count=15, deadline=None)
 
 
+@pytest.mark.slow
 def test_scopes_on_postgresql(postgres_server, postgres):
     class PostgresScopes(ScopeMachine):
         def new_address(self):

@@ -129,7 +129,9 @@ def test_no_query_is_taken_for_a_command(manager, query):
     assert bool(titles(manager, query)) is ("key" in query)
 
 
-@pytest.mark.parametrize(("name", "count"), [("Memories.md", 500), ("memories.sqlite", 10_500)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("Memories.md", 500), pytest.param("memories.sqlite", 10_500, marks=pytest.mark.slow)]
+)
 def test_a_word_that_stands_everywhere_finds_the_best_and_a_rare_one_comes_first(tmp_path, name, count):
     with SimpleMemoryManager.open(tmp_path / name) as manager:
         many = [LocatedMemory(n % 50, "Room", memory(f"Number {n}", text="Common words.")) for n in range(count)]
@@ -174,7 +176,7 @@ def test_a_forked_process_searches_by_itself(manager):
     assert titles(manager) == ["Brass key", "Old key", "Rusty key"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.integers(1, 3), memories()), max_size=6),
     st.one_of(texts, st.sampled_from(["a b c", "forged text", "1"])),
@@ -191,7 +193,7 @@ def test_a_search_finds_what_looking_at_every_memory_finds(given_memories, query
         assert {(one.located.location_id, one.located.id) for one in manager.search(query, 100)} == expected
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["add", "mark", "edit"])), max_size=8))
 def test_vectors_follow_the_file(steps):
     with tempfile.TemporaryDirectory() as folder:
@@ -211,6 +213,7 @@ def test_vectors_follow_the_file(steps):
                 assert sorted(found) == sorted(wanted)
 
 
+@pytest.mark.slow
 def test_very_many_vectors_are_taken_in_while_words_alone_are_searched(path):
     with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
         with manager.store.transaction() as draft:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -184,9 +185,10 @@ class FileMachine(MemoryMachine):
 
 
 TestMemoryMachine = FileMachine.TestCase
-TestMemoryMachine.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestMemoryMachine.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
 
 
+@pytest.mark.slow
 def test_on_postgresql_too(postgres_server, postgres):
     class PostgresMachine(MemoryMachine):
         def new_home(self):
