@@ -102,3 +102,12 @@ def test_every_operation_on_ephemeral_memories_is_logged_in_detail_on_demand(log
         ("added", "Rope", "The text of Rope."),
         ("seen again", "Rope", "The text of Rope."),
     ]
+    assert manager.save_session(manager.store.path.parent)
+    assert manager.restore_session(manager.store.path.parent)
+    manager.reset_episode()
+    said = [(one.message, one.count) for one in caplog.records if one.message.startswith("ephemeral memories")]
+    assert said == [
+        ("ephemeral memories forgotten", 1),
+        ("ephemeral memories restored", 1),
+        ("ephemeral memories forgotten", 1),
+    ]

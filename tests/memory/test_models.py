@@ -55,11 +55,12 @@ def test_a_complete_answer_is_taken_as_it_is():
         ),
         ({**COMPLETE, "supersedes_memory_titles": ["A", "B", "C", "D"]}, "at most 3 items"),
         ({}, "Field required"),
+        ([COMPLETE], "valid dictionary"),
     ],
 )
 def test_an_answer_that_will_not_do_says_why(fields, message):
     with pytest.raises(ValidationError, match=message):
-        MemorySynthesisResponse(**fields)
+        MemorySynthesisResponse.model_validate(fields)
 
 
 def test_without_something_to_remember_the_rest_is_ignored():

@@ -74,6 +74,8 @@ CORPUS = {
     ),
     "wide spaces": entry("**[NOTE  -  CORE]   T**   *( Ep1 ,  T5 , +0 )*  ", persistence="core"),
     "parts of a later version": entry("**[NOTE] T** *(Ep1, T5, +0, dreamt of 2x, worked 5 of 9)*"),
+    "named parts of a later version": entry("**[NOTE] T** *(Ep1, T5, +0, mood: sad, kind: gossip, expires: soon)*"),
+    "a part said twice": entry("**[NOTE] T** *(Ep1, T5, +0, seen 3x, seen 4x)*", observation_count=3),
     "tried": entry("**[NOTE] T** *(Ep1, T5, +0, worked 5/9)*", tried=9, worked=5),
     "met": entry("**[DANGER] T** *(Ep1, T5, +0, safe 4/9)*", category="DANGER", tried=9, worked=5),
     "safer than tried": entry("**[NOTE] T** *(Ep1, T5, +0, safe 9/4)*"),
@@ -108,6 +110,11 @@ def test_an_older_memory_that_changes_is_written_in_todays_form(form, tmp_path):
     assert '[Invalidated at T60: "It is wrong"]\n~~The text.~~\n' in written
     assert ("dreamt of 2x, worked 5 of 9)*" in written) == (form == "parts of a later version")
     assert SimpleMemoryManager.open(path).memory_cache == manager.memory_cache
+
+
+def test_a_line_in_brackets_that_says_nothing_of_a_supersession_is_text():
+    document = parse((HEAD + "**[NOTE] T** *(Ep1, T5, +0)*\n[Superseded, says the sign.]\n").encode())
+    assert [(one.status, one.text) for one in document.memories(5)] == [("ACTIVE", "[Superseded, says the sign.]")]
 
 
 @pytest.mark.parametrize(

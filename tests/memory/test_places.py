@@ -43,6 +43,7 @@ def test_a_memory_is_added_to_the_first_section_of_its_place(home, tmp_path):
         cached = manager.memory_cache
     with home.open() as again:
         assert again.memory_cache == cached
+        assert again.add_memory(5, "Hall", memory("Knife"))
 
 
 def is_a_place(text: str) -> bool:
@@ -67,6 +68,22 @@ def test_a_key_is_read_as_it_was_written(key):
     assert (type(read), read) == (type(key), key)
     assert len(written.splitlines()) == 1
     assert place_from_json(json.loads(json.dumps(place_to_json(key)))) == key
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cart", "The key is not JSON"),
+        ("thing -1", "The key is not JSON"),
+        ("1.5", "'1.5' is not an integer, a JSON string or a JSON array"),
+        ('{"a": 1}', "is not an integer, a JSON string or a JSON array"),
+        ('["a", true]', "has the element True, of the type bool"),
+        ("[]", "an empty path"),
+    ],
+)
+def test_a_text_that_is_no_key_is_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_place(text)
 
 
 @given(st.lists(places, max_size=6), places)

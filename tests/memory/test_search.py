@@ -76,6 +76,25 @@ def test_a_search_is_kept_to_what_is_asked_for(manager, path, filters, expected,
         assert titles(searching, **filters) == expected
 
 
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("status", ("ACTIVE", "SUPERSEDED", "TENTATIVE")),
+        ("persistence", ("core", "ephemeral", "permanent")),
+        ("category", ("DANGER", "NOTE", "SUCCESS")),
+        ("kind", ("location", "rule", "text")),
+        ("episode", (1, 2, 3)),
+        ("metadata", ({"user": 1}, {"user": 2}, {"team": 1})),
+    ],
+)
+def test_each_filter_finds_its_value_and_no_other(home, field, values):
+    with home.open() as manager:
+        for value in values:
+            manager.add_memory(5, "Hall", memory(f"With {value}", **{field: value}))
+        found = [[one.memory.title for one in manager.find(5, **{field: value})] for value in values]
+    assert found == [[f"With {value}"] for value in values]
+
+
 def test_the_result_says_by_what_it_was_found(path):
     with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
         manager.add_memory(5, "Hall", memory("A", text="The brass key opens the stone door."))

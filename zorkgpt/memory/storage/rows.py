@@ -515,9 +515,11 @@ class MemoryRows:
         self._new_memories.append(row)
         section.end = raw[-1:]
         self._put_in(place, section, number, entry.memory)
-        if place in self._places and len(self._sections_of(place)) > 1:
+        if place not in self._places:
+            return
+        if len(self._sections_of(place)) > 1:
             self._places.pop(place)
-        elif place in self._places:
+        else:
             self._places[place].append(_Stored(section.id, number, memory_id(place, entry.memory), entry))
 
     def _new_number(self, table: str) -> int:
