@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from zorkgpt import telemetry
 from zorkgpt.errors import MemoryEditError, MemoryStoreError
@@ -98,14 +98,12 @@ class AgentMemory:
         synthesizer: Decides what an outcome teaches, instead of `llm_client`.
         embeddings: Overrides the configured provider. If neither is given, only identical texts are duplicates.
         judge: Decides whether two memories say the same, instead of `llm_client`.
+        world: Names of places, actions, outcomes and resets in questions to the model.
 
     Raises:
         MemoryStoreError: If the memories can't be read.
         ConfigurationError: If a part can't be used, or `embeddings` are given and NumPy is not installed.
     """
-
-    _world: ClassVar[World] = NEUTRAL
-    _takes_scope: ClassVar[bool] = True
 
     store = _UntilClosed[Store]()
     _writer = _UntilClosed[MemoryWriter]()
@@ -124,11 +122,14 @@ class AgentMemory:
         synthesizer: MemorySynthesizer | None = None,
         embeddings: "EmbeddingProvider | None" = None,
         judge: "Judge | None" = None,
+        world: World = NEUTRAL,
     ) -> None:
+        check_world(world)
         if embeddings is not None and find_spec("numpy") is None:
             raise missing_extra("embeddings", "numpy")
         check_parts(embeddings=embeddings, judge=judge, synthesizer=synthesizer)
         self._settings = settings = settings_of(config)
+        synthesizer, judge = with_model(llm_client, settings, world, synthesizer, judge)
         self._log = logger or get_logger(__name__)
         address = path or settings.path
         self._is_closed = False
@@ -137,7 +138,6 @@ class AgentMemory:
         self._name = self.store.name
         self._scope: PlaceScope = self.store.scope
         self._runs = self.store.path.parent / RUNS if path else settings.runs
-        synthesizer, judge = with_model(llm_client, settings, self._world, synthesizer, judge)
         embeddings = embeddings or configured_embeddings(settings.deduplication, llm_client)
         self._deduplicator = deduplicator(self.store, settings.deduplication, embeddings, judge, self._log)
         self._state = EpisodeState(game_state)
@@ -165,6 +165,8 @@ class AgentMemory:
     ) -> Self:
         """Open the memory in a file, in `Memories.md` in a folder, or at a PostgreSQL address.
 
+        Unlike the class, it compares the words of memories if `config` doesn't say how to find duplicates.
+
         ":memory:" opens an empty memory in this process. It is lost when it is closed, nothing is written to disk, and
         only the threads that use this very object share it: another `open`, another process and a child after a fork
         can't.
@@ -186,22 +188,18 @@ class AgentMemory:
             ConfigurationError: If `llm` is not a supported client, or another part can't be used.
         """
         path = checked_path(path)
-        check_world(world)
-        if scope is not None and not cls._takes_scope:
-            raise TypeError(f"A {cls.__name__} has no scope. Use `AgentMemory.open`.")
         within = None if scope is None else checked_scope(scope)
-        settings = settings_of(config, provider="none")
-        synthesizer, judge = with_model(llm, settings, world, synthesizer, judge)
         address = Path(path) / "Memories.md" if not is_address(path) and Path(path).is_dir() else path
         memory = cls(
             None,
-            settings,
+            settings_of(config, provider="none"),
             game_state,
             llm,
             path=address if within is None else ScopedStore(open_store(address), within),
             synthesizer=synthesizer,
             embeddings=embeddings,
             judge=judge,
+            world=world,
         )
         memory._log.info("memory %s opened: %s", memory.store.name, memory.parts)
         return memory
@@ -291,7 +289,24 @@ class AgentMemory:
             MemoryStoreError: If the memory can't be written.
             MemoryEditError: If a person has hidden this memory.
         """
-        return self._kept([self._new(locals())])[0]
+        given = {
+            "place": place,
+            "text": text,
+            "title": title,
+            "place_name": place_name,
+            "category": category,
+            "persistence": persistence,
+            "status": status,
+            "kind": kind,
+            "score_change": score_change,
+            "action": action,
+            "episode": episode,
+            "turn": turn,
+            "metadata": metadata,
+            "expires_at": expires_at,
+            "valid_from": valid_from,
+        }
+        return self._kept([self._new(given)])[0]
 
     @telemetry.traced("remember")
     def remember_many(self, items: Iterable[Mapping[str, object]]) -> list[str]:
