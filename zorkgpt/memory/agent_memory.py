@@ -349,7 +349,8 @@ class AgentMemory:
             TypeError, ValueError: If `place` is not a valid place.
         """
         stored = self._stored(place)
-        text, located = self._shown(stored)
+        text, located = self._selected(stored)
+        self._note_shown(stored, located)
         memories = tuple(each.memory for each in self._results(located))
         return format(Recalled(self._scope.relative(stored), self._known.name_of(stored), text, memories))
 
@@ -851,8 +852,8 @@ class AgentMemory:
         """
         return self._scope.absolute(checked_place(place))
 
-    def _shown(self, place: SubjectKey, *, unseen_only: bool = False) -> tuple[str, list[LocatedMemory]]:
-        """Return the text about a place and the memories in it, and record that they were shown."""
+    def _selected(self, place: SubjectKey, *, unseen_only: bool = False) -> tuple[str, list[LocatedMemory]]:
+        """Return the text about a place and the memories in it."""
         self._writer.refresh()
         with self.store.guard:
             lasting = self.store.lasting
@@ -862,7 +863,6 @@ class AgentMemory:
             if unseen_only:
                 persistent[place] = self._learner.unseen(persistent[place])
                 ephemeral[place] = self._learner.unseen(ephemeral[place])
-            own = persistent[place]
             places = {
                 id(memory): subject
                 for by_subject in (persistent, ephemeral)
@@ -876,9 +876,12 @@ class AgentMemory:
                 budget=self._settings.budget,
                 now=lambda memory: self._learner.contradicting_state(place, memory) if is_place(place) else "",
             )
-            if is_place(place):
-                self._writer.evidence.show(place, [memory for memory in selection.memories if memory in own])
             return selection.text, [LocatedMemory(places[id(memory)], "", memory) for memory in selection.memories]
+
+    def _note_shown(self, place: SubjectKey, located: Iterable[LocatedMemory]) -> None:
+        """Record that the agent sees these memories before it acts at a place, for their counts of trials."""
+        if is_place(place):
+            self._writer.evidence.show(place, [each.memory for each in located if each.location_id == place])
 
     def _recalled_with(self, place: SubjectKey) -> tuple[SubjectKey, ...]:
         """Return the other subjects whose memories are recalled at a place."""

@@ -118,6 +118,8 @@ class SimpleMemoryManager(AgentMemory):
     def get_location_memory(self, location_id: SubjectKey, *, unseen_only: bool = False) -> str:
         """Return the memories of a location, of the things there and of the game, one line each; "" if there are none.
 
+        They count as shown to the player: its next action there tests them.
+
         The game's prompts fence and label these lines themselves. Use `recall` for other prompts.
 
         Args:
@@ -126,7 +128,10 @@ class SimpleMemoryManager(AgentMemory):
         Raises:
             TypeError, ValueError: If `location_id` is not a valid place.
         """
-        return self._shown(checked_place(location_id), unseen_only=unseen_only)[0]
+        location_id = checked_place(location_id)
+        text, located = self._selected(location_id, unseen_only=unseen_only)
+        self._note_shown(location_id, located)
+        return text
 
     @telemetry.traced("supersede")
     def supersede_memory(
