@@ -42,6 +42,7 @@ from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
 from zorkgpt.memory.places import LIMIT, checked_place, checked_prefix, has_prefix, is_place, place_in_words
+from zorkgpt.memory.recording import TurnRecorder
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
 from zorkgpt.memory.scope import PlaceScope, checked_scope
 from zorkgpt.memory.search import Searcher
@@ -108,6 +109,7 @@ class AgentMemory:
     store = _UntilClosed[Store]()
     _writer = _UntilClosed[MemoryWriter]()
     _known = _UntilClosed[KnownMemories]()
+    _recorder = _UntilClosed[TurnRecorder]()
     _learner = _UntilClosed[Learner]()
     _deduplicator = _UntilClosed[Deduplicator | None]()
 
@@ -145,7 +147,8 @@ class AgentMemory:
             self.store, self._state, self._log, deduplicator=self._deduplicator, debug=settings.debug_ephemeral
         )
         self._known = self._writer.known
-        self._learner = Learner(self._writer, synthesizer, self._state, settings, self._log)
+        self._recorder = TurnRecorder(self._writer, self._state)
+        self._learner = Learner(self._writer, self._recorder, synthesizer, self._state, settings, self._log)
         index = None if self._deduplicator is None else self._deduplicator.index
         self._searcher = Searcher(self._known, index)
 
@@ -690,7 +693,7 @@ class AgentMemory:
                     lambda key: key == at if begins is None else has_prefix(relative(key), begins),
                 )
             self._writer.forget(traces.removed, traces.are_in, traces.gone)
-            self._learner.forget()
+            self._recorder.forget()
             forget(self.store, traces, self._runs)
         return len(traces.removed)
 
@@ -856,13 +859,13 @@ class AgentMemory:
         """Return the text about a place and the memories in it."""
         self._writer.refresh()
         with self.store.guard:
-            lasting = self.store.lasting
+            lasting, ledger = self.store.lasting, self._recorder.ledger
             others = self._recalled_with(place)
             persistent = {each: lasting.memories(each) for each in (place, *others)}
             ephemeral = {each: [*self._known.ephemeral.get(each, ())] for each in persistent}
             if unseen_only:
-                persistent[place] = self._learner.unseen(persistent[place])
-                ephemeral[place] = self._learner.unseen(ephemeral[place])
+                persistent[place] = self._recorder.unseen(persistent[place])
+                ephemeral[place] = self._recorder.unseen(ephemeral[place])
             places = {
                 id(memory): subject
                 for by_subject in (persistent, ephemeral)
@@ -874,7 +877,7 @@ class AgentMemory:
                 list(chain.from_iterable(ephemeral.values())),
                 episodes=episodes_of(lasting, place),
                 budget=self._settings.budget,
-                now=lambda memory: self._learner.contradicting_state(place, memory) if is_place(place) else "",
+                now=lambda memory: ledger.contradicting_state(place, memory.claims) if is_place(place) else "",
             )
             return selection.text, [LocatedMemory(places[id(memory)], "", memory) for memory in selection.memories]
 
@@ -886,7 +889,7 @@ class AgentMemory:
     def _recalled_with(self, place: SubjectKey) -> tuple[SubjectKey, ...]:
         """Return the other subjects whose memories are recalled at a place."""
         whole = self._scope.whole
-        return (*self._learner.things_at(place), whole) if is_place(place) and place != whole else ()
+        return (*self._recorder.things_at(place), whole) if is_place(place) and place != whole else ()
 
     def _named(self, wanted: str, place: SubjectKey | None = None) -> list[LocatedMemory]:
         return self._known.located(self._known.book.named(wanted, place))

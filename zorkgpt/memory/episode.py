@@ -12,7 +12,7 @@ from zorkgpt.files import write_file
 from zorkgpt.log import get_logger
 from zorkgpt.memory.models import same_episode
 from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.synthesis import RecentTurn
+from zorkgpt.memory.synthesis import RecentTurn, SynthesisRequest
 
 log = get_logger(__name__)
 
@@ -51,9 +51,11 @@ class EpisodeState:
             return recorded
         return TurnStamp(self.episode, self.turn)
 
-    def begin_recording(self, turn: TurnStamp) -> None:
+    def begin_recording(self, turn: SynthesisRequest) -> None:
         """Let `stamp` return this turn in this thread until `end_recording`."""
-        self._recording.turn = turn
+        context = turn.context
+        stamp = TurnStamp.of(self.episode, context.turn, turn.action, turn.response, context.state)
+        self._recording.turn = stamp
 
     def end_recording(self) -> None:
         self._recording.turn = None

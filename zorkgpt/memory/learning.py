@@ -1,8 +1,9 @@
-"""Learning from turns: decides whether to ask about a turn, and checks the answer against the ground truth."""
+"""Learning from turns: decides whether to ask about a turn, checks the answer against the ground truth, and stores it.
+
+`Learner.take_turn` records the turn (`recording.py`) and makes the question (`questions.py`). `Learner.learn` asks it.
+"""
 
 import logging
-import math
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -15,17 +16,14 @@ from zorkgpt.memory.asking import (
     AnsweredQuestion,
     Judgments,
     confirmed_memory,
-    handled_numbers,
     look_key,
     routine_key,
     should_ask,
     states_outcome,
     turn_key,
 )
-from zorkgpt.memory.attempts import Attempts
-from zorkgpt.memory.claims import Claim, State
+from zorkgpt.memory.claims import State
 from zorkgpt.memory.conditions import Rivals, conditions, is_opposed, rivals
-from zorkgpt.memory.credit import creatures_met, is_observed_loss
 from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.facts import (
     is_location,
@@ -48,44 +46,27 @@ from zorkgpt.memory.models import (
     Persistence,
     PlaceKey,
     SubjectKey,
-    Thing,
-    TurnSpan,
     ZMachineContext,
-    episode_key,
     outcome_of,
 )
 from zorkgpt.memory.places import checked_place, is_place
-from zorkgpt.memory.retrieval import LocatedMemory, shown
+from zorkgpt.memory.questions import Questions
+from zorkgpt.memory.recording import TurnRecorder
+from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.settings import MemorySettings, setting
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.escaping import folded
-from zorkgpt.memory.storage.history import TurnStamp
-from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.versions import is_current, same_words
 from zorkgpt.memory.synthesis import MemorySynthesizer, SynthesisRequest
 from zorkgpt.memory.things import (
-    NOW_HERE,
-    STARTS_HERE,
-    TRIED,
-    ThingsLedger,
-    is_attempts_entry,
     is_ledger_entry,
-    ledger_entry,
 )
 from zorkgpt.memory.writer import MemoryWriter, NewMemory
-from zorkgpt.prompts.render import one_line
 from zorkgpt.text import quoted, with_article
 
 if TYPE_CHECKING:
     from zorkgpt.memory.answers import FurtherFact, MemorySynthesisResponse
     from zorkgpt.memory.facts import Fact
-
-_QUOTED = re.compile(r'"[^"]+"')
-_MOST_TRIED = 10
-"""Maximum number of actions in the entry of attempts. The newest are kept."""
-_MOST_UNCONFIRMED = 5
-_RECENT_TURNS = 20
-"""Maximum age of an unconfirmed memory of another place that is shown to the model."""
 
 
 @dataclass(slots=True)
@@ -137,6 +118,7 @@ class Learner:
     def __init__(
         self,
         writer: MemoryWriter,
+        recorder: TurnRecorder,
         synthesizer: MemorySynthesizer | None,
         state: EpisodeState,
         settings: MemorySettings,
@@ -147,7 +129,8 @@ class Learner:
         self._writer = writer
         self._known = writer.known
         self._observations = writer.observations
-        self._visits = writer.visits
+        self._recorder = recorder
+        self._questions = Questions(writer, recorder, state, history_window=settings.history_window)
         self._state = state
         self._settings = settings
         self._log = log
@@ -158,11 +141,7 @@ class Learner:
         self._changed_at: list[int] = []
         """The value of `LearningCounts.turns` at each recent change of a lasting memory by the model. (Turn numbers are
         optional.)"""
-        self._ledger = ThingsLedger()
-        self._last_action = (-1, "")
-        """Turn and action. An arrival on the same turn is due to this action."""
         self._last_asked_turn = -1
-        self._attempts = Attempts()
 
     def take_turn(
         self,
@@ -185,7 +164,8 @@ class Learner:
         """
         question = None
         with self._recording(location_id):
-            turn = self._record_turn(location_id, name, action, response, given, arrival=arrival)
+            self.counts.turns += not arrival
+            turn = self._recorder.record(location_id, name, action, response, given, arrival=arrival)
             if self.synthesizer is not None:
                 question = self._question(replace(turn, facts=facts) if facts else turn)
             if not arrival and (turn.context.moved or turn.context.changed):
@@ -193,10 +173,6 @@ class Learner:
         if question is None:
             self._writer.count(self._state.turn)
         return question
-
-    def note_moves(self, turn: ZMachineContext) -> None:
-        """Record moves and changes from a turn that shows nothing else."""
-        self._ledger.note_moves(turn)
 
     def learn(self, question: SynthesisRequest | None) -> None:
         """Ask what a turn teaches, unless an earlier answer applies, and store it. Never raises.
@@ -207,7 +183,7 @@ class Learner:
         if question is None:
             return
         with self._recording(question.location_id):
-            self._state.begin_recording(self._stamp(question))
+            self._state.begin_recording(question)
             if self.synthesizer is not None and self._learn_from(question, self.synthesizer):
                 self._invalidate_contradicted(self._state.turn or question.context.turn)
         self._writer.count(self._state.turn)
@@ -228,10 +204,6 @@ class Learner:
             self._log.warning("nothing learned from the turn", extra=extra, exc_info=True)
         finally:
             self._state.end_recording()
-
-    def _stamp(self, turn: SynthesisRequest) -> TurnStamp:
-        context = turn.context
-        return TurnStamp.of(self._state.episode, context.turn, turn.action, turn.response, context.state)
 
     def note(
         self, location_id: PlaceKey, subject: SubjectKey, name: str, fact: "FurtherFact"
@@ -257,291 +229,36 @@ class Learner:
         self._keep(request, fact, (subject, name), is_judged=False)
         return tuple(self._writer.events.waiting[first_event:])
 
-    def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
-        """Return the observed state that contradicts a memory's claims; "" if none is known."""
-        return self._ledger.contradicting_state(location_id, memory.claims) if memory.claims else ""
-
-    def unseen(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Return the memories, with visible and moved things removed from the entries of the ledger."""
-        remaining = map(self._ledger.unseen, memories)
-        return [memory for memory in remaining if memory is not None]
-
-    def things_at(self, location_id: PlaceKey) -> tuple[Thing, ...]:
-        """Return the things and creatures at a location, or those that start there if it isn't the current one."""
-        return self._ledger.things_at(location_id, self._starting(location_id))
-
-    def forget(self) -> None:
-        """Forget the last action, whose text is to be forgotten."""
-        self._last_action = (-1, "")
-
     def reset(self) -> None:
         """Begin a new episode."""
         self.counts = LearningCounts()
-        self._last_action = (-1, "")
         self._last_asked_turn = -1
         self._changed_at = []
-        self._ledger, self._attempts = ThingsLedger(), Attempts()
-        self._visits.reset()
+        self._recorder.reset()
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state of the episode as plain values, for `restore`."""
-        return {
-            "visits": self._visits.snapshot(),
-            "ledger": self._ledger.snapshot(),
+        return self._recorder.snapshot() | {
             "counts": asdict(self.counts),
-            "last_action": list(self._last_action),
             "last_asked_turn": self._last_asked_turn,
             "changed_at": list(self._changed_at),
-            "attempts": self._attempts.snapshot(),
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue an interrupted episode from what `snapshot` returned."""
-        self._visits.restore(saved["visits"])
-        self._ledger = ThingsLedger.restored(saved["ledger"])
+        self._recorder.restore(saved)
         self.counts = LearningCounts(**saved["counts"])
-        turn, action = saved["last_action"]
-        self._last_action = int(turn), str(action)
         self._last_asked_turn = int(saved["last_asked_turn"])
         self._changed_at = list(map(int, saved["changed_at"]))
-        self._attempts.restore(saved["attempts"])
-
-    # Recording a turn
-
-    def _record_turn(
-        self,
-        location_id: PlaceKey,
-        name: str,
-        action: str,
-        response: str,
-        given: ZMachineContext | Mapping[str, object] | None,
-        *,
-        arrival: bool,
-    ) -> SynthesisRequest:
-        """Record the visit, the trials of memories and the things of a turn. Return the turn without its memories."""
-        with self._known.store.guard:
-            context = self._completed(location_id, given, arrival=arrival)
-            self._visits.enter(location_id, self._state.episode)
-            if not arrival:
-                self._visits.processed(location_id, context.turn)
-                if context.location_changed:
-                    # After a death the game may continue anywhere, or end.
-                    reached = context.location_after if context.first_look or not context.died else None
-                    self._visits.record_move(reached, self._state.episode)
-        action = self._action_of(action, context, arrival=arrival)
-        turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
-        self._state.begin_recording(self._stamp(turn))
-        if not arrival:
-            with self._known.store.guard:
-                dangers = [
-                    (subject, memory)
-                    for subject in (location_id, *creatures_met(context), self._known.store.scope.whole)
-                    for memory in self._known.current(subject)
-                    if memory.persistence.outlives_episode and is_observed_loss(memory)
-                ]
-                self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
-        self._keep_ledger(location_id, name, context)
-        self._attempts.note(turn)
-        self._known.note_name(location_id, name)
-        if context.first_look and context.location_after is not None:
-            self._known.note_name(context.location_after, context.destination_name)
-        if context.location_changed:
-            self.count_attempts()
-        return turn
-
-    def _keep_ledger(self, location_id: PlaceKey, name: str, turn: ZMachineContext) -> None:
-        """Record the turn in the ledger of things, and update the entries of the affected places."""
-        place = location_id
-        if turn.location_changed and turn.location_after is not None:
-            place, name = turn.location_after, turn.destination_name or name
-        self._ledger.record(turn, place)
-        known = ledger_entry(self._known.current(place), STARTS_HERE)
-        claims = self._ledger.start_claims(known.claims if known else ())
-        if claims:
-            entry = self._entry(STARTS_HERE, claims, Persistence.CORE, turn)
-            self._writer.keep_entry(place, name, entry, known, seen=(turn.turn,) if self._ledger.is_first_look else ())
-        claims_by_place = self._ledger.now_here(self._starting)
-        for other_place in dict.fromkeys((*claims_by_place, *filter(is_place, self._known.ephemeral))):
-            known = ledger_entry(self._known.ephemeral.get(other_place, ()), NOW_HERE)
-            claims = claims_by_place.get(other_place, ())
-            if claims:
-                entry = self._entry(NOW_HERE, claims, Persistence.EPHEMERAL, turn)
-                self._writer.keep_entry(other_place, self._known.name_of(other_place), entry, known)
-            elif known is not None:
-                remove = partial(_remove, other_place, "nothing is left here")
-                self._alter(other_place, known, remove, also_settled=True)
-
-    def count_attempts(self) -> None:
-        """Update the entries that list the actions without effect at a place."""
-        for place in self._attempts.places:
-            worked, new = self._attempts.worked(place), self._attempts.take(place)
-            memories = self._known.current(place)
-            worked |= {folded(memory.action) for memory in memories if memory.action and memory.outcome != NO_EFFECT}
-            failed = {turn: one_line(action) for turn, action in new.items() if action not in worked}
-            known = ledger_entry(memories, TRIED)
-            before = _QUOTED.findall(known.text) if known else []
-            tried = [action for action in before if action not in {*failed.values(), *map(one_line, worked)}]
-            tried += dict.fromkeys(failed.values())
-            if not tried and known is not None:
-                with suppress(MemoryStoreError):
-                    self._writer.invalidate(place, TRIED, "all of these actions have worked since", self._state.turn)
-            elif failed or tried != before:
-                entry = Memory(
-                    Category.NOTE,
-                    TRIED,
-                    self._state.episode,
-                    str(next(iter(failed), self._state.turn)),
-                    0,
-                    f"{', '.join(tried[-_MOST_TRIED:])} changed nothing here.",
-                    Persistence.PERMANENT,
-                    kind=MemoryKind.INSIGHT,
-                )
-                self._writer.keep_entry(place, self._known.name_of(place), entry, known, seen=tuple(failed))
-
-    def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
-        entry = ledger_entry(self._known.current(location_id), STARTS_HERE)
-        return entry.claims if entry else ()
-
-    def _entry(self, title: str, claims: tuple[Claim, ...], persistence: Persistence, turn: ZMachineContext) -> Memory:
-        category = Category.DISCOVERY if persistence is Persistence.CORE else Category.NOTE
-        return Memory(
-            category,
-            title,
-            self._state.episode,
-            str(turn.turn),
-            0,
-            self._ledger.described(claims),
-            persistence,
-            claims=claims,
-            kind=MemoryKind.LOCATION,
-        )
-
-    def _completed(
-        self, location_id: PlaceKey, given: ZMachineContext | Mapping[str, object] | None, *, arrival: bool
-    ) -> ZMachineContext:
-        """Return the ground truth with `turn` and `first_visit` filled in."""
-        context = ZMachineContext.of(given)
-        if not context.turn:
-            context = replace(context, turn=self._state.turn)
-        has_first_visit = isinstance(given, ZMachineContext) or "first_visit" in (given or {})
-        if has_first_visit and not arrival:
-            return context
-        return replace(context, first_visit=self._visits.is_first(location_id, context.turn))
-
-    def _action_of(self, action: str, context: ZMachineContext, *, arrival: bool) -> str:
-        """Return the action. An arrival without one gets the last action of the turn; "" for the opening text."""
-        if arrival:
-            turn, last_action = self._last_action
-            return action or (last_action if turn == context.turn else "")
-        self.counts.turns += 1
-        self._last_action = (context.turn, action)
-        return action
 
     def _question(self, turn: SynthesisRequest) -> SynthesisRequest:
         """Return the turn with everything that the model sees."""
         self._writer.refresh()
         if not turn.arrival:
             self._observe(turn)
-            repeated = self._attempts.is_repeated(turn) or turn.context.repeated
+            repeated = self._recorder.attempts.is_repeated(turn) or turn.context.repeated
             turn = replace(turn, context=replace(turn.context, repeated=repeated))
-        history = self._state.history(self._settings.history_window)
-        request = replace(self._of_place(turn), history=history, reached=self._reached(turn))
-        return replace(request, responses=self._responses(request), elsewhere=self._elsewhere(request))
-
-    def _reached(self, turn: SynthesisRequest) -> SynthesisRequest | None:
-        """Return the request for the place that the turn led to, if the response has the first look at it."""
-        place = turn.context.location_after
-        if not turn.context.first_look or place is None:
-            return None
-        name, context = self._known.name_of(place), replace(turn.context, first_visit=True)
-        return self._of_place(SynthesisRequest(place, name, turn.action, turn.response, context, arrival=True))
-
-    def _of_place(self, turn: SynthesisRequest) -> SynthesisRequest:
-        """Return the turn with the memories and visits of its place."""
-        place = turn.location_id
-        memories = self._memories_of(place)
-        with self._known.store.guard:
-            visits = self._visits.totals(self._known.store.lasting, place)
-        states = {memory.title: self.contradicting_state(place, memory) for memory in memories}
-        return replace(
-            turn,
-            memories=memories,
-            now={title: state for title, state in states.items() if state},
-            visits=visits,
-            first_stay=self._visits.stays(place) == 1,
-        )
-
-    def _updated(self, request: SynthesisRequest) -> SynthesisRequest:
-        """Return the request with the current memories, which may have changed before the answer came."""
-        self._writer.refresh()
-        elsewhere = []
-        for located in request.elsewhere:
-            current = {memory.title: memory for memory in self._known.current(located.location_id)}
-            if located.memory.title in current:
-                elsewhere.append(replace(located, memory=current[located.memory.title]))
-        reached = request.reached
-        if reached is not None:
-            reached = replace(reached, memories=self._memories_of(reached.location_id))
-        memories = self._memories_of(request.location_id)
-        return replace(request, memories=memories, elsewhere=tuple(elsewhere), reached=reached)
-
-    def _memories_of(self, location_id: PlaceKey) -> tuple[Memory, ...]:
-        return tuple(memory for memory in self._known.current(location_id) if not is_attempts_entry(memory))
-
-    def _elsewhere(self, turn: SynthesisRequest) -> tuple[LocatedMemory, ...]:
-        """Return the memories of other subjects that the model sees. See `SynthesisRequest.elsewhere`."""
-        known = self._known
-        things = (Thing(thing.number) for thing in turn.context.things)
-        subjects: tuple[SubjectKey, ...] = (*things, known.store.scope.whole)
-        near_places = [each.location_id for each in turn.places]
-        with known.store.guard:
-            near = {
-                id(memory): LocatedMemory(subject, known.name_of(subject), memory)
-                for subject in subjects
-                for memory in known.current(subject)
-            }
-            visible = [near[id(memory)] for memory in shown([each.memory for each in near.values()], []).memories]
-            unconfirmed = [
-                LocatedMemory(subject, known.name_of(subject), memory)
-                for subject, memory in known.book.find(Filters(status=MemoryStatus.TENTATIVE))
-                if subject not in near_places
-            ]
-        return (*visible, *self._relevant(turn, [each for each in unconfirmed if each not in visible]))
-
-    def _relevant(self, turn: SynthesisRequest, unconfirmed: Sequence[LocatedMemory]) -> list[LocatedMemory]:
-        """Return the unconfirmed memories about things that the action handled, then the newest."""
-        handled = set() if turn.arrival else handled_numbers(turn.context)
-        about_handled = [
-            located
-            for located in unconfirmed
-            if not handled.isdisjoint(claim.number for claim in located.memory.claims)
-        ]
-        by_age = sorted(unconfirmed, key=lambda located: self._age(located.memory, turn.context.turn))
-        recent = [
-            located
-            for located in by_age
-            if located not in about_handled and self._age(located.memory, turn.context.turn) <= _RECENT_TURNS
-        ]
-        return [*about_handled, *recent][:_MOST_UNCONFIRMED]
-
-    def _age(self, memory: Memory, turn: int) -> float:
-        """Return how many turns ago a memory was observed. Infinite for another episode."""
-        last = TurnSpan.parse(memory.turns).last_number
-        is_of_this_episode = episode_key(memory.episode) == episode_key(self._state.episode)
-        return turn - last if last is not None and is_of_this_episode else math.inf
-
-    def _responses(self, turn: SynthesisRequest) -> dict[str, str]:
-        """Return title → response for the memories of this outcome, if the response they were learned from is known."""
-        if turn.arrival:
-            return {}
-        outcome = outcome_of(turn.context)
-        responses = {}
-        for memory in turn.memories:
-            if states_outcome(memory, turn.action, outcome):
-                stamp = self._observations.turn_when_learned(turn.location_id, memory)
-                if stamp is not None and stamp.response:
-                    responses[memory.title] = stamp.response
-        return responses
+        return self._questions.about(turn)
 
     def _observe(self, turn: SynthesisRequest) -> None:
         """Record the turn as an observation of the memories that state its outcome, and update their conditions.
@@ -595,35 +312,26 @@ class Learner:
         Returns:
             Whether there was an answer.
         """
-        judge = type(synthesizer).__name__
-        keys = tuple(make(request, judge) for make in (turn_key, routine_key, look_key))
+        synthesizer_name = type(synthesizer).__name__
+        keys = tuple(make(request, synthesizer_name) for make in (turn_key, routine_key, look_key))
         asked, answer = self._asked_or_reused(request, synthesizer, *keys)
         if answer is None:
             return False
         protected = self._unconfirmed(synthesizer, asked, answer) if self._asks_a_model else set()
-        request = self._updated(asked)
-        here, elsewhere = request.of_places, request.elsewhere
+        request = self._questions.updated(asked)
+        self._confirm_memories(request, answer)
+        self._invalidate_memories(request, answer, protected)
         # Memories added while the model answered need the word check.
-        was_complete = {each.memory.title for each in here} <= {each.memory.title for each in asked.of_places}
-        unconfirmed = [each for each in (*here, *elsewhere) if each.memory.status == MemoryStatus.TENTATIVE]
-        for title in sorted(answer.confirm_memory_titles):
-            if match := match_by_title(title, unconfirmed):
-                self._confirm(match, request.context.turn)
-        for located in self._titled(answer.invalidate_memory_titles, here, elsewhere):
-            if (located.location_id, located.memory.title) not in protected:
-                self._invalidate(request, located.location_id, located.memory, answer.invalidation_reason or "")
+        is_judged = {each.memory.title for each in request.of_places} <= {each.memory.title for each in asked.of_places}
         # An answer that the model revised must not be reused.
         all_kept = not protected
         for fact in answer.facts():
-            subject = subject_of(request, fact, self._known.name_of)
-            if subject is None:
-                memory = memory_of_fact(request, fact, request.location_id, self._state.episode)
-                self._writer.events.ignore(request.location_id, memory, f"unknown subject {fact.place}")
-                continue
-            is_stored = False
-            with suppress(MemoryStoreError):
-                is_stored = self._keep(request, fact, subject, is_judged=was_complete, protected=protected)
-            all_kept = all_kept and is_stored
+            if (subject := self._known_subject(request, fact)) is not None:
+                try:
+                    is_stored = self._keep(request, fact, subject, is_judged=is_judged, protected=protected)
+                except MemoryStoreError:
+                    is_stored = False
+                all_kept = all_kept and is_stored
         if all_kept and asked.triggers:
             self._keep_judgments(asked, answer, *keys)
         return True
@@ -669,6 +377,13 @@ class Learner:
         if look:
             learned = self._known.current(asked.places[-1].location_id)
             judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
+
+    def _confirm_memories(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
+        memories = (*request.of_places, *request.elsewhere)
+        unconfirmed = [each for each in memories if each.memory.status == MemoryStatus.TENTATIVE]
+        for title in sorted(answer.confirm_memory_titles):
+            if match := match_by_title(title, unconfirmed):
+                self._confirm(match, request.context.turn)
 
     def _confirm(self, located: LocatedMemory, turn: int) -> None:
         """Mark a tentative memory as active, and count another observation."""
@@ -726,7 +441,7 @@ class Learner:
         doubts, deduplicator = [], self._writer.deduplicator
         for fact in answer.facts():
             new = memory_of_fact(request, fact, request.location_id, self._state.episode)
-            if subject_of(request, fact, self._known.name_of) is None:
+            if self._subject_of(request, fact) is None:
                 doubts.append(
                     f"“{new.title}” is about {fact.place}, which is not the number of a place or thing above."
                 )
@@ -787,7 +502,7 @@ class Learner:
         matches: list[tuple[LocatedMemory | None, str]] = []
         for fact in answer.facts():
             change = f"You want to replace it with “{fact.memory_title}”, which says {quoted(fact.memory_text)}"
-            subject = subject_of(request, fact, self._known.name_of)
+            subject = self._subject_of(request, fact)
             replaceable = [] if subject is None else self._replaceable(request, subject)
             for title in sorted(fact.supersedes_memory_titles):
                 matches.append((match_by_title(title, replaceable), change))
@@ -797,6 +512,21 @@ class Learner:
         return [(match, change) for match, change in matches if match and _is_changeable(match.memory)]
 
     # Storing
+
+    def _known_subject(self, request: SynthesisRequest, fact: "Fact") -> tuple[SubjectKey, str] | None:
+        """Return the subject of a fact. If it is unknown, record that the fact is ignored and return None."""
+        subject = self._subject_of(request, fact)
+        if subject is None:
+            memory = memory_of_fact(request, fact, request.location_id, self._state.episode)
+            self._writer.events.ignore(request.location_id, memory, f"unknown subject {fact.place}")
+        return subject
+
+    def _subject_of(self, request: SynthesisRequest, fact: "Fact") -> tuple[SubjectKey, str] | None:
+        """Return the stored key and the name of the subject of a fact. None if unknown."""
+        subject = subject_of(request, fact, self._known.name_of)
+        if subject is not None and subject[0] is GAME:
+            return self._known.store.scope.whole, subject[1]
+        return subject
 
     def _keep(
         self,
@@ -817,21 +547,10 @@ class Learner:
             MemoryStoreError: If it can't be written.
         """
         location_id, name = subject
-        if location_id is GAME:
-            location_id = self._known.store.scope.whole
         replaceable = self._replaceable(request, subject)
         known = [located.memory for located in replaceable]
-        memory = memory_of_fact(request, fact, location_id, self._state.episode)
-        if refusal := self._refusal(request, fact, location_id, memory):
-            self.counts.refused_by_ledger += 1
-            self._writer.events.ignore(location_id, memory, refusal)
-            return True
-        memory = self._checked(request, with_known_wording(memory, known), location_id)
-        if self._writer.is_forbidden(location_id, name, memory):
-            return True
-        same_title = [old for old in known if folded(old.title) == folded(memory.title)]
-        if any(old.is_settled_by_person and not same_words(old, memory) for old in same_title):
-            self._writer.events.ignore(location_id, memory, f"a person decided otherwise: {memory.title}")
+        memory = self._checked(request, fact, subject, known)
+        if memory is None:
             return True
         titles = [located.memory.title for located in self._titled(fact.supersedes_memory_titles, replaceable)]
         titles = [title for title in titles if (location_id, title) not in protected]
@@ -840,38 +559,68 @@ class Learner:
         believed = [old for old in self._known.current(location_id) if old.title not in titles]
         now = request.context.state
         opposed = rivals(self._observations, location_id, memory, believed, now=now)
-        if settled := [rival.title for rival in opposed.contradicted if rival.is_settled_by_person]:
-            self._writer.events.ignore(location_id, memory, f"a person decided otherwise: {settled[0]}")
+        if self._is_against_person(location_id, memory, opposed.contradicted):
             return True
         memory = replace(memory, when=conditions(self._observations, location_id, memory, opposed.separated, now=now))
-        new, is_stored = NewMemory(checked_place(location_id), name, memory), False
+        new = NewMemory(checked_place(location_id), name, memory)
+        is_stored = False
         if titles:
-            superseding = replace(new, replaces=titles, turn=request.context.turn)
             with telemetry.memory_operation("supersede", location_id, memory.text):
-                is_stored = bool(self._writer.keep([superseding]))
+                is_stored = bool(self._writer.keep([replace(new, replaces=titles, turn=request.context.turn)]))
             if is_stored:
                 lasting = [old for old in known if old.title in titles and old.persistence.outlives_episode]
                 self._changed_at += [self.counts.turns] * len(lasting)
         if not is_stored:
-            # If the old memory can't be replaced, the new one is stored beside it.
+            # If the old memories can't be replaced, the new one is stored beside them.
             with telemetry.memory_operation("remember", location_id, memory.text):
                 is_stored = bool(self._writer.keep([new], is_judged=is_judged))
         if is_stored:
             self._settle(location_id, memory, opposed, request.context.turn)
         return is_stored
 
+    def _checked(
+        self, request: SynthesisRequest, fact: "Fact", subject: tuple[SubjectKey, str], known: Sequence[Memory]
+    ) -> Memory | None:
+        """Return a fact as a memory that the ground truth allows. None if it, or a person, decided otherwise."""
+        location_id, name = subject
+        memory = memory_of_fact(request, fact, location_id, self._state.episode)
+        if refusal := self._refusal(request, fact, location_id, memory):
+            self.counts.refused_by_ledger += 1
+            self._writer.events.ignore(location_id, memory, refusal)
+            return None
+        memory = self._corrected(request, with_known_wording(memory, known), location_id)
+        if self._writer.is_forbidden(location_id, name, memory):
+            return None
+        same_title = [old for old in known if folded(old.title) == folded(memory.title) and not same_words(old, memory)]
+        return None if self._is_against_person(location_id, memory, same_title) else memory
+
+    def _is_against_person(self, location_id: SubjectKey, memory: Memory, opposed: Iterable[Memory]) -> bool:
+        """Return whether a person settled one of the memories that a new one contradicts, and record that."""
+        settled = next((old for old in opposed if old.is_settled_by_person), None)
+        if settled is not None:
+            self._writer.events.ignore(location_id, memory, f"a person decided otherwise: {settled.title}")
+        return settled is not None
+
     def _replaceable(self, request: SynthesisRequest, subject: tuple[SubjectKey, str]) -> list[LocatedMemory]:
         """Return the memories that a fact about a subject can replace."""
         location_id, name = subject
-        if location_id is GAME:
-            location_id = self._known.store.scope.whole
         known = request.memories if location_id == request.location_id else self._known.current(location_id)
         return [LocatedMemory(location_id, name, memory) for memory in known]
+
+    def _invalidate_memories(
+        self,
+        request: SynthesisRequest,
+        answer: "MemorySynthesisResponse",
+        protected: Collection[tuple[SubjectKey, str]],
+    ) -> None:
+        for located in self._titled(answer.invalidate_memory_titles, request.of_places, request.elsewhere):
+            if (located.location_id, located.memory.title) not in protected:
+                self._invalidate(request, located.location_id, located.memory, answer.invalidation_reason or "")
 
     def _invalidate(self, request: SynthesisRequest, location_id: SubjectKey, memory: Memory, reason: str) -> None:
         """Mark a memory as wrong, unless the object tree confirms it."""
         lasting = memory.persistence.outlives_episode
-        if self._ledger.confirms(location_id, memory, request.context.things):
+        if self._recorder.ledger.confirms(location_id, memory, request.context.things):
             self.counts.forbidden_by_ground_truth += 1
             self._log.warning(
                 "not invalidated: the object tree confirms it",
@@ -902,22 +651,22 @@ class Learner:
             for memory in memories:
                 if not is_current(memory) or is_ledger_entry(memory):
                     continue
-                thing = self._ledger.contradicted_thing(location_id, memory.claims)
+                thing = self._recorder.ledger.contradicted_thing(location_id, memory.claims)
                 if thing is not None:
                     reason = f"contradicted by the game state ({with_article(thing)})"
                     invalidate = partial(_invalidate, location_id, reason, turn)
                     self._alter(location_id, memory, invalidate, also_settled=True)
 
-    def _checked(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
+    def _corrected(self, request: SynthesisRequest, memory: Memory, location_id: SubjectKey) -> Memory:
         """Return the memory with the persistence that the ground truth allows."""
         turn = request.context
         is_not_location = memory.kind not in (None, MemoryKind.LOCATION)
         if is_not_location or (turn.score_delta > 0 and not request.arrival):
             # Rules, solutions and dangers keep their persistence. Only their wrong claims are dropped.
-            memory = replace(memory, claims=self._ledger.valid_claims(location_id, memory))
+            memory = replace(memory, claims=self._recorder.ledger.valid_claims(location_id, memory))
         if not memory.persistence.outlives_episode:
             return memory
-        temporary = self._ledger.temporary_claim(location_id, memory.claims)
+        temporary = self._recorder.ledger.temporary_claim(location_id, memory.claims)
         if temporary is not None:
             self.counts.persistence_corrected += 1
             self._log.warning(
@@ -928,7 +677,7 @@ class Learner:
             return replace(memory, persistence=Persistence.EPHEMERAL)
         first = turn.first_visit
         if location_id != request.location_id:
-            first = is_place(location_id) and self._visits.is_first(location_id, turn.turn)
+            first = is_place(location_id) and self._recorder.visits.is_first(location_id, turn.turn)
         if memory.persistence is Persistence.CORE and not first:
             self.counts.core_validation_downgrade += 1
             self._log.warning(
@@ -946,7 +695,7 @@ class Learner:
             return "the whereabouts of things are known from the game state"
         corrections = [refuted_by_turn(request, fact, location_id, memory)]
         if not any(corrections) and (is_location(memory) or memory.persistence is Persistence.CORE):
-            corrections = [self._ledger.correction(location_id, memory, claim) for claim in memory.claims]
+            corrections = [self._recorder.ledger.correction(location_id, memory, claim) for claim in memory.claims]
             # If only some claims of another core memory are wrong, the rest of its text may still be true.
             if not is_location(memory) and not all(corrections):
                 return ""
@@ -968,10 +717,6 @@ class Learner:
 def _is_changeable(memory: Memory) -> bool:
     """Return whether a memory is lasting and the model may change it."""
     return memory.persistence.outlives_episode and not memory.is_settled_by_person and not is_ledger_entry(memory)
-
-
-def _remove(place: SubjectKey, reason: str, draft: Draft, old: Memory) -> None:
-    draft.remove(place, old, reason)
 
 
 def _invalidate(place: SubjectKey, reason: str, turn: int, draft: Draft, old: Memory) -> None:

@@ -275,7 +275,7 @@ class SimpleMemoryManager(AgentMemory):
 
     def note_moves(self, z_machine_context: ZMachineContext) -> None:
         """Record moves and changes on a turn that shows no outcome, such as an answer to a question."""
-        self._learner.note_moves(z_machine_context)
+        self._recorder.ledger.note_moves(z_machine_context)
 
     def learn_from(self, question: SynthesisRequest | None) -> None:
         """Ask what a turn of this episode teaches and store the answer. Never raises. Errors are logged and counted."""
@@ -315,12 +315,12 @@ class SimpleMemoryManager(AgentMemory):
 
     def memories_at(self, location_id: PlaceKey) -> list[Memory]:
         """Return the current memories of a location, and of the things that are there or start there."""
-        subjects = (location_id, *self._learner.things_at(location_id))
+        subjects = (location_id, *self._recorder.things_at(location_id))
         return [memory for subject in subjects for memory in self._known.current(subject)]
 
     def contradicting_state(self, location_id: PlaceKey, memory: Memory) -> str:
         """Return the observed state that contradicts a memory's claims, such as `gone`; "" if none is known."""
-        return self._learner.contradicting_state(location_id, memory)
+        return self._recorder.ledger.contradicting_state(location_id, memory.claims)
 
     def audit(self, world: Sequence[PlacedObject], *, apply: bool = True) -> list[AuditFinding]:
         """Compare the core memories with a new game, and invalidate those that it contradicts.
@@ -476,7 +476,7 @@ class SimpleMemoryManager(AgentMemory):
     def flush(self) -> None:
         """Write all pending counts of visits and results."""
         with self.store.guard:
-            self._learner.count_attempts()
+            self._recorder.count_attempts()
             self._writer.count()
 
     def save_session(self, path: Path | str) -> bool:

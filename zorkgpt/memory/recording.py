@@ -1,0 +1,224 @@
+"""Recording of turns: the visits, the trials of memories, the things and the attempts. No model is asked.
+
+Entries of places list the things and the attempts. They are derived from the game state.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from zorkgpt.errors import MemoryStoreError
+from zorkgpt.memory.attempts import Attempts
+from zorkgpt.memory.claims import Claim
+from zorkgpt.memory.credit import creatures_met, is_observed_loss
+from zorkgpt.memory.episode import EpisodeState
+from zorkgpt.memory.models import (
+    NO_EFFECT,
+    Category,
+    Memory,
+    MemoryKind,
+    Persistence,
+    PlaceKey,
+    SubjectKey,
+    Thing,
+    ZMachineContext,
+)
+from zorkgpt.memory.places import is_place
+from zorkgpt.memory.storage.book import Draft
+from zorkgpt.memory.storage.escaping import folded
+from zorkgpt.memory.synthesis import SynthesisRequest
+from zorkgpt.memory.things import NOW_HERE, STARTS_HERE, TRIED, ThingsLedger, ledger_entry
+from zorkgpt.memory.writer import MemoryWriter
+from zorkgpt.prompts.render import one_line
+
+_QUOTED = re.compile(r'"[^"]+"')
+_MOST_TRIED = 10
+"""Maximum number of actions in the entry of attempts. The newest are kept."""
+
+
+class TurnRecorder:
+    """Records the turns of an episode."""
+
+    def __init__(self, writer: MemoryWriter, state: EpisodeState) -> None:
+        self.ledger = ThingsLedger()
+        self.attempts = Attempts()
+        self.visits = writer.visits
+        self._writer = writer
+        self._known = writer.known
+        self._state = state
+        self._last_action = (-1, "")
+        """Turn and action. An arrival on the same turn is due to this action."""
+
+    def record(
+        self,
+        location_id: PlaceKey,
+        name: str,
+        action: str,
+        response: str,
+        given: ZMachineContext | Mapping[str, object] | None,
+        *,
+        arrival: bool,
+    ) -> SynthesisRequest:
+        """Record the visit, the trials of memories and the things of a turn. Return the turn without its memories."""
+        with self._known.store.guard:
+            context = self._completed(location_id, given, arrival=arrival)
+            self.visits.enter(location_id, self._state.episode)
+            if not arrival:
+                self.visits.processed(location_id, context.turn)
+                if context.location_changed:
+                    # After a death the game may continue anywhere, or end.
+                    reached = context.location_after if context.first_look or not context.died else None
+                    self.visits.record_move(reached, self._state.episode)
+        action = self._action_of(action, context, arrival=arrival)
+        turn = SynthesisRequest(location_id, name, action, response, context, arrival=arrival)
+        self._state.begin_recording(turn)
+        if not arrival:
+            with self._known.store.guard:
+                dangers = [
+                    (subject, memory)
+                    for subject in (location_id, *creatures_met(context), self._known.store.scope.whole)
+                    for memory in self._known.current(subject)
+                    if memory.persistence.outlives_episode and is_observed_loss(memory)
+                ]
+                self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
+        self._keep_ledger(location_id, name, context)
+        self.attempts.note(turn)
+        self._known.note_name(location_id, name)
+        if context.first_look and context.location_after is not None:
+            self._known.note_name(context.location_after, context.destination_name)
+        if context.location_changed:
+            self.count_attempts()
+        return turn
+
+    def _keep_ledger(self, location_id: PlaceKey, name: str, turn: ZMachineContext) -> None:
+        """Record the turn in the ledger of things, and update the entries of the affected places."""
+        place = location_id
+        if turn.location_changed and turn.location_after is not None:
+            place, name = turn.location_after, turn.destination_name or name
+        self.ledger.record(turn, place)
+        known = ledger_entry(self._known.current(place), STARTS_HERE)
+        claims = self.ledger.start_claims(known.claims if known else ())
+        if claims:
+            entry = self._entry(STARTS_HERE, claims, Persistence.CORE, turn)
+            self._writer.keep_entry(place, name, entry, known, seen=(turn.turn,) if self.ledger.is_first_look else ())
+        claims_by_place = self.ledger.now_here(self._starting)
+        for other_place in dict.fromkeys((*claims_by_place, *filter(is_place, self._known.ephemeral))):
+            known = ledger_entry(self._known.ephemeral.get(other_place, ()), NOW_HERE)
+            claims = claims_by_place.get(other_place, ())
+            if claims:
+                entry = self._entry(NOW_HERE, claims, Persistence.EPHEMERAL, turn)
+                self._writer.keep_entry(other_place, self._known.name_of(other_place), entry, known)
+            elif known is not None:
+                remove = partial(_remove, other_place)
+                with suppress(MemoryStoreError):
+                    self._writer.alter(other_place, known, remove, also_settled=True)
+
+    def count_attempts(self) -> None:
+        """Update the entries that list the actions without effect at a place."""
+        for place in self.attempts.places:
+            worked, new = self.attempts.worked(place), self.attempts.take(place)
+            memories = self._known.current(place)
+            worked |= {folded(memory.action) for memory in memories if memory.action and memory.outcome != NO_EFFECT}
+            failed = {turn: one_line(action) for turn, action in new.items() if action not in worked}
+            known = ledger_entry(memories, TRIED)
+            before = _QUOTED.findall(known.text) if known else []
+            tried = [action for action in before if action not in {*failed.values(), *map(one_line, worked)}]
+            tried += dict.fromkeys(failed.values())
+            if not tried and known is not None:
+                with suppress(MemoryStoreError):
+                    self._writer.invalidate(place, TRIED, "all of these actions have worked since", self._state.turn)
+            elif failed or tried != before:
+                entry = Memory(
+                    Category.NOTE,
+                    TRIED,
+                    self._state.episode,
+                    str(next(iter(failed), self._state.turn)),
+                    0,
+                    f"{', '.join(tried[-_MOST_TRIED:])} changed nothing here.",
+                    Persistence.PERMANENT,
+                    kind=MemoryKind.INSIGHT,
+                )
+                self._writer.keep_entry(place, self._known.name_of(place), entry, known, seen=tuple(failed))
+
+    def _starting(self, location_id: PlaceKey) -> tuple[Claim, ...]:
+        entry = ledger_entry(self._known.current(location_id), STARTS_HERE)
+        return entry.claims if entry else ()
+
+    def _entry(self, title: str, claims: tuple[Claim, ...], persistence: Persistence, turn: ZMachineContext) -> Memory:
+        category = Category.DISCOVERY if persistence is Persistence.CORE else Category.NOTE
+        return Memory(
+            category,
+            title,
+            self._state.episode,
+            str(turn.turn),
+            0,
+            self.ledger.described(claims),
+            persistence,
+            claims=claims,
+            kind=MemoryKind.LOCATION,
+        )
+
+    def _completed(
+        self, location_id: PlaceKey, given: ZMachineContext | Mapping[str, object] | None, *, arrival: bool
+    ) -> ZMachineContext:
+        """Return the ground truth with `turn` and `first_visit` filled in."""
+        context = ZMachineContext.of(given)
+        if not context.turn:
+            context = replace(context, turn=self._state.turn)
+        has_first_visit = isinstance(given, ZMachineContext) or "first_visit" in (given or {})
+        if has_first_visit and not arrival:
+            return context
+        return replace(context, first_visit=self.visits.is_first(location_id, context.turn))
+
+    def _action_of(self, action: str, context: ZMachineContext, *, arrival: bool) -> str:
+        """Return the action. An arrival without one gets the last action of the turn; "" for the opening text."""
+        if arrival:
+            turn, last_action = self._last_action
+            return action or (last_action if turn == context.turn else "")
+        self._last_action = (context.turn, action)
+        return action
+
+    # What was recorded
+
+    def things_at(self, location_id: PlaceKey) -> tuple[Thing, ...]:
+        """Return the things and creatures at a location, or those that start there if it isn't the current one."""
+        return self.ledger.things_at(location_id, self._starting(location_id))
+
+    def unseen(self, memories: Iterable[Memory]) -> list[Memory]:
+        """Return the memories, with visible and moved things removed from the entries of the ledger."""
+        remaining = map(self.ledger.unseen, memories)
+        return [memory for memory in remaining if memory is not None]
+
+    def forget(self) -> None:
+        """Forget the last action, whose text is to be forgotten."""
+        self._last_action = (-1, "")
+
+    def reset(self) -> None:
+        """Begin a new episode."""
+        self.forget()
+        self.ledger, self.attempts = ThingsLedger(), Attempts()
+        self.visits.reset()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state of the episode as plain values, for `restore`."""
+        return {
+            "visits": self.visits.snapshot(),
+            "ledger": self.ledger.snapshot(),
+            "last_action": list(self._last_action),
+            "attempts": self.attempts.snapshot(),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue an interrupted episode from what `snapshot` returned."""
+        self.visits.restore(saved["visits"])
+        self.ledger = ThingsLedger.restored(saved["ledger"])
+        turn, action = saved["last_action"]
+        self._last_action = int(turn), str(action)
+        self.attempts.restore(saved["attempts"])
+
+
+def _remove(place: SubjectKey, draft: Draft, entry: Memory) -> None:
+    draft.remove(place, entry, "nothing is left here")
