@@ -1,5 +1,7 @@
 """Core memories held against a fresh world."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.fixtures.memory import memory
@@ -93,6 +95,7 @@ def audited(tmp_path, **fields):
     manager.add_memory(KITCHEN, "Kitchen", wrong)
     lamp = memory("Lamp", "core", text="A lamp lies here.", claims=(Claim(Relation.HERE, 3),))
     manager.add_memory(KITCHEN, "Kitchen", lamp)
+    manager.add_memory(KITCHEN, "Kitchen", replace(wrong, title="Blade", text="A blade lies here.", pinned=False))
     return manager
 
 
@@ -102,10 +105,11 @@ def test_what_is_contradicted_is_invalidated_with_the_evidence_and_counted(tmp_p
         assert "Sword" in manager.get_location_memory(KITCHEN)
         manager.audit(WORLD)
         assert manager.get_location_memory(KITCHEN) == "[NOTE] Lamp: A lamp lies here. [spawn]"
-        sword, _ = manager.memory_cache[KITCHEN]
-        assert sword.invalidation_reason == "In a fresh world the elvish sword is in Hall (5)"
+        sword, _, blade = manager.memory_cache[KITCHEN]
+        for wrong in (sword, blade):
+            assert wrong.invalidation_reason == "In a fresh world the elvish sword is in Hall (5)"
         counts = manager.get_status()["metrics"]["audit"]
-        assert counts == {"confirmed": 1, "contradicted": 1, "not checkable": 0}
+        assert counts == {"confirmed": 1, "contradicted": 2, "not checkable": 0}
 
 
 def test_what_a_person_has_pinned_or_reworded_is_left_alone(tmp_path):

@@ -74,6 +74,21 @@ def test_what_was_there_before_is_counted_once(tmp_path):
     assert (lamp.observation_count, lamp.first_episode, lamp.episode) == (3, 1, 3)
 
 
+def test_the_visits_of_all_episodes_are_added_up(tmp_path):
+    def file(name: str, visits: int, episodes: str) -> Path:
+        path = tmp_path / f"{name}.md"
+        path.write_text(
+            f"# Location Memories\n\n## Location 7: Attic\n**Visits:** {visits} | **Episodes:** {episodes}\n"
+        )
+        return path
+
+    base, found = file("base", 1, "1"), [file("2", 3, "1, 2"), file("3", 2, "1, 3"), file("4", 1, "1, 4")]
+    target = tmp_path / "merged.md"
+    merge_memories(base, [MemoriesAfterEpisode(number, path) for number, path in enumerate(found, 2)], target)
+    heading = MarkdownStore(target).lasting.headings([ATTIC])[ATTIC]
+    assert (heading.visits, heading.episodes) == (5, (1, 2, 3, 4))
+
+
 def test_the_episode_of_an_invalidation_is_kept(tmp_path):
     base = file_of(tmp_path / "base", told("Lamp", LAMP, 1))
     again = file_of(tmp_path / "2", told("Lamp", LAMP, 2, 4), base=base)

@@ -277,7 +277,7 @@ class Judgments:
     def __init__(self, table: JudgmentTable, log: logging.Logger) -> None:
         self._table = table
         self._log = log
-        self._failures = 0
+        self._has_failed = False
 
     def answer(self, key: str) -> AnsweredQuestion | None:
         """Return the last answer for a turn. None if there is none or it can't be read."""
@@ -296,8 +296,8 @@ class Judgments:
             self._fail("judgment not written", error)
 
     def _fail(self, message: str, error: MemoryStoreError) -> None:
-        self._log.log(logging.DEBUG if self._failures else logging.WARNING, message, extra={"reason": str(error)})
-        self._failures += 1
+        self._log.log(logging.DEBUG if self._has_failed else logging.WARNING, message, extra={"reason": str(error)})
+        self._has_failed = True
 
 
 def _answered(stored: Any) -> AnsweredQuestion | None:

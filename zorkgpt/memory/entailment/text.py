@@ -94,7 +94,7 @@ def _split(text: str) -> list[_Word]:
             continue
         quoted = quoted or not _QUOTES.isdisjoint(before)
         parts = [core] if quoted else _parts(core)
-        compound = len(words) if len(parts) > 1 and "-" in core else None
+        compound = len(words) if len(parts) > 1 else None
         words += [_Word(part, "", quoted, compound=compound) for part in parts]
         words[-1].stop = "." if _ENDS & set(after) else "," if _PAUSES & set(after) else ""
         quoted = quoted and _QUOTES.isdisjoint(after)
