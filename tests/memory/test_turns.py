@@ -236,6 +236,7 @@ def test_an_arrival_knows_the_action_that_led_there(play, state):
     state.turn_count += 1
     manager.record_arrival(7, "Cellar", "Cellar")
     assert [request.action for request in manager.synthesizer.requests] == ["up", "up", ""]
+    assert manager.get_status()["metrics"]["turn_failures"] == 0
 
 
 def test_pairs_of_action_and_response_get_their_turn_and_place_from_the_reasoning():

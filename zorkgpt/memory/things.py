@@ -314,13 +314,16 @@ class ThingsLedger:
     def _holder_in_words(self, where: Claim) -> str:
         if where.other is None:
             return ""
-        holder = self._records.get(where.other)
+        holder = self._record(where.other)
         relation = "carried by" if holder is not None and holder.alive else where.relation.value
         return f"{relation} {with_article(' '.join(where.other_name.split()))}: "
 
+    def _record(self, number: int | None) -> ThingRecord | None:
+        return None if number is None else self._records.get(number)
+
     def _with_names(self, claim: Claim) -> Claim:
         """Return a claim with the known names of its things."""
-        thing, other = (self._records.get(number or 0) for number in (claim.number, claim.other))
+        thing, other = self._record(claim.number), self._record(claim.other)
         return replace(
             claim,
             name=claim.name or (thing.name if thing else ""),
@@ -346,7 +349,7 @@ class ThingsLedger:
     def contradicted_thing(self, location_id: SubjectKey, claims: Iterable[Claim]) -> str | None:
         """Return the name of the first thing that contradicts claims about this episode. None if there is none."""
         for claim in claims:
-            record = self._records.get(claim.number or 0)
+            record = self._record(claim.number)
             if record is None:
                 continue
             if claim.relation is Relation.CARRIED:
@@ -380,7 +383,7 @@ class ThingsLedger:
         """
         if claim.relation is Relation.DARK:
             return Relation.LIGHT.value if location_id == self._in_sight else ""
-        record = self._records.get(claim.number or 0)
+        record = self._record(claim.number)
         is_visible = location_id == self._here and claim.number in self._at_hand
         if record is None or record.where is None or not is_visible:
             return self._contradiction(location_id, claim)
@@ -426,12 +429,12 @@ class ThingsLedger:
         return ", ".join(f"{name} {' and '.join(words)}".strip() for name, words in states.items())
 
     def _name(self, claim: Claim) -> str:
-        record = self._records.get(claim.number or 0)
+        record = self._record(claim.number)
         return " ".join(((record.name if record else "") or claim.name).split())
 
     def _contradiction(self, location_id: SubjectKey, claim: Claim) -> str:
         """Return a word for the last seen state that contradicts a claim; "" if none does."""
-        record = self._records.get(claim.number or 0)
+        record = self._record(claim.number)
         if claim.relation in _ATTRIBUTE_OF:
             opposite = OPPOSITE[claim.relation].value
             return opposite if record is not None and opposite in record.states else ""
@@ -466,12 +469,12 @@ class ThingsLedger:
 
     def _is_handled(self, number: int | None) -> bool:
         """Return whether the player has moved or changed a thing."""
-        record = self._records.get(number or 0)
+        record = self._record(number)
         return record is not None and (record.moved or bool(record.began))
 
     def _held_at_start(self, location_id: SubjectKey, claim: Claim) -> bool | None:
         """Return whether a claim was true before the player moved or changed the thing. None if it didn't."""
-        record = self._records.get(claim.number or 0)
+        record = self._record(claim.number)
         if record is None:
             return None
         if claim.relation in _WHEREABOUTS:
@@ -481,8 +484,10 @@ class ThingsLedger:
 
     def _is_put_back(self, claim: Claim) -> bool:
         """Return whether a claim says where a thing is that the player moved, but that is back in its first holder."""
-        record = self._records[claim.number or 0]
-        return claim.relation in _WHEREABOUTS and record.holder == record.start_holder and not record.is_carried
+        record = self._record(claim.number)
+        if record is None or claim.relation not in _WHEREABOUTS:
+            return False
+        return record.holder == record.start_holder and not record.is_carried
 
     def _has_strayed(self, location_id: SubjectKey, claim: Claim) -> bool:
         """Return whether a claim says where a thing is that moved there by itself."""
