@@ -92,7 +92,7 @@ class MapManager(BaseManager):
             self._learner.arrive(each.location.num, each.location.name, each.exits)
 
     def _look_at_doors(self) -> None:
-        self.graph.set_closed_doors({door for door in self.graph.doors.names if self._is_open(door) is False})
+        self.graph.doors.set_closed({door for door in self.graph.doors.names if self._is_open(door) is False})
 
     def process_periodic_update(self) -> None:
         """Save the map every few turns."""
@@ -122,11 +122,9 @@ class MapManager(BaseManager):
         graph = self.graph
         metrics = {
             "rooms": len(graph.rooms),
-            "connections": sum(1 for _ in graph.all_connections()),
-            "pruned_exits": sum(
-                graph.is_pruned(room, name) for room, names in graph.exit_failure_counts.items() for name in names
-            ),
+            "connections": sum(1 for _ in graph.connections),
+            "pruned_exits": sum(graph.is_pruned(room, name) for room, name, _ in graph.failures),
             "frontiers": len(graph.frontiers()),
-            "deaths": len(graph.deadly),
+            "deaths": len(graph.moves.deadly),
         }
         return {"type": "map", "state": "remembering" if self._remember else "this episode only", "metrics": metrics}

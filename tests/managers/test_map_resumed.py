@@ -48,7 +48,7 @@ def turns(manager: MapManager, episode: int, first: int, last: int) -> None:
 
 
 def walks(manager: MapManager) -> tuple[int, int]:
-    return tuple(manager.graph.connection(room, way).walks for room, way in ((1, "north"), (2, "south")))
+    return tuple(manager.graph.connections.get(room, way).walks for room, way in ((1, "north"), (2, "south")))
 
 
 def test_turns_that_the_file_contains_are_not_learned_twice(tmp_path):

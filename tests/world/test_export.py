@@ -59,7 +59,7 @@ def test_a_drawing_is_xml_with_every_room_once_whatever_the_words(map_changes, n
     assert sorted(groups) == sorted(f"room-{room}" for room in graph.rooms)
     read = nx.parse_graphml(graphml(graph), node_type=int, force_multigraph=True)
     assert set(read.nodes) == set(graph.rooms)
-    assert read.number_of_edges() == sum(len(way.ends) for _, _, way in graph.all_connections()) + len(graph.moves)
+    assert read.number_of_edges() == sum(len(way.ends) for _, _, way in graph.connections) + len(graph.moves.counts)
 
 
 def test_a_drawing_tells_ways_apart():

@@ -85,47 +85,47 @@ def test_routes_lead_around_known_deaths():
 
 def test_a_door_is_what_was_closed_when_the_way_failed_and_open_when_it_worked():
     graph = MapGraph()
-    graph.add_door_sign(1, "down", 7, "hatch", DoorSign.FAILED_CLOSED)
-    assert graph.doors_on(1, "down") == frozenset()
+    graph.doors.add(1, "down", 7, "hatch", DoorSign.FAILED_CLOSED)
+    assert graph.doors.on(1, "down") == frozenset()
     for number, name in ((7, "hatch"), (8, "chest")):
-        graph.add_door_sign(1, "down", number, name, DoorSign.WALKED_OPEN)
+        graph.doors.add(1, "down", number, name, DoorSign.WALKED_OPEN)
     walk(graph, "1 down 2")
-    assert graph.doors_on(1, "down") == graph.doors_on(2, "up") == {7}
-    graph.set_closed_doors({7})
+    assert graph.doors.on(1, "down") == graph.doors.on(2, "up") == {7}
+    graph.doors.set_closed({7})
     assert graph.planner.steps(1, graph.planner.route(1, 2)) == (RouteStep("down", 2, closed_door="hatch"),)
     assert graph.planner.steps(2, graph.planner.route(2, 1)) == (
         RouteStep("up", 1, unproven=True, closed_door="hatch"),
     )
     walk(graph, "1 east 3", "3 down 2")
     assert graph.planner.route(1, 2) == ["east", "down"]
-    graph.set_closed_doors(())
+    graph.doors.set_closed(())
     assert graph.planner.route(1, 2) == ["down"]
-    graph.add_door_sign(1, "down", 7, "hatch", DoorSign.WALKED_CLOSED)
-    assert graph.doors_on(1, "down") == frozenset()
+    graph.doors.add(1, "down", 7, "hatch", DoorSign.WALKED_CLOSED)
+    assert graph.doors.on(1, "down") == frozenset()
 
 
 def test_a_way_back_that_failed_at_a_closed_door_counts_again_once_the_door_is_open():
     graph = MapGraph()
     for sign in (DoorSign.WALKED_OPEN, DoorSign.BETWEEN):
-        graph.add_door_sign(1, "down", 7, "hatch", sign)
+        graph.doors.add(1, "down", 7, "hatch", sign)
     walk(graph, "1 down 2")
-    graph.set_closed_doors({7})
-    graph.add_door_sign(2, "up", 7, "hatch", DoorSign.FAILED_CLOSED)
+    graph.doors.set_closed({7})
+    graph.doors.add(2, "up", 7, "hatch", DoorSign.FAILED_CLOSED)
     graph.add_failure(2, "up")
     assert graph.planner.route(2, 1) is None
-    graph.set_closed_doors(())
+    graph.doors.set_closed(())
     assert graph.planner.route(2, 1) == ["up"]
 
 
 def test_confidence_rises_with_walks_and_falls_with_contradiction():
     graph = walk(MapGraph(), "1 north 2")
-    once = graph.connection(1, "north").confidence
+    once = graph.connections.get(1, "north").confidence
     walk(graph, "1 north 2")
-    twice = graph.connection(1, "north").confidence
+    twice = graph.connections.get(1, "north").confidence
     graph.add_failure(1, "north")
-    assert 0 < graph.connection(1, "north").confidence < twice
+    assert 0 < graph.connections.get(1, "north").confidence < twice
     assert once < twice < 1
-    assert graph.connection(1, "south") is None
+    assert graph.connections.get(1, "south") is None
 
 
 def test_a_way_that_leads_elsewhere_for_good_is_believed_in_the_end():
@@ -137,7 +137,9 @@ def test_a_way_that_leads_elsewhere_for_good_is_believed_in_the_end():
 
 def test_failures_are_counted():
     graph = MapGraph()
-    assert [graph.add_failure(1, "n"), graph.add_failure(1, "north"), graph.add_failure(1, "up")] == [1, 2, 1]
+    for way in ("n", "north", "up"):
+        graph.add_failure(1, way)
+    assert graph.failures.of(1) == {"north": 2, "up": 1}
 
 
 @given(WALKS)
@@ -173,10 +175,10 @@ def test_a_way_that_failed_too_often_counts_as_none_until_it_works():
 
 def test_what_chance_decides_is_kept_with_its_shares():
     graph = walk(MapGraph(), *(f"1 north {end}" for end in (2, 3, 2, 4)))
-    assert graph.connection(1, "n").shares == {2: 0.5, 3: 0.25, 4: 0.25}
+    assert graph.connections.get(1, "n").shares == {2: 0.5, 3: 0.25, 4: 0.25}
     assert graph.leads_to(1, "n") == 2
-    assert graph.connection(1, "n").confidence == 3 / 6
-    assert graph.connection(2, "n") is None
+    assert graph.connections.get(1, "n").confidence == 3 / 6
+    assert graph.connections.get(2, "n") is None
 
 
 def test_routes_go_around_dangers_unless_asked():

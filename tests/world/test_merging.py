@@ -29,8 +29,8 @@ def test_walks_and_failures_of_all_episodes_count_once():
     other.add_failure(1, "west")
     merged = merge_maps(copied(base), [one, other])
     assert [merged.exits(room) for room in (1, 2, 3)] == [{"north": 2}, {"up": 3}, {}]
-    assert merged.connection(1, "north").walks == 3
-    assert merged.exit_failure_counts[1] == {"east": 1, "west": 3}
+    assert merged.connections.get(1, "north").walks == 3
+    assert merged.failures.of(1) == {"east": 1, "west": 3}
 
 
 def test_a_way_that_works_by_now_has_no_failures_and_an_action_that_works_is_not_in_vain():
@@ -40,7 +40,7 @@ def test_a_way_that_works_by_now_has_no_failures_and_an_action_that_works_is_not
     one.tries.add_success(1, "open gate")
     merged = merge_maps(copied(base), [one, copied(base)])
     assert merged.exits(1) == {"north": 2, "east": 4}
-    assert merged.exit_failure_counts[1] == {}
+    assert merged.failures.of(1) == {}
     assert merged.tries.without_effect.get(1, {}) == {}
 
 

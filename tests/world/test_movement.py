@@ -89,9 +89,12 @@ def test_the_manager_keeps_each_for_what_it_is(tmp_path):
         take(manager, turn)
     graph = manager.graph
     assert {room: graph.exits(room) for room in graph.rooms} == {1: {"north": 2}, 2: {}, 3: {}}
-    assert graph.exit_failure_counts == {2: {"up": 1}}
-    assert graph.moves == {Move(2, "say plugh", 1, MoveKind.TRANSPORTED): 1, Move(1, "north", 3, MoveKind.DIED): 1}
-    assert graph.deadly == {(1, "north")}
+    assert list(graph.failures) == [(2, "up", 1)]
+    assert graph.moves.counts == {
+        Move(2, "say plugh", 1, MoveKind.TRANSPORTED): 1,
+        Move(1, "north", 3, MoveKind.DIED): 1,
+    }
+    assert graph.moves.deadly == {(1, "north")}
     assert graph.frontiers() == {2: ("northeast", "down")}
     assert manager.get_status() == {
         "type": "map",

@@ -27,7 +27,7 @@ def test_no_route_costs_less_and_the_nearest_room_comes_first(ways, dangers):
     walk(graph, ways)
     network = nx.DiGraph()
     network.add_node(1)
-    costs = {way: 1 / graph.connection(*way).confidence for way in ways}
+    costs = {way: 1 / graph.connections.get(*way).confidence for way in ways}
     for (start, name), (to, _) in ways.items():
         if start != to and to not in dangers and (start, name) not in dangers:
             known = network.get_edge_data(start, to, {"weight": 99})["weight"]

@@ -49,7 +49,7 @@ def svg(workdir: WorkdirOption = None, game: SavedGameOption = None, out: Out = 
 
     paths = run_paths(workdir, game)
     graph = _graph(paths)
-    _write(draw(graph, here=_here(paths), dangers=graph.deadly, untried=graph.frontiers()), out)
+    _write(draw(graph, here=_here(paths), dangers=graph.moves.deadly, untried=graph.frontiers()), out)
 
 
 @app.command()
@@ -86,15 +86,15 @@ def _here(paths: RunPaths) -> int | None:
 
 def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
     lines = [f"{room_id} {graph.rooms[room_id].name}{' (the player is here)' if here else ''}"]
-    for name, way in graph.ways(room_id).items():
-        if len(way.ends) > 1:
-            ends = ", ".join(f"{end} {graph.rooms[end].name} {share:.0%}" for end, share in way.shares.items())
+    for name, connection in graph.connections.of(room_id).items():
+        if len(connection.ends) > 1:
+            ends = ", ".join(f"{end} {graph.rooms[end].name} {share:.0%}" for end, share in connection.shares.items())
         else:
-            ends = f"{way.leads_to} {graph.rooms[way.leads_to].name}"
-        kind = f", {way.kind}" if way.kind != "walked" else ""
+            ends = f"{connection.leads_to} {graph.rooms[connection.leads_to].name}"
+        kind = f", {connection.kind}" if connection.kind != "walked" else ""
         pruned = ", pruned" if graph.is_pruned(room_id, name) else ""
-        lines.append(f"  {name} → {ends} ({way.confidence:.0%} sure{kind}{pruned})")
-    moves = {move: times for move, times in graph.moves.items() if move.from_id == room_id}
+        lines.append(f"  {name} → {ends} ({connection.confidence:.0%} sure{kind}{pruned})")
+    moves = {move: times for move, times in graph.moves.counts.items() if move.from_id == room_id}
     for move, times in moves.items():
         lines.append(f"  {move.way} ⇢ {move.to_id} {graph.rooms[move.to_id].name} ({move.kind}, {times}x)")
     moved = {move.way for move in moves}
@@ -104,8 +104,8 @@ def _room(graph: "MapGraph", room_id: int, here: bool) -> list[str]:
 
 
 def _summary(graph: "MapGraph") -> str:
-    ways, frontiers = sum(1 for _ in graph.all_connections()), len(graph.frontiers())
-    return f"Rooms: {len(graph.rooms)}. Exits: {ways}. Rooms with untried exits: {frontiers}."
+    connections, frontiers = sum(1 for _ in graph.connections), len(graph.frontiers())
+    return f"Rooms: {len(graph.rooms)}. Exits: {connections}. Rooms with untried exits: {frontiers}."
 
 
 def _write(text: str, out: Path | None) -> None:

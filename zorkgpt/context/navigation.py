@@ -25,11 +25,11 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
     """
     if here is None:
         return ()
-    deadly = {way for room, way in graph.deadly if room == here}
-    connections = graph.ways(here)
+    deadly = graph.moves.actions(here, MoveKind.DIED)
+    connections = graph.connections.of(here)
     walked = [_walked(graph, here, way, each.leads_to, way in deadly) for way, each in connections.items()]
     walked.sort(key=lambda each: (each.failed is not None, -(each.confidence or 0)))
-    back, carried = graph.ways_back(here), _carried_off(graph, here)
+    back, carried = graph.ways_back(here), graph.moves.carried_off(here)
     named = graph.rooms[here].exits if here in graph.rooms else set()
     others = [
         Exit(
@@ -37,7 +37,7 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
             graph.label(back[way]) if way in back else None,
             back.get(way),
             unproven=way in back,
-            closed_door=graph.closed_door(here, way),
+            closed_door=graph.doors.closed_on(here, way),
             deadly=way in deadly,
             failed=_last_failure(graph, here, way),
             carried_to=tuple(graph.label(room) for room in sorted(carried.get(way, ()))),
@@ -49,8 +49,9 @@ def exits_of(graph: MapGraph, here: int | None) -> tuple[Exit, ...]:
 
 def deadly_actions(graph: MapGraph, here: int | None, exits: Iterable[Exit]) -> tuple[str, ...]:
     """Return the actions that killed the player here, except exits, which are marked as deadly themselves."""
-    ways = {each.way for each in exits}
-    return tuple(sorted(way for room, way in graph.deadly if room == here and way not in ways))
+    if here is None:
+        return ()
+    return tuple(sorted(graph.moves.actions(here, MoveKind.DIED) - {each.way for each in exits}))
 
 
 def route_to(graph: MapGraph, here: int | None, destination: int | None) -> Route | None:
@@ -123,7 +124,7 @@ def dangers_ahead(graph: MapGraph, here: int | None, recall: Recall, route: Rout
     ways = reversed(graph.exits(here))
     # A way with several destinations counts for all of them. If several ways lead to the same place, the one of the
     # route is named, or else the first.
-    connections = [(way, connection) for way in ways if (connection := graph.connection(here, way))]
+    connections = [(way, connection) for way in ways if (connection := graph.connections.get(here, way))]
     near = {to: (way, 1) for way, to in graph.ways_back(here).items()}
     near |= {to: (way, 1) for way, connection in connections for to in connection.shares if to != here}
     for room, (way, steps) in {**near, **on_route}.items():
@@ -161,17 +162,8 @@ def _along(route: Route | None) -> dict[int, tuple[str, int]]:
     return places
 
 
-def _carried_off(graph: MapGraph, here: int) -> dict[str, set[int]]:
-    """Return, for each action taken here, the rooms to which something carried the player off."""
-    rooms: dict[str, set[int]] = {}
-    for move in graph.moves:
-        if move.from_id == here and move.kind is MoveKind.CARRIED:
-            rooms.setdefault(move.way, set()).add(move.to_id)
-    return rooms
-
-
 def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit:
-    connection = graph.connection(here, way)
+    connection = graph.connections.get(here, way)
     assert connection is not None
     shares = connection.shares
     return Exit(
@@ -185,7 +177,7 @@ def _walked(graph: MapGraph, here: int, way: str, to: int, deadly: bool) -> Exit
         tries=connection.walks + connection.contradictions,
         opened_by=graph.tries.opened_by.get(here, {}).get(way, ()),
         failed=_last_failure(graph, here, way),
-        closed_door=graph.closed_door(here, way),
+        closed_door=graph.doors.closed_on(here, way),
     )
 
 

@@ -100,6 +100,6 @@ class LineFollower:
             return len(steps)
         places = [line.start.place, *(step.standing.place for step in steps)]
         for position in range(at, len(steps)):
-            if (places[position], exit_name(steps[position].action)) in self._graph.deadly:
+            if (places[position], exit_name(steps[position].action)) in self._graph.moves.deadly:
                 return position
         return len(steps)

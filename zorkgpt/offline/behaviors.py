@@ -308,5 +308,5 @@ def _lay_down(turn: TurnView, thing: str, *, is_tool: bool) -> None:
 
 def _walks_before(turn: TurnView, way: str) -> int:
     """Return how often an exit was walked in all episodes."""
-    connection = turn.graph.connection(turn.here, way)
+    connection = turn.graph.connections.get(turn.here, way)
     return connection.walks if connection else 0

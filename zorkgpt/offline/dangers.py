@@ -15,7 +15,7 @@ from zorkgpt.world.routes import DangerousSpot
 def deaths(graph: MapGraph) -> Counter[tuple[int, str]]:
     """Return (room, action) → the number of deaths it caused, in all episodes."""
     died: Counter[tuple[int, str]] = Counter()
-    for move, times in graph.moves.items():
+    for move, times in graph.moves.counts.items():
         if move.kind is MoveKind.DIED:
             died[move.from_id, move.way] += times
     return died
@@ -41,7 +41,9 @@ def died_at(graph: MapGraph) -> Counter[int | None]:
 
 def deadly_walks(graph: MapGraph) -> Counter[str]:
     """Return name → the number of exits from places of this name that killed the player on every walk."""
-    deadly = (room for room, way in deaths(graph) if canonical_direction(way) and graph.connection(room, way) is None)
+    deadly = (
+        room for room, way in deaths(graph) if canonical_direction(way) and graph.connections.get(room, way) is None
+    )
     return Counter(graph.rooms[room].name for room in deadly if room in graph.rooms)
 
 
@@ -74,7 +76,7 @@ def closed(
     for (room, action), times in died.items():
         unlit = place(room).remembered.get(action) is ActionOutcome.KILLS_UNLIT
         # If an exit was also survived, the cause is beyond it. An action that scored is worth one more try.
-        survived = graph.connection(room, action) is not None or (times == 1 and plan.scores_at(room, action))
+        survived = graph.connections.get(room, action) is not None or (times == 1 and plan.scores_at(room, action))
         if not ((unlit and notes.lit) or survived):
             shut.add((room, action))
     return frozenset(shut)

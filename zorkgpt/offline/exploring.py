@@ -140,7 +140,7 @@ class _ActionSearch:
         """Yield the exits that may lead to yet another place, because chance decides where they end."""
         graph = self._turn.graph
         for way in graph.exits(room):
-            connection = graph.connection(room, way)
+            connection = graph.connections.get(room, way)
             walks = list(connection.ends.values()) if connection else []
             # Good-Turing estimate: the rate of new places is the share of walks to places seen once.
             if len(walks) > 1 and 1 in walks and (room, way) not in self._shut and self._is_possible(room, way):

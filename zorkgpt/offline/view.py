@@ -76,7 +76,7 @@ class Episode:
             return False
         if any(action in record.refused for record in self.records):
             return False
-        is_exit = action in self.graph.ways(room) and not self.graph.is_pruned(room, action)
+        is_exit = action in self.graph.connections.of(room) and not self.graph.is_pruned(room, action)
         return not is_exit and action not in self.done_everywhere
 
     @property

@@ -8,7 +8,7 @@ from zorkgpt.memory.models import SubjectKey
 from zorkgpt.viewer.episode_index import MapStep
 from zorkgpt.viewer.json_lines import turn_key
 from zorkgpt.world.directions import canonical_direction, exit_name
-from zorkgpt.world.layout import COMPASS, Connections, Square, lay_out, nearest_fit, paired_exit
+from zorkgpt.world.layout import COMPASS, ExitTargets, Square, lay_out, nearest_fit, paired_exit
 
 _Component = TypeVar("_Component")
 ExitKey = tuple[int, str]
@@ -152,7 +152,7 @@ class MapLevels:
         known: Room → the turn in which it became known.
     """
 
-    def __init__(self, known: Mapping[int, int], connections: Connections) -> None:
+    def __init__(self, known: Mapping[int, int], connections: ExitTargets) -> None:
         self._connections = connections
         self.levels: dict[int, int] = {}
         self.squares: dict[int, Square] = {}
@@ -183,7 +183,7 @@ class MapLevels:
         self.levels |= dict.fromkeys(storey, level)
 
 
-def _joined(rooms: Iterable[int], connections: Connections) -> list[tuple[int, ...]]:
+def _joined(rooms: Iterable[int], connections: ExitTargets) -> list[tuple[int, ...]]:
     """Return the groups of rooms connected by exits other than up and down, in the order of their first rooms."""
     neighbors: dict[int, list[int]] = {room: [] for room in rooms}
     for room, ways in connections.items():
@@ -206,7 +206,7 @@ def _joined(rooms: Iterable[int], connections: Connections) -> list[tuple[int, .
     return groups
 
 
-def _restricted(storey: Iterable[int], connections: Connections) -> dict[int, dict[str, int]]:
+def _restricted(storey: Iterable[int], connections: ExitTargets) -> dict[int, dict[str, int]]:
     rooms = set(storey)
     return {
         room: {way: to for way, to in connections[room].items() if to in rooms and way not in _UP_AND_DOWN}
@@ -214,7 +214,7 @@ def _restricted(storey: Iterable[int], connections: Connections) -> dict[int, di
     }
 
 
-def _ways_within(levels: Mapping[int, int], connections: Connections) -> set[tuple[int, int]]:
+def _ways_within(levels: Mapping[int, int], connections: ExitTargets) -> set[tuple[int, int]]:
     """Return the pairs of connected rooms on the same level, each once."""
     pairs = {(min(room, to), max(room, to)) for room, ways in connections.items() for to in ways.values()}
     return {(low, high) for low, high in pairs if low != high and levels[low] == levels[high]}

@@ -169,7 +169,7 @@ class _SvgMap:
             )
 
     def _add_other_moves(self) -> None:
-        for move in self._graph.moves:
+        for move in self._graph.moves.counts:
             if move.kind is not MoveKind.DIED:
                 self._add_note(move.from_id, f"{move.way} ⇢ {self._name(move.to_id)}", False)
 
@@ -220,7 +220,7 @@ def graphml(graph: MapGraph) -> str:
     document = networkx.MultiDiGraph()
     for room in graph.rooms.values():
         document.add_node(room.id, name=_text(room.name))
-    for room_id, name, way in graph.all_connections():
+    for room_id, name, way in graph.connections:
         for end, share in way.shares.items():
             document.add_edge(
                 room_id,
@@ -232,7 +232,7 @@ def graphml(graph: MapGraph) -> str:
                 times=way.ends[end],
                 pruned=graph.is_pruned(room_id, name),
             )
-    for move, times in graph.moves.items():
+    for move, times in graph.moves.counts.items():
         document.add_edge(move.from_id, move.to_id, action=_text(move.way), kind=str(move.kind), times=times)
     return "\n".join(networkx.generate_graphml(document)) + "\n"
 

@@ -20,10 +20,10 @@ COMPASS: dict[str, Square] = {
 }
 # The usual positions of other exits on maps.
 _LEANING = {"up": (1, -1), "down": (-1, 1), "in": (1, 0), "out": (-1, 0)}
-Connections = Mapping[int, Mapping[str, int]]
+ExitTargets = Mapping[int, Mapping[str, int]]
 
 
-def lay_out(rooms: Iterable[int], connections: Connections) -> dict[int, Square]:
+def lay_out(rooms: Iterable[int], connections: ExitTargets) -> dict[int, Square]:
     """Return room → square. Rooms connected by compass directions form a block, which is placed near its entry."""
     neighbours = _neighbours(rooms, connections)
     placed: dict[int, Square] = {}
@@ -52,7 +52,7 @@ def between(one: Square, other: Square) -> set[Square]:
 
 
 def paired_exit(
-    connections: Connections, room: int, name: str, other: int, drawn: Collection[tuple[int, str]]
+    connections: ExitTargets, room: int, name: str, other: int, drawn: Collection[tuple[int, str]]
 ) -> str | None:
     """Return the way back that shares a line with an exit: its opposite, or else one whose opposite leads elsewhere.
 
@@ -74,7 +74,7 @@ _Neighbours = dict[int, list[tuple[int, Square, int]]]
 """Room → (0 if both rooms agree on the direction, else 1; direction; neighbor)."""
 
 
-def _neighbours(rooms: Iterable[int], connections: Connections) -> _Neighbours:
+def _neighbours(rooms: Iterable[int], connections: ExitTargets) -> _Neighbours:
     found: _Neighbours = {room: [] for room in rooms}
     for room, ways in connections.items():
         for name, other in ways.items():
@@ -86,7 +86,7 @@ def _neighbours(rooms: Iterable[int], connections: Connections) -> _Neighbours:
     return found
 
 
-def _blocks(neighbours: _Neighbours, connections: Connections) -> list[tuple[list[int], int | None, Square]]:
+def _blocks(neighbours: _Neighbours, connections: ExitTargets) -> list[tuple[list[int], int | None, Square]]:
     """Return each block as (its rooms, entry first; the room that leads there or None; the direction), largest first.
 
     A block that is connected to an earlier one comes before larger unconnected ones.

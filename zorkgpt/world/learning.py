@@ -52,7 +52,7 @@ class MapLearner:
             for door in step.before.doors:
                 if not door.is_open:
                     way = exit_name(step.action)
-                    self._graph.add_door_sign(room, way, door.num, door.name, DoorSign.FAILED_CLOSED)
+                    self._graph.doors.add(room, way, door.num, door.name, DoorSign.FAILED_CLOSED)
         self._learn_attempt(step)
         self._learn_things(step)
         if step.after.location is not None:
@@ -79,7 +79,7 @@ class MapLearner:
             signs = [DoorSign.WALKED_OPEN if door.is_open else DoorSign.WALKED_CLOSED]
             signs += [DoorSign.BETWEEN] * (door.num in beyond)
             for sign in signs:
-                self._graph.add_door_sign(move.from_id, move.way, door.num, door.name, sign)
+                self._graph.doors.add(move.from_id, move.way, door.num, door.name, sign)
 
     def record_success(self, step: Transition) -> None:
         """Remember the action if it succeeded. Called after `learn`, and for turns that the map contains already."""

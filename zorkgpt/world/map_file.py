@@ -13,8 +13,9 @@ from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import MapFileError, reason_of
 from zorkgpt.files import AtomicFile, Stamp, write_file
+from zorkgpt.world.connections import Connection
 from zorkgpt.world.doors import DoorSign
-from zorkgpt.world.graph import Connection, MapGraph
+from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.movement import Move, MoveKind
 from zorkgpt.world.tries import Tries
 
@@ -32,30 +33,26 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
     The confidence of connections and the pruned exits follow from the rest. They are for other programs.
     """
     tries = graph.tries
-    ways = [(f"{room}_{name}", way) for room, name, way in graph.all_connections()]
+    connections = [(f"{room}_{name}", connection) for room, name, connection in graph.connections]
     return {
         "rooms": {
             str(room.id): {"id": room.id, "name": room.name, "exits": sorted(room.exits)}
             for room in graph.rooms.values()
         },
         "connections": {
-            str(room): {name: way.leads_to for _, name, way in its}
-            for room, its in groupby(graph.all_connections(), key=itemgetter(0))
+            str(room): {name: connection.leads_to for _, name, connection in its}
+            for room, its in groupby(graph.connections, key=itemgetter(0))
         },
-        "connection_confidence": {key: round(way.confidence, 6) for key, way in ways},
-        "connection_verifications": {key: way.walks for key, way in ways},
-        "connection_failures": {key: way.failures for key, way in ways if way.failures},
-        "connection_shares": {key: _keyed_by_text(way.ends) for key, way in ways if len(way.ends) > 1},
-        "connection_kinds": {key: str(way.kind) for key, way in ways if way.kind is not MoveKind.WALKED},
-        "exit_failure_counts": {
-            f"{room}_{name}": count
-            for room, counts in graph.exit_failure_counts.items()
-            for name, count in counts.items()
-        },
+        "connection_confidence": {key: round(each.confidence, 6) for key, each in connections},
+        "connection_verifications": {key: each.walks for key, each in connections},
+        "connection_failures": {key: each.failures for key, each in connections if each.failures},
+        "connection_shares": {key: _keyed_by_text(each.ends) for key, each in connections if len(each.ends) > 1},
+        "connection_kinds": {key: str(each.kind) for key, each in connections if each.kind is not MoveKind.WALKED},
+        "exit_failure_counts": {f"{room}_{name}": count for room, name, count in graph.failures},
         "pruned_exits": {
             str(room): pruned
-            for room, counts in graph.exit_failure_counts.items()
-            if (pruned := sorted(name for name in counts if graph.is_pruned(room, name)))
+            for room, its in groupby(graph.failures, key=itemgetter(0))
+            if (pruned := sorted(name for _, name, _ in its if graph.is_pruned(room, name)))
         },
         "in_vain": {str(room): failed for room, failed in tries.without_effect.items() if failed},
         "in_vain_after": {
@@ -76,7 +73,7 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
         "tried_things": sorted(tries.tried_things),
         "other_moves": [
             {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
-            for move, times in graph.moves.items()
+            for move, times in graph.moves.counts.items()
         ],
         "contains": {str(episode): turn for episode, turn in sorted(graph.contains.items())[-_MAX_EPISODES:]},
     }
@@ -99,11 +96,15 @@ def _fill(graph: MapGraph, state: dict[str, Any]) -> None:
         graph.add_room(int(number), str(room["name"])).exits.update(map(str, room["exits"]))
     for key, count in state["exit_failure_counts"].items():
         number, _, name = key.partition("_")
-        graph.exit_failure_counts.setdefault(int(number), {})[name] = int(count)
+        graph.failures.add(int(number), name, int(count))
     for number, ends in state["connections"].items():
-        graph.add_room(int(number), "")
+        room = graph.add_room(int(number), "")
         for name, leads_to in ends.items():
-            graph.restore_connection(int(number), str(name), _connection(state, f"{number}_{name}", int(leads_to)))
+            connection = _connection(state, f"{number}_{name}", int(leads_to))
+            graph.connections.add(room.id, str(name), connection)
+            room.exits.add(str(name))
+            for end in connection.ends:
+                graph.add_room(end, "")
     for number, failed in state["in_vain"].items():
         before = state["in_vain_after"].get(number, {})
         for action, response in failed.items():
@@ -113,14 +114,14 @@ def _fill(graph: MapGraph, state: dict[str, Any]) -> None:
             tries.add_opening(int(number), str(way), map(str, actions))
     for found in state["doors"]:
         place = int(found["room"]), str(found["way"])
-        graph.add_door_sign(*place, int(found["door"]), str(found["name"]), DoorSign(found["sign"]))
+        graph.doors.add(*place, int(found["door"]), str(found["name"]), DoorSign(found["sign"]))
     for thing in state["things"]:
         tries.add_thing(int(thing["room"]), int(thing["thing"]), str(thing["name"]))
     tries.tried_things.update(map(int, state["tried_things"]))
     for move in state["other_moves"]:
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
-        graph.moves[kept] = int(move["times"])
+        graph.moves.counts[kept] = int(move["times"])
     graph.contains.update((int(episode), int(turn)) for episode, turn in state.get("contains", {}).items())
 
 
@@ -268,27 +269,27 @@ def _add_news(graph: MapGraph, other: MapGraph, base: MapGraph) -> None:
     for room in other.rooms.values():
         known = base.rooms.get(room.id)
         graph.add_room(room.id, room.name if known is None or known.name != room.name else "").exits.update(room.exits)
-        for name in {**other.ways(room.id), **other.exit_failure_counts.get(room.id, {})}:
+        for name in {**other.connections.of(room.id), **other.failures.of(room.id)}:
             _add_uses(graph, room.id, name, other, base)
-    for move in (other.moves - base.moves).elements():
+    for move in (other.moves.counts - base.moves.counts).elements():
         graph.add_move(move)
     for evidence in other.doors.evidence():
-        graph.add_door_sign(*evidence)
+        graph.doors.add(*evidence)
     _add_new_tries(graph.tries, other.tries, base.tries)
     graph.contains.update(other.contains.items() - base.contains.items())
 
 
 def _add_uses(graph: MapGraph, room_id: int, name: str, other: MapGraph, base: MapGraph) -> None:
     """Add the walks through an exit and its failures that another map has beyond the base."""
-    way, known = (each.ways(room_id).get(name) or Connection() for each in (other, base))
-    lasting, known_lasting = (each.exit_failure_counts.get(room_id, {}).get(name, 0) for each in (other, base))
-    walks = Counter(way.ends) - Counter(known.ends)
-    failures = way.failures - known.failures if way.ends else lasting - known_lasting
+    connection, known = (each.connections.of(room_id).get(name) or Connection() for each in (other, base))
+    lasting, known_lasting = (each.failures.of(room_id).get(name, 0) for each in (other, base))
+    walks = Counter(connection.ends) - Counter(known.ends)
+    failures = connection.failures - known.failures if connection.ends else lasting - known_lasting
     failures_before_walk = failures - lasting if walks else 0
     for _ in range(failures_before_walk):
         graph.add_failure(room_id, name)
     for end in walks.elements():
-        graph.add_move(Move(room_id, name, end, way.kind))
+        graph.add_move(Move(room_id, name, end, connection.kind))
     for _ in range(failures - failures_before_walk):
         graph.add_failure(room_id, name)
 

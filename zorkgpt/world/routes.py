@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from zorkgpt.world.movement import PLACE_KILLS, MoveKind
+from zorkgpt.world.connections import UNPROVEN_CONFIDENCE
+from zorkgpt.world.movement import PLACE_KILLS
 
 if TYPE_CHECKING:
     from zorkgpt.world.graph import MapGraph
@@ -17,8 +18,7 @@ Routes = dict[int, list[str]]
 
 # An action that transports the player is preferred to a walk that is longer than this.
 _TRANSPORT_COST = 3.0
-# The cost of a way without any walk: 1 / confidence, by the formula of `Connection.confidence`.
-_UNPROVEN_COST = 2.0
+_UNPROVEN_COST = 1 / UNPROVEN_CONFIDENCE
 # A detour of this many steps is preferred to a known death.
 _DEADLY_COST = 20.0
 # A closed door is as uncertain as a way without any walk: it may be locked.
@@ -85,8 +85,8 @@ class RoutePlanner:
         for way in ways:
             leads_to = self._graph.leads_to(from_id, way)
             assert leads_to is not None
-            unproven = way not in self._graph.ways(from_id) and way not in self._graph.transports(from_id)
-            steps.append(RouteStep(way, leads_to, unproven, self._graph.closed_door(from_id, way)))
+            proven = way in self._graph.connections.of(from_id) or way in self._graph.moves.transports(from_id)
+            steps.append(RouteStep(way, leads_to, not proven, self._graph.doors.closed_on(from_id, way)))
             from_id = leads_to
         return tuple(steps)
 
@@ -124,20 +124,20 @@ class RoutePlanner:
     def _priced_ways(self, room_id: int) -> list[tuple[str, int, float]]:
         """Return the ways that routes may take from a room: name, destination, cost in steps."""
         graph = self._graph
-        walked = graph.ways(room_id)
+        walked = graph.connections.of(room_id)
         ways = [
             (way, connection.leads_to, 1 / connection.confidence)
             for way, connection in walked.items()
             if not graph.is_pruned(room_id, way)
         ]
         ways += [(way, room, _UNPROVEN_COST) for way, room in graph.ways_back(room_id).items()]
-        ways += [(way, room, _TRANSPORT_COST) for way, room in graph.transports(room_id).items() if way not in walked]
-        deadly = graph.other_ways(room_id, MoveKind.DIED)
+        transports = graph.moves.transports(room_id)
+        ways += [(way, room, _TRANSPORT_COST) for way, room in transports.items() if way not in walked]
         priced: list[tuple[str, int, float]] = []
         for way, room, cost in ways:
-            if way in deadly or PLACE_KILLS in graph.other_ways(room, MoveKind.DIED):
+            if not graph.moves.deadly.isdisjoint({(room_id, way), (room, PLACE_KILLS)}):
                 cost += _DEADLY_COST
-            if graph.closed_door(room_id, way):
+            if graph.doors.closed_on(room_id, way):
                 cost += _CLOSED_DOOR_COST
             priced.append((way, room, cost))
         return priced
