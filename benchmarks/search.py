@@ -4,7 +4,8 @@
 
 A step is a command that is played, from a saved state or not. The rules play episodes of up to 400 turns. The search
 player also plays episodes, and searches for three times as many steps before each. Places, the highest score, and
-states (place, inventory and score) are counted over all steps. Verified: the commands to the highest score of the
+states (place, inventory and score) are counted over all steps. The area is the mean, over all steps, of the highest
+score so far as a share of the story's maximum. Verified: the commands to the highest score of the
 search were played in a new game without saved states, and led to that score.
 """
 
@@ -13,6 +14,7 @@ import logging
 import tempfile
 import time
 from pathlib import Path
+from statistics import mean
 
 from benchmarks.publish import Table, markdown, publish
 from game_interface.core.jericho_interface import JerichoInterface
@@ -21,25 +23,42 @@ from orchestration.assembly import RunOptions, assemble
 from orchestration.players import SEARCH, PlayerChoice
 from session.game_configuration import GameConfiguration
 from zorkgpt.explore.archive import TrailReader
-from zorkgpt.explore.trail import ObservedState
-from zorkgpt.offline.search_archive import load_archive
+from zorkgpt.explore.trail import ObservedState, Trail
+from zorkgpt.offline.search_archive import SearchArchive, load_archive
 from zorkgpt.run_folder import SEARCH_FILE
 
 TURNS = 400
-COLUMNS = ["story", "steps", "player", "places", "best", "states", "line", "verified"]
+COLUMNS = ["story", "steps", "player", "places", "best", "area", "states", "line", "verified"]
 
 
-def shown(reached: set[ObservedState]) -> list[str]:
-    """Return the places, the highest score and the number of states."""
-    places = {state.place for state in reached} - {None}
-    return [f"{len(places)}", f"{max((state.score or 0 for state in reached), default=0)}", f"{len(reached):,}"]
+class Course:
+    """The states that were reached, and the highest score after each step."""
+
+    def __init__(self) -> None:
+        self.reached: set[ObservedState] = set()
+        self._highest = [0]
+
+    def add(self, trail: Trail) -> None:
+        for step in (*trail.steps, *filter(None, [trail.winning])):
+            self.reached.add(step.standing)
+            self._highest.append(max(self._highest[-1], step.standing.score or 0))
+
+    def pad(self, steps: int) -> None:
+        """Add steps without points until there are so many, since trails omit deadly steps."""
+        self._highest += self._highest[-1:] * (steps + 1 - len(self._highest))
+
+    def shown(self, max_score: int | None) -> list[str]:
+        """Return the places, the highest score, the area and the number of states."""
+        places = {state.place for state in self.reached} - {None}
+        area = f"{mean(self._highest[1:]) / max_score:.2f}" if max_score else ""
+        return [f"{len(places)}", f"{self._highest[-1]}", area, f"{len(self.reached):,}"]
 
 
 def played(game: str, player: str, steps: int, folder: Path) -> list[str]:
     """Play episodes until `steps` steps were played. Return the cells of the table."""
     story, left = find_story(game), steps
     is_search = player == SEARCH
-    turns, counted = min(TURNS, steps // (4 if is_search else 2)), 0
+    turns, course, searched = min(TURNS, steps // (4 if is_search else 2)), Course(), SearchArchive(story.sha256, 1)
     while left >= (4 * turns if is_search else 1):
         config = GameConfiguration(
             zork_game_workdir=str(folder),
@@ -48,23 +67,25 @@ def played(game: str, player: str, steps: int, folder: Path) -> list[str]:
             embedding_provider="none",
         )
         with assemble(config, RunOptions(PlayerChoice(player, "measurement", None), story)) as run:
-            left -= max(run.play_episode().turns, 1)
-        searched = load_archive(folder / SEARCH_FILE, story.sha256, seed=1).steps
-        left, counted = left - (searched - counted), searched
-    kept = TrailReader(folder, config.episode_log_file, story.sha256).before("all")
-    reached = {step.standing for each in kept for step in each.trail.steps}
-    if player != SEARCH:
-        return [*shown(reached), "", ""]
-    archive = load_archive(folder / SEARCH_FILE, story.sha256, seed=1)
-    reached |= {cell.standing for cell in archive.cells}
-    number = max(range(len(archive.cells)), key=lambda number: archive.cells[number].standing.score or 0)
-    line = archive.steps_to(number, short=False)
-    if not line:
-        return [*shown(reached), "", ""]
+            turns_played = max(run.play_episode().turns, 1)
+        before, searched = searched, load_archive(folder / SEARCH_FILE, story.sha256, seed=1)
+        for trail in searched.trails[len(before.trails) :]:
+            course.add(trail)
+        left -= searched.steps - before.steps
+        course.pad(steps - left)
+        left -= turns_played
+        course.add(TrailReader(folder, config.episode_log_file, story.sha256).before("all")[-1].trail)
+        course.pad(steps - left)
+    course.pad(steps)
     with JerichoInterface(story=story) as fresh:
         fresh.start()
-        score = [fresh.act(step.action).after.score for step in line][-1]
-    return [*shown(reached), f"{len(line)}", "yes" if score == archive.highest else "no"]
+        shown = course.shown(fresh.get_max_score())
+        if not is_search:
+            return [*shown, "", ""]
+        number = max(range(len(searched.cells)), key=lambda number: searched.cells[number].standing.score or 0)
+        line = searched.steps_to(number, short=False)
+        score = [fresh.act(step.action).after.score for step in line][-1:]
+    return [*shown, f"{len(line)}", "yes" if score == [searched.highest] else "no"] if line else [*shown, "", ""]
 
 
 def main() -> None:

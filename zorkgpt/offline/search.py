@@ -142,8 +142,8 @@ class StateSearch:
 
     def _add(self, cell: SearchCell) -> None:
         """Add a cell whose saved state and notes are not compressed yet."""
-        state, notes = _packed(cell.state, self._state_of(0)), _packed(cell.notes)
-        self._archive.add(replace(cell, state=state, notes=notes))
+        state = cell.state and _packed(cell.state, self._state_of(0))
+        self._archive.add(replace(cell, state=state, notes=_packed(cell.notes)))
 
     def _state_of(self, number: int) -> bytes:
         """Return the saved state of a cell."""

@@ -37,7 +37,7 @@ class SearchCell:
     digest: str
     """See `state_digest`."""
     state: Base64Bytes = b""
-    """The saved state of the interpreter, compressed; beside the opening's, except its own."""
+    """The saved state of the interpreter, compressed; beside the opening's, except its own. Empty after a victory."""
     notes: Base64Bytes = b""
     """What has changed in the notes of the rules since the cell before; compressed JSON."""
     response: str = ""
@@ -107,7 +107,8 @@ class SearchArchive:
             known = math.sqrt(cells[now.place]) * (1 + places[now.place]) * (1 + inventories[now.inventory])
             return (1 + 3 * gained) / known, number
 
-        numbers = sorted(range(len(self.cells)), key=worth, reverse=True)
+        numbers = [number for number, cell in enumerate(self.cells) if cell.state]
+        numbers.sort(key=worth, reverse=True)
         gains = sum(step.gain > 0 for step in self.scoring_steps())
         if gains > self.gains_tried:
             self.gains_tried = gains

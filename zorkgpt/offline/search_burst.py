@@ -13,7 +13,9 @@ from session.history import GameText, TurnRecord
 from session.outcome import affected_objects, effective
 from zorkgpt.explore.best_line import state_digest
 from zorkgpt.explore.trail import Trail, TrailStep, observed_state, trail_of
-from zorkgpt.offline.experience import GatheredTrails, Pair
+from zorkgpt.memory.models import DIED, Category, Memory
+from zorkgpt.offline.dangers import deaths
+from zorkgpt.offline.experience import GatheredTrails, Pair, memory_of
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.extractor import RuleExtractor
 from zorkgpt.offline.scoring_plan import ScoringStep
@@ -93,7 +95,7 @@ class BurstPlayer:
         played, cells = list[TurnRecord](), list[SearchCell]()
         way: Way = (0, ())
         shorts, recurrences = [way], RecurrenceDetector(_WINDOW, new_places_count=False)
-        idle = 0
+        idle, best = 0, began.score or 0
         while len(played) < start.limit and (idle < _PATIENCE or start.commands is not None):
             context = self._context(response, changed)
             if start.commands is None:
@@ -104,7 +106,7 @@ class BurstPlayer:
                 break
             step, idle = self._game.act(action), idle + 1
             played.append(self._learned(step))
-            if step.died or step.finished or step.fault or step.refused:
+            if step.died or step.fault or step.refused or (step.finished and not step.victory):
                 break
             now, response, changed = step.after, step.response, affected_objects(step)
             done = TrailStep(action, observed_state(now), now.location_name, effective(step))
@@ -113,9 +115,14 @@ class BurstPlayer:
             shorts.append(shorts[equal[0]] if equal else (shorts[-1][0], (*shorts[-1][1], done)))
             if now.question is None and (digest := state_digest(now)) not in self._digests:
                 self._digests.add(digest)
-                cells.append(self._cell(way, shorts[-1], digest, response))
+                cells.append(self._cell(way, shorts[-1], digest, step))
                 way, idle = (len(cells), ()), 0
                 shorts[-1] = way
+            if step.finished:
+                break
+            if (now.score or 0) > best:
+                # Repeating what has scored leads through known states.
+                best, idle = now.score or 0, 0
         trail = trail_of(played, 0, self._seed, began.location_id, began.score or 0)
         self._gathered.add(trail, is_whole=False)
         return Burst(trail, tuple(record.transition for record in played), tuple(cells))
@@ -127,21 +134,27 @@ class BurstPlayer:
         self._gathered.add(burst.trail, is_whole=False)
         self._digests.update(cell.digest for cell in burst.cells)
 
-    def _cell(self, way: Way, short: Way, digest: str, response: str) -> SearchCell:
-        """Return the present state as a cell."""
+    def _recall(self, place: int) -> list[Memory]:
+        """Return memories of the actions that had an effect or were deadly in bursts."""
+        died = (action for room, action in deaths(self._graph) if room == place)
+        deadly = [memory_of(Category.DANGER, action, DIED) for action in died]
+        return [*self._gathered.effects_at(place), *deadly]
+
+    def _cell(self, way: Way, short: Way, digest: str, step: Transition) -> SearchCell:
+        """Return the state after a command as a cell."""
         notes = self._rules.changed_notes()
         # This grows with every command, and is known from the trails.
         episode = {name: note for name, note in notes["episode"].items() if name != "record"}
         packed = json.dumps({"episode": episode, "places": notes["places"], "changes": notes["plan"]["changes"]})
-        standing = observed_state(self._game.observe())
-        return SearchCell(way, short, standing, digest, self._game.save_state(), packed.encode(), response)
+        state = b"" if step.finished else self._game.save_state()
+        return SearchCell(way, short, observed_state(step.after), digest, state, packed.encode(), step.response)
 
     def _rules_at(self, start: BurstStart) -> OfflineExplorer:
         """Return the rules with their notes of this state, and the experience of all bursts."""
         # A walk has its full cost, as in a first episode: the search can go on from a state at another place instead.
         experience = replace(self._gathered.experience(), episodes=0, steps=start.plan)
         seed = self._seed + start.number
-        rules = OfflineExplorer(self._graph, senses=self._game, experience=lambda: experience, seed=seed)
+        rules = OfflineExplorer(self._graph, self._recall, self._game, experience=lambda: experience, seed=seed)
         if start.notes:
             done = [number for number, step in enumerate(start.plan) if (step.place, step.action) in start.taken]
             progress = {"done": done, "changes": start.notes["changes"]}
