@@ -187,6 +187,9 @@ def test_all_changes_since_a_turn_are_undone_but_what_a_person_changed(home):
         undo_since(manager.store, 2, 1)
         assert active(manager) == ["Old 0", "Old 1", "Old 2", "Old 3", "Old 5"]
         assert active(manager, "New") == ["New 4"]
+        play(manager, 6)
+        assert active(manager) != ["Old 0", "Old 1", "Old 2", "Old 3", "Old 5"]
+        undo_since(manager.store, 2, 1)
     with home.open() as again:
         assert active(again) == ["Old 0", "Old 1", "Old 2", "Old 3", "Old 5"]
 

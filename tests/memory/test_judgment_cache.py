@@ -128,6 +128,14 @@ def test_the_like_of_what_taught_nothing_is_not_asked_about(play, state):
     assert manager.get_status()["metrics"]["judged_before"] == 1
 
 
+@pytest.mark.parametrize(("letters", "questions"), [(100, 1), (101, 2)])
+def test_a_long_response_is_more_than_the_like_of_another(play, state, letters, questions):
+    manager = play(NOTHING, NOTHING)
+    for number in (1, 2):
+        turn(manager, state, f"take {number}", "x" * letters, taking(number))
+    assert len(asked(manager)) == questions
+
+
 @pytest.mark.parametrize("facts", [{"died": True}, {"score_delta": 5}, {"score_delta": -1}])
 def test_a_death_and_a_change_of_score_are_never_passed_over(play, state, facts):
     manager = play()

@@ -77,6 +77,21 @@ def test_a_model_can_neither_replace_nor_invalidate_what_was_edited_in_the_file(
         assert manager.invalidate_memory(5, "Bell", "wrong"), "only what was edited is protected"
 
 
+def test_a_model_replaces_the_others_of_the_titles_that_it_names(path):
+    titles = {"A note", "Bell", "Lever"}
+    answer = remember("Chain", text="The chain opens it.", supersedes_memory_titles=titles)
+    with SimpleMemoryManager.open(path, synthesizer=Answers(answer)) as manager:
+        manager.add_memory(5, "Hall", memory("A note"))
+        manager.edit_memory(5, "A note", Edit(pinned=True))
+        learn(manager, (21,))
+        assert {one.title: one.status for one in manager.memory_cache[5]} == {
+            "A note": "ACTIVE",
+            "Bell": "SUPERSEDED",
+            "Chain": "ACTIVE",
+            "Lever": "ACTIVE",
+        }
+
+
 def test_an_edit_in_the_file_counts_at_once_and_after_a_restart(path):
     for _ in range(2):
         with SimpleMemoryManager.open(path) as manager:

@@ -345,7 +345,8 @@ def test_what_nothing_has_moved_is_where_it_was_last_seen(turns, place, claim, i
     ("turns", "name"), [((), None), ((took(),), None), ((took(), put()), "sword"), ((look(SWORD_HERE),), None)]
 )
 def test_what_the_player_has_put_down_denies_that_it_is_carried(turns, name):
-    assert ledger_after(*turns).contradicted_thing(HALL, [Claim(Relation.CARRIED, 4)]) == name
+    claims = [Claim(Relation.HERE, 99), Claim(Relation.CARRIED, 4)]
+    assert ledger_after(*turns).contradicted_thing(HALL, claims) == name
 
 
 @pytest.mark.parametrize(

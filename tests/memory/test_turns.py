@@ -466,13 +466,16 @@ def test_what_is_no_longer_so_in_this_episode_is_not_believed_any_longer(play):
     taken = remember("I carry the sword", "ephemeral", claims=[carried])
     dropped = remember("I left the sword here", "ephemeral", claims=[here])
     manager = play(taken, dropped, NOTHING)
+    manager.add_memory(6, "Attic", memory("Owl", "ephemeral"))
+    manager.invalidate_memory(6, "Owl", "It flew away.")
     carried_to_the_attic(manager)
     assert kept(manager, 5) == [("I carry the sword", "ephemeral", "SUPERSEDED")]
-    assert kept(manager, 6) == [("I left the sword here", "ephemeral", "ACTIVE")]
+    owl = ("Owl", "ephemeral", "SUPERSEDED")
+    assert kept(manager, 6) == [owl, ("I left the sword here", "ephemeral", "ACTIVE")]
     again = {"moved": (ObjectMove(4, "short sword", 6, "Attic", 1, "you"),), "inventory_after": ("short sword",)}
     manager.record_action_outcome(6, "Attic", "take sword", "Taken.", HELD | again)
-    assert kept(manager, 6) == [("I left the sword here", "ephemeral", "SUPERSEDED")]
-    (gone,) = manager.ephemeral_cache[6]
+    assert kept(manager, 6) == [owl, ("I left the sword here", "ephemeral", "SUPERSEDED")]
+    _, gone = manager.ephemeral_cache[6]
     assert gone.invalidation_reason == "contradicted by the game state (the short sword)"
 
 

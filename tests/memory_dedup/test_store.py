@@ -251,7 +251,7 @@ def test_a_model_that_replaces_a_fact_by_one_about_something_else_is_asked_once_
                 memory_title="Bell",
                 memory_text="Ringing summons a priest.",
                 persistence="permanent",
-                supersedes_memory_titles={"Lever"} if confirmed or len(asked) == 1 else set(),
+                supersedes_memory_titles={"Bolt", "Lever"} if confirmed or len(asked) == 1 else set(),
             )
 
     with open_(synthesizer=Synthesizer()) as manager:

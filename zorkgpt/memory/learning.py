@@ -455,7 +455,7 @@ class Learner:
                     f"“{new.title}” is a SUCCESS, but “{request.action}” changed nothing in the game. If "
                     "the game refused it, it is a FAILURE."
                 )
-            for title in fact.supersedes_memory_titles:
+            for title in sorted(fact.supersedes_memory_titles):
                 located = match_by_title(title, request.of_places)
                 if located is None or located.memory.is_settled_by_person:
                     continue

@@ -96,7 +96,7 @@ class TurnRecorder:
     def _keep_ledger(self, location_id: PlaceKey, name: str, turn: ZMachineContext) -> None:
         """Record the turn in the ledger of things, and update the entries of the affected places."""
         place = location_id
-        if turn.location_changed and turn.location_after is not None:
+        if turn.location_after is not None:
             place, name = turn.location_after, turn.destination_name or name
         self.ledger.record(turn, place)
         known = ledger_entry(self._known.current(place), STARTS_HERE)
