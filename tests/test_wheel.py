@@ -316,19 +316,24 @@ def test_the_installed_command_plays_the_bundled_story(environment, wheel, tmp_p
     assert (evaluated.returncode, "Traceback" in evaluated.stderr) == (0, False), evaluated.stderr
 
 
-def test_with_the_extras_every_module_imports(environment, wheel, tmp_path):
+@pytest.fixture(scope="module")
+def with_extras(environment, wheel) -> Path:
+    """The environment, with the extras that the pages use."""
     _install(environment, f"{wheel}[{_EXTRAS_OF_THE_PAGES}]", *_OTHERS_OF_THE_PAGES)
+    return environment
+
+
+def test_with_the_extras_every_module_imports(with_extras, tmp_path):
     # tale-suite brings 600 MB of libraries, and asks for Python 3.12.
-    assert _told_of_every_module(environment, tmp_path).keys() <= {"zorkgpt.adapters.tales"}
+    assert _told_of_every_module(with_extras, tmp_path).keys() <= {"zorkgpt.adapters.tales"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_snippets_of_the_page_run_with_the_installed_package(page, environment, wheel, tmp_path):
-    _install(environment, f"{wheel}[{_EXTRAS_OF_THE_PAGES}]", *_OTHERS_OF_THE_PAGES)
+def test_the_snippets_of_the_page_run_with_the_installed_package(page, with_extras, tmp_path):
     snippets = blocks(page.read_text(encoding="utf-8"), "python")
     with ChatServer(_reply, models=("qwen3:8b",)) as server:
         code = "\n".join(snippets).replace("http://localhost:11434/v1", server.url)
-        done = _run(environment, "python", "-c", code, folder=tmp_path)
+        done = _run(with_extras, "python", "-c", code, folder=tmp_path)
     assert done.returncode == 0, done.stderr
 
 

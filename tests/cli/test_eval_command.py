@@ -16,7 +16,7 @@ from tests.fixtures.chat_server import Answer, ChatServer
 from tests.fixtures.command_line import ROOT, Started, command, environment
 from zorkgpt.cli.app import run
 
-SHORT = ("learning-2x4", "--seeds", "1,2", "--ablate", "off", "--jobs", "2")
+SHORT = ("learning-2x4", "--seeds", "1", "--ablate", "off", "--jobs", "2")
 
 
 def untimed(told: dict) -> dict:
@@ -56,14 +56,14 @@ def test_it_plays_tells_and_plays_nothing_twice(tmp_path, evaluate):
     done = evaluate(*SHORT, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert sorted(done.stderr.splitlines()) == sorted(
-        f"Slack Water, {ablation}, seed {seed}: finished" for ablation in ("on", "off") for seed in (1, 2)
+        f"Slack Water, {ablation}, seed 1: finished" for ablation in ("on", "off")
     )
     assert "| repeated failures, share of all actions |" in done.stdout
     assert "| on − off |" in done.stdout.replace("|  | on", "| on")
     files = {path.name for path in (tmp_path / "out").iterdir()}
     assert files == {"runs", "results.json", "episodes.csv", "report.md", "report.html"}
     pages = sorted((tmp_path / "out").rglob("episodes.html"))
-    assert len(pages) == 4
+    assert len(pages) == 2
     played = logs(tmp_path / "out")
     again = evaluate(*SHORT, "--out", str(tmp_path / "out"), "--json")
     assert (again.returncode, again.stderr) == (0, "")
