@@ -38,7 +38,7 @@ def logs(out: Path) -> dict[Path, int]:
 
 
 @pytest.fixture
-def evaluate(warm_forks, monkeypatch, capsys):
+def evaluate(monkeypatch, capsys):
     """Run the command in this process, with default settings."""
     with monkeypatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(("OPENAI_", "ZORKGPT_"))]:
@@ -52,6 +52,7 @@ def evaluate(warm_forks, monkeypatch, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_forks")
 def test_it_plays_tells_and_plays_nothing_twice(tmp_path, evaluate):
     done = evaluate(*SHORT, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
@@ -110,6 +111,7 @@ def whole(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_forks")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_an_evaluation_that_was_killed_or_stopped_goes_on_and_comes_to_the_same(tmp_path, how, whole, evaluate):
     what, cut = LONGER, tmp_path / "cut"
@@ -136,6 +138,8 @@ def logs_past_a_checkpoint(out: Path) -> dict[Path, bytes]:
     return {path: log for path, log in logs.items() if log.count(b'"event":"turn_played"') >= PAST_A_CHECKPOINT}
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_forks")
 def test_a_run_that_fails_ends_none_of_the_others(tmp_path, evaluate):
     commands = tmp_path / "commands.txt"
     commands.write_text("north\nnorth\n")
@@ -157,6 +161,8 @@ def test_a_run_that_fails_ends_none_of_the_others(tmp_path, evaluate):
     assert failure["reason"] in (out / "report.html").read_text()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_forks")
 def test_the_results_are_stored_and_fetched_where_a_url_says(tmp_path, monkeypatch, evaluate):
     kept, one, other = (tmp_path / name for name in ("kept", "one", "other"))
     for folder in (one, other):
@@ -172,6 +178,8 @@ def test_the_results_are_stored_and_fetched_where_a_url_says(tmp_path, monkeypat
     assert len(logs(other)) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_forks")
 def test_a_model_plays_in_processes_of_their_own(tmp_path, evaluate):
     with ChatServer(lambda asked: Answer("ACTION: look")) as server:
         done = evaluate(
@@ -218,6 +226,8 @@ def test_a_walkthrough_that_is_not_there_is_refused(tmp_path, evaluate):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_forks")
 def test_a_store_that_can_not_be_written_ends_no_run(tmp_path, monkeypatch, evaluate):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "kept").write_text("a file, not a folder")

@@ -217,6 +217,7 @@ def test_killed_while_questions_are_open_it_ends_as_if_uninterrupted(server, gat
     assert played_in(tmp_path / "killed") == played_in(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_turn_that_is_played_again_waits_for_the_answers_that_it_had(server, gate, tmp_path):
     gate.open.set()
 

@@ -50,6 +50,7 @@ def play_and_die(workdir, commands) -> None:
     a_walkthrough(workdir, *commands, watchers=(AfterTurn(4, kill),)).play_episode()
 
 
+@pytest.mark.slow
 def test_it_is_known_again_after_a_kill(tmp_path):
     commands = ("eat me", "take penny", "take me", "wait", "wait")
     killed(play_and_die, tmp_path, commands)
