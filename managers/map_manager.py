@@ -48,13 +48,11 @@ class MapManager(BaseManager):
         self._file = MapFile(Path(config.zork_game_workdir) / config.map_state_file, self.graph)
         if remember:
             self._file.load()
-        self._learned_to = -1
-        """The last turn of the running episode in the map; -1 if there is none."""
         self._learner = MapLearner(self.graph)
 
     def reset(self) -> None:
         """Start a new episode. The map is kept, unless the run remembers nothing."""
-        self.graph.contains.pop(self._state.episode_id, None)
+        self.graph.learned_turns.pop(self._state.episode_id, None)
         self.resume()
 
     def rollback(self) -> FileRestorer:
@@ -67,10 +65,10 @@ class MapManager(BaseManager):
             self.graph.clear()
         self._learner.reset()
         episode = self._state.episode_id
-        self._learned_to = self.graph.contains.get(episode, -1)
-        if self._learned_to < 0 and self._remember:
-            self.graph.reopen()
-        self.graph.contains[episode] = max(self._learned_to, 0)
+        if episode not in self.graph.learned_turns:
+            self.graph.learned_turns[episode] = 0
+            if self._remember:
+                self.graph.reopen()
 
     def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
         """Add the player's first location and the exits in its description."""
@@ -79,10 +77,10 @@ class MapManager(BaseManager):
 
     def process_turn(self, record: TurnRecord) -> None:
         """Learn from the turn, unless it is already in the map."""
-        if record.turn > self._learned_to:
+        if record.turn > self.graph.learned_turns.get(record.episode, 0):
             self._learner.learn(record.transition, record.extraction.exits if record.extraction else ())
             self.learn_named_exits(record.named_exits)
-            self._learned_to = self.graph.contains[record.episode] = record.turn
+            self.graph.learned_turns[record.episode] = record.turn
         self._learner.record_success(record.transition)
         self._look_at_doors()
 

@@ -51,7 +51,7 @@ class MapGraph:
         self.moves = OtherMoves()
         self.doors = Doors(self.connections, self._changed)
         self.tries = Tries()
-        self.contains: dict[int, int] = {}
+        self.learned_turns: dict[int, int] = {}
         """Episode → the last turn of it that this map includes."""
         self.planner.clear()
 

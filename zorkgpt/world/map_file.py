@@ -75,7 +75,7 @@ def to_dict(graph: MapGraph) -> dict[str, Any]:
             {"from": move.from_id, "way": move.way, "to": move.to_id, "kind": str(move.kind), "times": times}
             for move, times in graph.moves.counts.items()
         ],
-        "contains": {str(episode): turn for episode, turn in sorted(graph.contains.items())[-_MAX_EPISODES:]},
+        "contains": {str(episode): turn for episode, turn in sorted(graph.learned_turns.items())[-_MAX_EPISODES:]},
     }
 
 
@@ -122,7 +122,7 @@ def _fill(graph: MapGraph, state: dict[str, Any]) -> None:
         kept = Move(int(move["from"]), str(move["way"]), int(move["to"]), MoveKind(move["kind"]))
         graph.add_move(kept)
         graph.moves.counts[kept] = int(move["times"])
-    graph.contains.update((int(episode), int(turn)) for episode, turn in state.get("contains", {}).items())
+    graph.learned_turns.update((int(episode), int(turn)) for episode, turn in state.get("contains", {}).items())
 
 
 def _connection(state: dict[str, Any], key: str, leads_to: int) -> Connection:
@@ -276,7 +276,7 @@ def _add_news(graph: MapGraph, other: MapGraph, base: MapGraph) -> None:
     for evidence in other.doors.evidence():
         graph.doors.add(*evidence)
     _add_new_tries(graph.tries, other.tries, base.tries)
-    graph.contains.update(other.contains.items() - base.contains.items())
+    graph.learned_turns.update(other.learned_turns.items() - base.learned_turns.items())
 
 
 def _add_uses(graph: MapGraph, room_id: int, name: str, other: MapGraph, base: MapGraph) -> None:
