@@ -72,7 +72,7 @@ class MapManager(BaseManager):
 
     def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
         """Add the player's first location and the exits in its description."""
-        self._learner.arrive(location_id, name, exits)
+        self._learner.add_place(location_id, name, exits)
         self._look_at_doors()
 
     def process_turn(self, record: TurnRecord) -> None:
@@ -87,7 +87,7 @@ class MapManager(BaseManager):
     def learn_named_exits(self, named: Iterable[NamedExits]) -> None:
         """Add the exits that a model found in texts."""
         for each in named:
-            self._learner.arrive(each.location.num, each.location.name, each.exits)
+            self._learner.add_place(each.location.num, each.location.name, each.exits)
 
     def _look_at_doors(self) -> None:
         self.graph.doors.set_closed({door for door in self.graph.doors.names if self._is_open(door) is False})

@@ -181,7 +181,7 @@ class BurstPlayer:
         self._state.observe(now)
         if now.location is not None:
             read = RuleExtractor().extract(GameText(response, now.location, dark=bool(now.dark)))
-            self._learner.arrive(now.location.num, now.location.name, read.exits)
+            self._learner.add_place(now.location.num, now.location.name, read.exits)
             if read.is_room_description:
                 self._state.describe_room(response, now.location.num)
 

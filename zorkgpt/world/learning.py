@@ -27,8 +27,8 @@ class MapLearner:
         """Forget which actions have succeeded, because the world starts over."""
         self._successes.clear()
 
-    def arrive(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
-        """Add the player's location and the exits that its description names."""
+    def add_place(self, location_id: int, name: str, exits: Iterable[str] = ()) -> None:
+        """Add a location and the exits that texts name there."""
         self._graph.add_room(location_id, name)
         for direction in exits:
             self._graph.add_exit(location_id, direction)
@@ -56,7 +56,7 @@ class MapLearner:
         self._learn_attempt(step)
         self._learn_things(step)
         if step.after.location is not None:
-            self.arrive(step.after.location.num, step.after.location.name, exits)
+            self.add_place(step.after.location.num, step.after.location.name, exits)
 
     def _learn_things(self, step: Transition) -> None:
         """Add the things in sight, and those that the action named or changed as tried."""
