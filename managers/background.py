@@ -1,4 +1,4 @@
-"""Ask models in the background: work pauses until its question is answered, and continues at the end of a turn."""
+"""Ask models in the background: work pauses until its question is answered, and continues in a later turn."""
 
 import logging
 from collections import Counter
@@ -17,7 +17,7 @@ from zorkgpt.runlog.recording import LATE, AppliedAnswers
 
 
 class BackgroundQuestions(BaseManager):
-    """Starts work that asks models, and continues it at the end of a turn.
+    """Starts work that asks models, and continues it after the action of a later turn.
 
     Args:
         enabled: Whether work runs in the background. If not, `start` does all of it.
@@ -70,7 +70,7 @@ class BackgroundQuestions(BaseManager):
         self._begin(kind, f"{kind} {turn}" + (f" ({count})" if count > 1 else ""), turn, about)
 
     def applied(self, names: Sequence[str] | None = None) -> Iterator[Work]:
-        """Continue work at the end of a turn, each piece with one answer, and yield it.
+        """Continue work after the action of a turn, each piece with one answer, and yield it.
 
         Args:
             names: The work to wait for and continue, in this order. Defaults to all with an answer.

@@ -33,6 +33,13 @@ class BaseManager:
     def process_periodic_update(self) -> None:
         """Do periodic work if it is due. Called after every turn."""
 
+    def end_episode(self, reason: str) -> None:
+        """Finish the episode and save what outlives it. An error is logged and keeps no other manager from it.
+
+        Args:
+            reason: An `EpisodeEnding`.
+        """
+
     def get_status(self) -> dict[str, Any]:
         """Return `{"type": ..., "state": ..., "metrics": {...}}`."""
         raise NotImplementedError

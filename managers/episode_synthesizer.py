@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from managers.base import BaseManager
-from managers.knowledge_manager import KnowledgeManager
-from managers.objective_manager import ObjectiveManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.history import TurnRecord
@@ -35,15 +33,11 @@ class EpisodeSynthesizer(BaseManager):
         managers: Iterable[BaseManager],
         episode_log: EpisodeLog,
         memory: SimpleMemoryManager | None,
-        knowledge: KnowledgeManager | None,
-        objectives: ObjectiveManager,
     ) -> None:
         super().__init__(logger, config, game_state)
         self._managers = tuple(managers)
         self._episode_log = episode_log
         self._memory = memory
-        self._knowledge = knowledge
-        self._objectives = objectives
         self._workdir = Path(config.zork_game_workdir)
 
     def reset(self) -> None:
@@ -89,11 +83,9 @@ class EpisodeSynthesizer(BaseManager):
         """
         with self._errors_logged("memories not consolidated"):
             self._consolidate()
-        if self._knowledge:
-            with self._errors_logged("no lessons learned from the episode"):
-                self._knowledge.conclude(reason)
-        with self._errors_logged("objectives of the episode not abandoned"):
-            self._objectives.end_episode()
+        for manager in self._managers:
+            with self._errors_logged("a manager could not finish the episode"):
+                manager.end_episode(reason)
         if self._memory:
             self._memory.flush()
         return self._episode_log.end(

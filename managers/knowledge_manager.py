@@ -94,11 +94,10 @@ class KnowledgeManager(BaseManager):
         elif turns := [record for record in self._turns.current() if record.turn <= turn]:
             self._updates.learn(turns)
 
-    def conclude(self, reason: str) -> None:
-        """Learn from a finished episode as a whole, and from its last turns, in one step.
+    def end_episode(self, reason: str) -> None:
+        """Learn from the episode as a whole, and from its last turns, in one step.
 
-        Args:
-            reason: An `EpisodeEnding`. After some of them, the review is postponed to the next run.
+        After some endings, this is postponed to the next run.
         """
         if not self._state.turn_count or not len(self._state.history):
             return

@@ -97,6 +97,10 @@ class MapManager(BaseManager):
         if self._state.turn_count % _SAVE_EVERY_TURNS == 0:
             self.save_map_state()
 
+    def end_episode(self, reason: str) -> None:
+        """Save the map."""
+        self.save_map_state()
+
     def save_map_state(self) -> bool:
         """Save the map. Log a warning and return False on failure."""
         if not self._remember:

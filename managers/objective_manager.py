@@ -88,7 +88,7 @@ class ObjectiveManager(BaseManager):
                 self._background.start(_UPDATE, [turn, reviewed])
         self._records.write_changes()
 
-    def end_episode(self) -> None:
+    def end_episode(self, reason: str) -> None:
         """Abandon the objectives that are only valid in this episode, and save and log the others."""
         self.tracker.end_episode()
         self._records.write_changes()

@@ -1,7 +1,7 @@
 """Decide which rejections count. They are limited, can be overruled, and depend on the trust in their judge."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -68,7 +68,6 @@ class RejectionManager(BaseManager):
         obeyed = self.trust(verdict.judge) >= LEAST_TRUST
         rejection = Rejection(action, verdict.reason, verdict.judge, verdict.score, obeyed)
         self._rejections.append(rejection)
-        self._counts["rejected"] += 1
         return rejection if obeyed else None
 
     def of_turn(self) -> tuple[Rejection, ...]:
@@ -84,8 +83,9 @@ class RejectionManager(BaseManager):
         return self._track_records.get(judge, _TrackRecord()).trust
 
     def process_turn(self, record: TurnRecord) -> None:
-        """Update the trust in a judge if its rejected action was played."""
-        for rejection in self._rejections:
+        """Count the rejections of this turn, and update the trust in a judge if its rejected action was played."""
+        self._counts["rejected"] += len(record.rejections)
+        for rejection in record.rejections:
             if rejection.action == record.transition.action:
                 track_record = self._track_records.setdefault(rejection.judge, _TrackRecord())
                 was_right = failed(record.transition) or record.transition.died
@@ -94,11 +94,6 @@ class RejectionManager(BaseManager):
                 self._counts["overruled"] += 1
                 self._log.debug("rejection overruled", extra={"action": rejection.action, "was_right": was_right})
         self._rejections, self._scores = [], {}
-
-    def resume_turn(self, rejections: Sequence[Rejection]) -> None:
-        """Restore the rejections of an interrupted turn that is played again."""
-        self._rejections = list(rejections)
-        self._counts["rejected"] += len(self._rejections)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the track records of the judges and the counts of the episode."""

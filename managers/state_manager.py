@@ -28,6 +28,10 @@ class StateManager(BaseManager):
         if self._state.turn_count % _EXPORT_EVERY_TURNS == 0:
             self.export()
 
+    def end_episode(self, reason: str) -> None:
+        """Write the file."""
+        self.export()
+
     def export(self) -> bool:
         """Write the file. Return False on failure. The first failure is logged."""
         if not self._enabled:
@@ -46,7 +50,6 @@ class StateManager(BaseManager):
     def current_state(self) -> dict[str, Any]:
         """Return the content of the file."""
         state = self._state
-        last = state.action_history[-1] if state.action_history else None
         return {
             "episode": state.episode_id,
             "turn": state.turn_count,
@@ -57,8 +60,8 @@ class StateManager(BaseManager):
             "deaths": state.deaths,
             "finished": state.finished,
             "visited_locations": sorted(state.visited_locations),
-            "last_action": last.action if last else "",
-            "last_response": last.response if last else "",
+            "last_action": state.latest.action if state.latest else "",
+            "last_response": state.latest.response if state.latest else "",
         }
 
     def get_status(self) -> dict[str, Any]:

@@ -75,8 +75,6 @@ def assemble(
         managers=managers.in_order,
         episode_log=services.episode_log,
         memory=services.memory,
-        knowledge=knowledge,
-        objectives=managers.objectives,
     )
     return ZorkOrchestratorV2(services, managers, episodes, player, _critic(services), watchers)
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from orchestration.learning import MEMORY
 from orchestration.services import Services
-from orchestration.turn import MEMORY
 from zorkgpt.bounded import saved_json
 from zorkgpt.encoding import as_json
 from zorkgpt.errors import EpisodeInUse, FileError, WorkdirError

@@ -105,16 +105,11 @@ class ZorkOrchestratorV2:
         self._watch.begin()
 
     def resume_episode(self, episode: int) -> None:
-        """Resume an interrupted episode after its last complete turn.
+        """Resume an interrupted episode at its last checkpoint. `process_turn` then repeats the turns played since.
 
         Raises:
             CheckpointError: If it can't be resumed, or another process plays it. Its files are unchanged.
         """
-        self._reopen(episode)
-        while self._cycle.is_behind:
-            self.process_turn()
-
-    def _reopen(self, episode: int) -> None:
         if self._open:
             self._close(EpisodeEnding.ABANDONED)
         checkpoints, memory = self.managers.checkpoints, self.services.memory
@@ -158,9 +153,10 @@ class ZorkOrchestratorV2:
         for watcher in self._watchers:
             watcher.turn_played(record)
         self._watch.lap(Part.REST)
+        writing = (self.managers.export, self.managers.checkpoints)
         for manager in self.managers.in_order:
             manager.process_periodic_update()
-        self._watch.lap(Part.MANAGERS)
+            self._watch.lap(Part.LOGGING if manager in writing else Part.MANAGERS)
         return record
 
     def play_episode(self, *, resume: int | None = None) -> EpisodeEnded:
@@ -179,7 +175,7 @@ class ZorkOrchestratorV2:
         if resume is None:
             self.reset_episode()
         else:
-            self._reopen(resume)
+            self.resume_episode(resume)
         try:
             return self._play_out()
         except BaseException as error:
@@ -220,12 +216,10 @@ class ZorkOrchestratorV2:
     def _close(self, reason: EpisodeEnding, message: str = "") -> EpisodeEnded:
         self.managers.checkpoints.files.complete_checkpoint(self.services.state.turn_count)
         self._late_answers.keep()
-        self.services.map.save_map_state()
-        self.managers.export.export()
         event = self._episodes.close(reason, message, self._cycle.left_to_try(), self._last_answers)
         self.managers.checkpoints.files.end(remove=reason in FINAL_ENDINGS)
         self.managers.checkpoints.release()
-        # Set last, so that an interrupted close is repeated.
+        # Set only now, so that an interrupted close is repeated.
         self._open = False
         self._last_answers = LastAnswers()
         for watcher in self._watchers:

@@ -25,8 +25,8 @@ def ground_truth(
 
     Args:
         turn: The number of the turn in the episode.
-        first_visit: Whether the location of the memory was not visited before.
-        first_look: Whether the response describes the action's destination, which was not visited before.
+        first_visit: Whether this is the episode's first visit to the location of the memory.
+        first_look: Whether the response describes the action's destination on the episode's first visit to it.
         before: The visible and carried things before the action.
         after: The same after the action.
         known_way: Whether the action is a walk, and the map or the text of the place showed this exit.

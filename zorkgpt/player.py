@@ -261,7 +261,7 @@ class Player(Protocol):
         ...
 
     def look_on(self, context: PlayerContext, action: str) -> None:
-        """Record an action that another player chose for this one."""
+        """Note the action that another player chose for this turn."""
         return
 
     def changed_notes(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures.memory import memory
-from tests.fixtures.runs import CtrlC, a_run, a_walkthrough
+from tests.fixtures.runs import CtrlC, a_run, a_walkthrough, resume
 from zorkgpt.errors import LLMError, LLMUnreachable
 from zorkgpt.knowledge.document import KnowledgeDocument, parse
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -177,7 +177,7 @@ def test_on_these_ways_out_no_model_is_waited_for(tmp_path, reason):
     run, llm = scripted(tmp_path)
     with run:
         run.process_turn()
-        manager_of(run).conclude(reason)
+        manager_of(run).end_episode(reason)
         assert asked(llm) == []
         assert knowledge(tmp_path).processed["1"].due
 
@@ -224,7 +224,7 @@ def test_taking_in_the_same_turns_again_changes_nothing(tmp_path):
         before = (tmp_path / "knowledgebase.md").read_bytes()
         manager = manager_of(run)
         manager.restore(manager.snapshot())
-        manager.conclude("turn limit")
+        manager.end_episode("turn limit")
     assert (tmp_path / "knowledgebase.md").read_bytes() == before
     assert len(asked(llm)) == 1
 
@@ -247,8 +247,7 @@ def test_a_resumed_episode_goes_back_to_the_checkpoint_unless_a_person_was_at_th
         path.write_text(path.read_text() + "\nMy words.\n")
     run, llm = scripted(tmp_path, LESSON, checkpoint_interval_turns=100)
     with run:
-        run.resume_episode(1)
-        assert run.game_state.turn_count == 10
+        resume(run, 10)
         assert texts(tmp_path) == ["Green ground gives way."]
     # Of turns that stand in the file already nobody is asked.
     assert len(asked(llm)) == (0 if edited else 1)

@@ -200,10 +200,10 @@ def test_all_that_are_pursued_are_listed_and_the_stale_ones_last(tmp_path):
 def test_when_the_episode_ends_what_makes_sense_in_it_only_is_laid_aside(tmp_path):
     run, _ = played(tmp_path, {"new": [*LAMP_WANTED["new"], {"text": "Wait for rain"}]})
     run.idle(1, 5)
-    run.manager.end_episode()
+    run.manager.end_episode("turn limit")
     assert [one.text for one in run.manager.tracker.pursued()] == ["Take the lamp"]
     assert (metrics(run)["open"], metrics(run)["ended_with_the_episode"]) == (1, 1)
-    run.manager.end_episode()
+    run.manager.end_episode("turn limit")
     assert metrics(run)["ended_with_the_episode"] == 1
     assert "Take the lamp" in (tmp_path / "objectives.json").read_text()
 

@@ -24,15 +24,15 @@ def a_manager(most: int = 3) -> RejectionManager:
     return RejectionManager(logging.getLogger("test"), config, GameState())
 
 
-def played(action: str, *, in_vain: bool) -> TurnRecord:
+def play(manager: RejectionManager, action: str, *, in_vain: bool) -> None:
     step = Transition(HERE, action, "Well.", HERE if in_vain else THERE)
-    return TurnRecord(1, 1, step, "", "model", "")
+    manager.process_turn(TurnRecord(1, 1, step, "", "model", "", rejections=manager.of_turn()))
 
 
 def overruled(manager: RejectionManager, times: int, *, in_vain: bool) -> None:
     for _ in range(times):
         manager.consider("push wall", lambda: NO)
-        manager.process_turn(played("push wall", in_vain=in_vain))
+        play(manager, "push wall", in_vain=in_vain)
 
 
 def test_a_rejection_is_kept_until_the_turn_is_over():
@@ -40,7 +40,7 @@ def test_a_rejection_is_kept_until_the_turn_is_over():
     rejection = Rejection("push wall", "It was tried.", "model", -0.8)
     assert manager.consider("push wall", lambda: NO) == rejection
     assert manager.of_turn() == (rejection,)
-    manager.process_turn(played("look", in_vain=False))
+    play(manager, "look", in_vain=False)
     assert manager.of_turn() == ()
 
 
@@ -51,7 +51,7 @@ def test_the_score_of_what_is_played_is_known_until_the_turn_is_over():
     manager.consider("look", lambda: YES)
     scores = [manager.score_of(action) for action in ("push wall", "open door", "look", "sing")]
     assert scores == [-0.8, 0.6, None, None]
-    manager.process_turn(played("open door", in_vain=False))
+    play(manager, "open door", in_vain=False)
     assert manager.score_of("open door") is None
 
 
@@ -99,7 +99,7 @@ def test_trust_is_each_judge_s_own_outlives_the_episode_and_can_be_won_back():
 def test_what_was_accepted_says_nothing_of_the_judge():
     manager = a_manager()
     assert manager.consider("push wall", lambda: YES) is None
-    manager.process_turn(played("push wall", in_vain=True))
+    play(manager, "push wall", in_vain=True)
     assert manager.get_status()["metrics"] == {"rejected": 0, "overruled": 0, "trust": {}}
 
 

@@ -10,7 +10,7 @@ from orchestration.players import PLAIN, PlayerChoice
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures import runs
 from tests.fixtures.chat_server import Answer, ChatServer, Status
-from tests.fixtures.runs import CtrlC, a_walkthrough
+from tests.fixtures.runs import CtrlC, a_walkthrough, resume
 from zorkgpt.llm.client import LLMClient
 from zorkgpt.llm.recorded import RecordedLLM
 from zorkgpt.llm.settings import LLMSettings
@@ -262,7 +262,7 @@ def test_what_was_written_down_is_there_after_an_interruption_and_nothing_is_ask
             run.play_episode()
         asked = len(model.asked)
         with a_run(tmp_path, client_of(server), **options) as run:
-            run.resume_episode(1)
+            resume(run, 3)
             assert lasting(run) == [(GAME, "The tide turns every hour.", "permanent", "agent")]
             assert "Cross the mere" in objectives(run)
     assert len(model.asked) == asked == 5

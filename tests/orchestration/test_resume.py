@@ -14,7 +14,7 @@ from game_interface.story import find_story
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from session.history import TurnRecord
 from tests.fixtures.kills import kill, killed
-from tests.fixtures.runs import MODEL, AfterTurn, CtrlC, a_run, a_walkthrough, turns_of
+from tests.fixtures.runs import MODEL, AfterTurn, CtrlC, a_run, a_walkthrough, resume, turns_of
 from tests.fixtures.stories import of_another_build
 from zorkgpt.errors import CheckpointError, LLMError, WorkdirError
 from zorkgpt.llm.scripted import ScriptedLLM
@@ -296,7 +296,7 @@ def drop_and_die(workdir: Path) -> None:
 def test_memories_of_the_episode_only_are_there_again(tmp_path):
     killed(drop_and_die, tmp_path)
     with a_walkthrough(tmp_path, "take penny", "drop penny", "look") as run:
-        run.resume_episode(1)
+        resume(run, 2)
         place = run.game_state.current_room_id
         assert "Now here: Copper penny. [session]" in run.simple_memory.get_location_memory(place)
         assert run.simple_memory.get_ephemeral_count(place) == 1
@@ -306,7 +306,7 @@ def test_memories_of_the_episode_only_are_there_again(tmp_path):
 def test_a_given_action_comes_before_what_had_been_decided(tmp_path):
     an_interrupted_one(tmp_path)
     with a_run(tmp_path, turns=12) as run:
-        run.resume_episode(1)
+        resume(run, 4)
         record = run.process_turn("inventory")
     assert (record.turn, record.transition.action, record.player) == (5, "inventory", "given")
 

@@ -4,7 +4,7 @@ import pytest
 
 from orchestration.zork_orchestrator_v2 import ZorkOrchestratorV2
 from tests.fixtures.kills import kill, killed
-from tests.fixtures.runs import AfterTurn, a_walkthrough
+from tests.fixtures.runs import AfterTurn, a_walkthrough, resume
 
 
 def failed_here(run: ZorkOrchestratorV2) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def test_it_is_known_again_after_a_kill(tmp_path):
     commands = ("eat me", "take penny", "take me", "wait", "wait")
     killed(play_and_die, tmp_path, commands)
     with a_walkthrough(tmp_path, *commands) as run:
-        run.resume_episode(1)
+        resume(run, 4)
         assert failed_here(run) == ("take me",)
         run.process_turn("drop penny")
         assert list(run.game_state.failed_actions[run.game_state.current_room_id]) == ["eat me", "take me"]

@@ -1,7 +1,6 @@
 """A player without a language model: it remembers what it tried where, and goes where something is left to try.
 
-Its rules are the same for every game. It scores far below a model that reads; its purpose is to run, test and measure
-everything else without one.
+Its rules are the same for every game. With it, everything else can be run, tested and measured without a model.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,0 +1,58 @@
+"""Undo the last turns of a person who plays."""
+
+from collections import deque
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from managers.objective_manager import ObjectiveManager
+from orchestration.services import Services
+from session.history import TurnRecord
+
+_MOST_UNDONE = 100
+"""Maximum turns that can be undone."""
+
+
+@dataclass(frozen=True)
+class _State:
+    """The state before a turn."""
+
+    game: bytes
+    latest: TurnRecord | None
+    memory: dict[str, Any] | None
+    objectives: dict[str, Any]
+
+
+class UndoHistory:
+    """The states before the last turns of the episode."""
+
+    def __init__(self, services: Services, objectives: ObjectiveManager) -> None:
+        self._game, self._state, self._memory = services.game, services.state, services.memory
+        self._objectives = objectives
+        self._states: deque[_State] = deque(maxlen=_MOST_UNDONE)
+
+    def clear(self) -> None:
+        """Forget all states, because another episode starts."""
+        self._states.clear()
+
+    def add(self) -> None:
+        """Save the state before a turn."""
+        memory = deepcopy(self._memory.snapshot()) if self._memory else None
+        objectives = deepcopy(self._objectives.snapshot())
+        self._states.append(_State(self._game.save_state(), self._state.latest, memory, objectives))
+
+    def undo(self) -> bool:
+        """Restore the game, the episode's memory and the objectives to the state before the last turn.
+
+        The record of the turn remains. Returns False if there is nothing to undo.
+        """
+        if not self._states:
+            return False
+        before = self._states.pop()
+        self._game.restore_state(before.game)
+        if self._memory and before.memory is not None:
+            self._memory.restore(before.memory)
+        self._objectives.restore(before.objectives)
+        self._state.latest = before.latest
+        self._state.observe(self._game.observe())
+        return True
