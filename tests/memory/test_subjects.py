@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 from tests.fixtures.memory import memory, texts
 from tests.memory.test_codec import HAND_WRITTEN
 from zorkgpt.cli.memory_changes import app
+from zorkgpt.evals.merging import MemoriesAfterEpisode, merge_memories
 from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.answers import FurtherFact
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories
 from zorkgpt.memory.models import GAME, Thing
 from zorkgpt.memory.places import (
     checked_place,

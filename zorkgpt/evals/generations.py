@@ -15,6 +15,7 @@ from zorkgpt.encoding import as_json
 from zorkgpt.errors import ConfigurationError, EvaluationFailed
 from zorkgpt.evals.ablations import Ablation
 from zorkgpt.evals.executor import Task
+from zorkgpt.evals.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.evals.protocols import EvaluationProtocol, GenerationProtocol
 from zorkgpt.evals.runs import EpisodeFiles, EvaluationRun, TurnCounter, TurnCounting, moved_run
 from zorkgpt.evals.truth import LocatedEphemeral, ephemeral_of, located
@@ -25,7 +26,6 @@ from zorkgpt.knowledge.document import parse as parse_knowledge
 from zorkgpt.knowledge.document import render as render_knowledge
 from zorkgpt.knowledge.revision import merge_knowledge
 from zorkgpt.log import get_logger
-from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.models import fields_of, memory_of
 from zorkgpt.objectives.file import merge_objectives
 from zorkgpt.run_folder import TRAIL_FILE, episodes_in, run_directory

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import Answers, remember
+from zorkgpt.evals.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.entailment.compare import is_plainly_unsure, relation_of
 from zorkgpt.memory.manager import SimpleMemoryManager
-from zorkgpt.memory.merging import MemoriesAfterEpisode, merge_memories, time_of
 from zorkgpt.memory.models import Memory
 from zorkgpt.memory.storage.history import Trial
 from zorkgpt.memory.storage.markdown import MarkdownStore, sidecar
