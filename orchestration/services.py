@@ -28,6 +28,7 @@ from zorkgpt.memory.dedup.judge import ModelJudge
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer
 from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.parts import configured_embeddings
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.things import is_attempts_entry
 from zorkgpt.offline.memory_synthesizer import RuleSynthesizer
@@ -243,23 +244,16 @@ def _memory(
 
 def _embeddings(config: GameConfiguration, llm: LLM | None) -> EmbeddingProvider | None:
     """Return the configured provider; None without embeddings."""
-    settings = config.memory_deduplication
-    if not settings.enable or settings.provider == "none":
-        return None
-    # Imported here, so that a run without embeddings does not load their libraries.
-    from zorkgpt.embeddings.choose import choose_provider
-    from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
-
+    settings = settings_of(config).deduplication
     # Without a model, use the server for embeddings only if it is the configured provider.
     uses_server = llm is not None or settings.provider == "llm"
-    provider = choose_provider(
-        settings.provider,
-        sentence_transformer_model=settings.sentence_transformer_model,
-        llm_embedding_model=settings.llm_embedding_model,
-        llm_client=_EmbeddingServer(config) if uses_server else None,
-        batch_size=settings.batch_size,
-    )
-    if provider is not None and isinstance(provider.in_use, LLMEmbeddingProvider):
+    provider = configured_embeddings(settings, _EmbeddingServer(config) if uses_server else None)
+    if provider is None:
+        return None
+    # Imported here, so that a run without embeddings does not load NumPy.
+    from zorkgpt.embeddings.llm_provider import LLMEmbeddingProvider
+
+    if isinstance(provider.in_use, LLMEmbeddingProvider):
         # Many servers have no embedding model. Find out now, so that the run can report it at its start.
         provider.warm_up().join()
     return provider

@@ -40,7 +40,15 @@ from zorkgpt.memory.ids import MemoryId
 from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.learning import Learner
 from zorkgpt.memory.models import Category, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
-from zorkgpt.memory.parts import ChatClient, Parts, configured_embeddings, deduplicator, open_store, with_model
+from zorkgpt.memory.parts import (
+    ChatClient,
+    EmbeddingClient,
+    Parts,
+    configured_embeddings,
+    deduplicator,
+    open_store,
+    with_model,
+)
 from zorkgpt.memory.places import LIMIT, checked_place, checked_prefix, has_prefix, is_place, place_in_words
 from zorkgpt.memory.recording import TurnRecorder
 from zorkgpt.memory.retrieval import LocatedMemory, Recalled, SearchResult, fenced, find_memory, shown
@@ -140,7 +148,10 @@ class AgentMemory:
         self._name = self.store.name
         self._scope: PlaceScope = self.store.scope
         self._runs = self.store.path.parent / RUNS if path else settings.runs
-        embeddings = embeddings or configured_embeddings(settings.deduplication, llm_client)
+        if embeddings is None:
+            server = llm_client if isinstance(llm_client, EmbeddingClient) else None
+            configured = configured_embeddings(settings.deduplication, server)
+            embeddings = configured if configured and configured.available else None
         self._deduplicator = deduplicator(self.store, settings.deduplication, embeddings, judge, self._log)
         self._state = EpisodeState(game_state)
         self._writer = MemoryWriter(

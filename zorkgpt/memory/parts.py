@@ -18,6 +18,7 @@ from zorkgpt.memory.synthesis import MemorySynthesizer
 from zorkgpt.memory.world import World
 
 if TYPE_CHECKING:
+    from zorkgpt.embeddings.choose import FirstThatWorks
     from zorkgpt.embeddings.provider import EmbeddingProvider, ProviderChoice
     from zorkgpt.memory.dedup.judge import Judge
 
@@ -106,23 +107,24 @@ def with_model(
     return synthesizer, judge or ModelJudge(llm, world)
 
 
-def configured_embeddings(
-    settings: DeduplicationSettings, client: LLM | ChatClient | None
-) -> "EmbeddingProvider | None":
-    """Return the configured embedding provider. None if there is none or it doesn't work."""
+def configured_embeddings(settings: DeduplicationSettings, server: EmbeddingClient | None) -> "FirstThatWorks | None":
+    """Return the configured embedding provider. None if there is none.
+
+    Args:
+        server: Asked for embeddings if the settings allow it. None if there is no server.
+    """
     if not settings.enable or settings.provider in ("", "none"):
         return None
     from zorkgpt.embeddings.choose import choose_provider
 
-    provider = choose_provider(
+    return choose_provider(
         # An unknown name gives a provider that is not available.
         cast("ProviderChoice", settings.provider),
         sentence_transformer_model=settings.sentence_transformer_model,
         llm_embedding_model=settings.llm_embedding_model,
-        llm_client=client if isinstance(client, EmbeddingClient) else None,
+        llm_client=server,
         batch_size=settings.batch_size,
     )
-    return provider if provider and provider.available else None
 
 
 def deduplicator(
