@@ -8,14 +8,14 @@ import pytest
 from tests.fixtures.memory import Answers, memory, remember
 from zorkgpt.errors import LLMError
 from zorkgpt.memory.answers import MemorySynthesisResponse
-from zorkgpt.memory.asking import AnsweredQuestion, Judgments, Trigger
+from zorkgpt.memory.asking import AnswerCache, AnsweredQuestion, Trigger
 from zorkgpt.memory.claims import Claim, Relation
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.models import Thing, ZMachineContext
 from zorkgpt.memory.objects import AttributeChange, ObjectMove, ThingState
 from zorkgpt.memory.storage.markdown import sidecar
-from zorkgpt.memory.storage.tables import JudgmentTable
+from zorkgpt.memory.storage.tables import AnswerTable
 
 
 def judged(manager):
@@ -332,7 +332,7 @@ def test_the_filter_can_be_switched_off(play, state, tmp_path):
 
 def test_a_store_that_can_not_be_used_costs_questions_and_is_said_once(tmp_path, caplog):
     (tmp_path / "Memories.md.sqlite").mkdir()
-    judgments = Judgments(JudgmentTable(sidecar(tmp_path / "Memories.md")), logging.getLogger("test"))
+    judgments = AnswerCache(AnswerTable(sidecar(tmp_path / "Memories.md")), logging.getLogger("test"))
     for key in ("key", "other", "third"):
         judgments.keep(key, AnsweredQuestion(NOTHING, frozenset()))
     assert judgments.answer("key") is None

@@ -53,7 +53,7 @@ class MarkedHome:
         self.memory = home.open()
         if not empty:
             self.memory.add_memory(5, "Hall", memory("Before"))
-            self.memory.store.judgments.put("before", {})
+            self.memory.store.answers.put("before", {})
         restorer = self.memory.rollback()
         self.point = restorer.restore_point(3)
         restorer.begin(Path(), 3)
@@ -77,7 +77,7 @@ def test_every_store_is_what_it_was(home, empty, places):
     for number in range(places):
         marked.memory.add_memory(number, "Room", memory(f"Fact {number}"))
         marked.memory.add_memory(5, "Hall", memory(f"Of the hall {number}"))
-        marked.memory.store.judgments.put(f"question {number}", {})
+        marked.memory.store.answers.put(f"question {number}", {})
     assert marked.put_back()
     assert marked.contents() == marked.before
     assert marked.put_back()

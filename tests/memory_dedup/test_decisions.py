@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fixtures.dedup import fact
-from zorkgpt.memory.dedup.decision import NEW, Decision, believed, decide, is_settled
+from zorkgpt.memory.dedup.decision import NEW, Decision, believed, decide, is_well_ahead
 from zorkgpt.memory.entailment.comparison import Comparison, compared, is_unsure, is_worth_asking, titles_differ
 
 
@@ -78,8 +78,8 @@ def test_evidence_decides_which_of_two_contradicting_memories_is_believed(older,
 
 def test_an_open_contradiction_is_settled_by_three_more_observations():
     rival = fact("b", status="TENTATIVE")
-    assert not is_settled(fact("a", observation_count=9), fact("b", pinned=True))
-    assert [is_settled(fact("a", status="TENTATIVE", observation_count=n), rival) for n in (1, 3, 4)] == [
+    assert not is_well_ahead(fact("a", observation_count=9), fact("b", pinned=True))
+    assert [is_well_ahead(fact("a", status="TENTATIVE", observation_count=n), rival) for n in (1, 3, 4)] == [
         False,
         False,
         True,

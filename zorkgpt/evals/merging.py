@@ -279,7 +279,7 @@ class _Merger:
             known = decision.about.known
             stored = _change(draft, place, known, _with_counts_of(known, memory))
             if stored.status == MemoryStatus.TENTATIVE:
-                decisions.settle(draft, place, stored, turn)
+                decisions.confirm_if_ahead(draft, place, stored, turn)
             return known.title
         if decision.kind != "new":
             decisions.apply(draft, place, name, memory, decision, turn)

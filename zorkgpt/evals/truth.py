@@ -13,7 +13,7 @@ from session.outcome import failed
 from zorkgpt.bounded import RECORD, parse_json
 from zorkgpt.encoding import as_json
 from zorkgpt.memory.claims import STATES, Claim, Relation
-from zorkgpt.memory.credit import words_of
+from zorkgpt.memory.credit import plain_words
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.models import Memory, PlaceKey, same_episode
 from zorkgpt.memory.objects import PlacedObject
@@ -274,8 +274,8 @@ class TruthRecorder:
         """Return whether an action mentions an object of a contradicted claim."""
         world = self._world
         assert world is not None
-        names = [words_of(world.name_of(claim.number)) for claim in world.contradicted(place, stale)]
-        return any(name and name[-1] in words_of(action) for name in names)
+        names = [plain_words(world.name_of(claim.number)) for claim in world.contradicted(place, stale)]
+        return any(name and name[-1] in plain_words(action) for name in names)
 
     def _with_stored_memories(self, row: ShownMemories, record: TurnRecord, world: "WorldSnapshot") -> ShownMemories:
         true, untrue = self._stored(record, world)

@@ -245,7 +245,7 @@ class AgentMemory:
         if self._process != os.getpid():
             self._process = os.getpid()
             self._writer.visits.drop()
-            self._writer.evidence.drop()
+            self._writer.credit.drop()
 
     @property
     def parts(self) -> Parts:
@@ -895,7 +895,7 @@ class AgentMemory:
     def _note_shown(self, place: SubjectKey, located: Iterable[LocatedMemory]) -> None:
         """Record that the agent sees these memories before it acts at a place, for their counts of trials."""
         if is_place(place):
-            self._writer.evidence.show(place, [each.memory for each in located if each.location_id == place])
+            self._writer.credit.show(place, [each.memory for each in located if each.location_id == place])
 
     def _recalled_with(self, place: SubjectKey) -> tuple[SubjectKey, ...]:
         """Return the other subjects whose memories are recalled at a place."""

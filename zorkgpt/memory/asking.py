@@ -13,7 +13,7 @@ from zorkgpt.memory.claims import Relation
 from zorkgpt.memory.models import NO_EFFECT, Memory, MemoryStatus, ZMachineContext, destination_in, outcome_of
 from zorkgpt.memory.storage.escaping import folded
 from zorkgpt.memory.storage.history import recorded_response
-from zorkgpt.memory.storage.tables import JudgmentTable
+from zorkgpt.memory.storage.tables import AnswerTable
 from zorkgpt.memory.synthesis import LONG_RESPONSE, SynthesisRequest, noticed_changes, noticed_moves
 from zorkgpt.memory.things import is_ledger_entry
 
@@ -271,10 +271,10 @@ def _fields(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-class Judgments:
+class AnswerCache:
     """Answers by the keys of their turns, shared by all processes. Read and write errors are logged and ignored."""
 
-    def __init__(self, table: JudgmentTable, log: logging.Logger) -> None:
+    def __init__(self, table: AnswerTable, log: logging.Logger) -> None:
         self._table = table
         self._log = log
         self._has_failed = False
@@ -284,7 +284,7 @@ class Judgments:
         try:
             return _answered(self._table.get(key))
         except MemoryStoreError as error:
-            self._fail("judgments not read", error)
+            self._fail("answers not read", error)
             return None
 
     def keep(self, key: str, answered: AnsweredQuestion) -> None:
@@ -293,7 +293,7 @@ class Judgments:
         try:
             self._table.put(key, {"answer": answer, "memories": sorted(answered.memories)})
         except MemoryStoreError as error:
-            self._fail("judgment not written", error)
+            self._fail("answer not written", error)
 
     def _fail(self, message: str, error: MemoryStoreError) -> None:
         self._log.log(logging.DEBUG if self._has_failed else logging.WARNING, message, extra={"reason": str(error)})

@@ -1,7 +1,7 @@
 """Credit assignment: which memories the player followed, and whether they worked.
 
 A memory is credited or blamed for an outcome only if its field `action` is the action taken and the outcome is certain
-from the game state. Otherwise nothing is counted. The `CreditLedger` updates the counts of memories, and the functions
+from the game state. Otherwise nothing is counted. The `CreditCounter` updates the counts of memories, and the functions
 below it interpret them.
 """
 
@@ -40,7 +40,7 @@ from zorkgpt.text import SHORT_DIRECTIONS
 
 
 @lru_cache(maxsize=4096)
-def words_of(text: str) -> tuple[str, ...]:
+def plain_words(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text.casefold().replace("’", "'")))
 
 
@@ -73,7 +73,7 @@ class ParsedAction:
 @lru_cache(maxsize=1024)
 def parse_action(action: str) -> ParsedAction | None:
     """Parse a command. None if it has neither a noun nor a direction, like "wait" or "look"."""
-    words = [word for word in words_of(action) if word not in _DROPPED]
+    words = [word for word in plain_words(action) if word not in _DROPPED]
     if not words:
         return None
     verb, *rest = words
@@ -228,7 +228,7 @@ _ENOUGH_TRIALS = 2
 _LOW_SHARE, _HIGH_SHARE = 0.35, 0.65
 
 
-class CreditLedger:
+class CreditCounter:
     """Collects trials, and counts them on the memories with the next write.
 
     A trial is counted once per episode, turn, place and title, even if the turn is played again after a crash. If the

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from zorkgpt import telemetry
 from zorkgpt.errors import LLMError, MemoryStoreError
 from zorkgpt.memory.asking import (
+    AnswerCache,
     AnsweredQuestion,
-    Judgments,
     confirmed_memory,
     look_key,
     routine_key,
@@ -137,7 +137,7 @@ class Learner:
         # By default, assume that a model answers: this costs something, and the answer may have mistakes.
         self._asks_a_model = setting(synthesizer, "asks_a_model", True)
         is_cached = settings.ask_only_once and self._asks_a_model
-        self._judgments = Judgments(writer.store.judgments, log) if is_cached else None
+        self._answers = AnswerCache(writer.store.answers, log) if is_cached else None
         self._changed_at: list[int] = []
         """The value of `LearningCounts.turns` at each recent change of a lasting memory by the model. (Turn numbers are
         optional.)"""
@@ -226,7 +226,7 @@ class Learner:
         context = ZMachineContext(turn=self._state.turn)
         request = SynthesisRequest(location_id, name, "", "", context, memories=memories, arrival=True)
         first_event = len(self._writer.events.waiting)
-        self._keep(request, fact, (subject, name), is_judged=False)
+        self._keep(request, fact, (subject, name), is_informed=False)
         return tuple(self._writer.events.waiting[first_event:])
 
     def reset(self) -> None:
@@ -272,9 +272,9 @@ class Learner:
                 self._see_again(place, memory, number)
             reason = f"the same outcome in another state in turn {number}"
             self._qualify(place, memory, reason, turn.context.state)
-            self._settle(place, memory, rivals(self._observations, place, memory, known.current(place)), number)
+            self._resolve_rivals(place, memory, rivals(self._observations, place, memory, known.current(place)), number)
 
-    def _settle(self, location_id: SubjectKey, memory: Memory, opposed: Rivals, turn: int) -> None:
+    def _resolve_rivals(self, location_id: SubjectKey, memory: Memory, opposed: Rivals, turn: int) -> None:
         """Add conditions to rivals that hold in other states, and supersede those that the memory contradicts."""
         for rival in opposed.separated:
             reason = f"another outcome in another state: “{memory.title}”"
@@ -322,18 +322,20 @@ class Learner:
         self._confirm_memories(request, answer)
         self._invalidate_memories(request, answer, protected)
         # Memories added while the model answered need the word check.
-        is_judged = {each.memory.title for each in request.of_places} <= {each.memory.title for each in asked.of_places}
+        is_informed = {each.memory.title for each in request.of_places} <= {
+            each.memory.title for each in asked.of_places
+        }
         # An answer that the model revised must not be reused.
         all_kept = not protected
         for fact in answer.facts():
             if (subject := self._known_subject(request, fact)) is not None:
                 try:
-                    is_stored = self._keep(request, fact, subject, is_judged=is_judged, protected=protected)
+                    is_stored = self._keep(request, fact, subject, is_informed=is_informed, protected=protected)
                 except MemoryStoreError:
                     is_stored = False
                 all_kept = all_kept and is_stored
         if all_kept and asked.triggers:
-            self._keep_judgments(asked, answer, *keys)
+            self._keep_answer(asked, answer, *keys)
         return True
 
     def _asked_or_reused(
@@ -343,9 +345,9 @@ class Learner:
 
         The answer is None if there is none, or if the turn only confirms memories, which are then counted.
         """
-        judgments = self._judgments
-        answered = judgments.answer(key) if judgments is not None else None
-        similar = judgments.answer(routine or look) if judgments is not None and (routine or look) else None
+        answers = self._answers
+        answered = answers.answer(key) if answers is not None else None
+        similar = answers.answer(routine or look) if answers is not None and (routine or look) else None
         if similar is not None and not similar.holds(request.believed):
             similar = None
         is_routine = similar is not None
@@ -363,20 +365,20 @@ class Learner:
             self._see_again(request.location_id, known, request.context.turn)
         return request, None
 
-    def _keep_judgments(
+    def _keep_answer(
         self, asked: SynthesisRequest, answer: "MemorySynthesisResponse", key: str, routine: str, look: str
     ) -> None:
         """Keep an answer for the same question and for similar ones."""
-        judgments = self._judgments
-        if judgments is None:
+        answers = self._answers
+        if answers is None:
             return
         after = [memory for each in asked.places for memory in self._known.current(each.location_id)]
-        judgments.keep(key, AnsweredQuestion.of(answer, asked.believed, after))
+        answers.keep(key, AnsweredQuestion.of(answer, asked.believed, after))
         if routine and not (answer.facts() or answer.confirm_memory_titles or answer.invalidate_memory_titles):
-            judgments.keep(routine, AnsweredQuestion(answer, frozenset()))
+            answers.keep(routine, AnsweredQuestion(answer, frozenset()))
         if look:
             learned = self._known.current(asked.places[-1].location_id)
-            judgments.keep(look, AnsweredQuestion.of(answer, (), learned))
+            answers.keep(look, AnsweredQuestion.of(answer, (), learned))
 
     def _confirm_memories(self, request: SynthesisRequest, answer: "MemorySynthesisResponse") -> None:
         memories = (*request.of_places, *request.elsewhere)
@@ -534,13 +536,13 @@ class Learner:
         fact: "Fact",
         subject: tuple[SubjectKey, str],
         *,
-        is_judged: bool = True,
+        is_informed: bool = True,
         protected: Collection[tuple[SubjectKey, str]] = (),
     ) -> bool:
         """Store a fact about a subject, unless the ground truth contradicts it. False if the writer refused it.
 
         Args:
-            is_judged: See `MemoryWriter.keep`.
+            is_informed: See `MemoryWriter.keep`.
             protected: Memories that must not be replaced, by subject and title.
 
         Raises:
@@ -573,9 +575,9 @@ class Learner:
         if not is_stored:
             # If the old memories can't be replaced, the new one is stored beside them.
             with telemetry.memory_operation("remember", location_id, memory.text):
-                is_stored = bool(self._writer.keep([new], is_judged=is_judged))
+                is_stored = bool(self._writer.keep([new], is_informed=is_informed))
         if is_stored:
-            self._settle(location_id, memory, opposed, request.context.turn)
+            self._resolve_rivals(location_id, memory, opposed, request.context.turn)
         return is_stored
 
     def _checked(

@@ -358,7 +358,7 @@ class SimpleMemoryManager(AgentMemory):
                 "ephemeral_memories": len(ephemeral),
                 "open_tentative": tentative,
                 "write_failures": self._writer.write_failures,
-                "evidence_failures": self._writer.evidence.failures,
+                "evidence_failures": self._writer.credit.failures,
                 "vetoes_obeyed": self._writer.vetoes_obeyed,
                 "person_edits_kept": self._writer.protected,
                 **asdict(self._learner.counts),
@@ -469,7 +469,7 @@ class SimpleMemoryManager(AgentMemory):
         """Discard the restored episode without writing anything."""
         with self.store.guard:
             self._writer.visits.drop()
-            self._writer.evidence.drop()
+            self._writer.credit.drop()
             self._writer.forget_episode()
             self._learner.reset()
 

@@ -83,7 +83,7 @@ class TurnRecorder:
                     for memory in self._known.current(subject)
                     if memory.persistence.outlives_episode and is_observed_loss(memory)
                 ]
-                self._writer.evidence.note(location_id, action, context, self._state.episode, dangers=dangers)
+                self._writer.credit.note(location_id, action, context, self._state.episode, dangers=dangers)
         self._keep_ledger(location_id, name, context)
         self.attempts.note(turn)
         self._known.note_name(location_id, name)

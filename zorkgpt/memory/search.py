@@ -13,7 +13,7 @@ from zorkgpt.memory.known import KnownMemories
 from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.retrieval import LocatedMemory, Method, SearchResult
 from zorkgpt.memory.storage.lasting import EVERY, Filters, LastingMemories
-from zorkgpt.memory.storage.words import WordCounts, words, words_of
+from zorkgpt.memory.storage.words import WordCounts, indexed_words, words
 from zorkgpt.text import key_of
 
 log = get_logger(__name__)
@@ -64,7 +64,7 @@ class Searcher:
         # A narrow search ranks all memories that pass. It uses the index only for the word counts.
         matches, counts = self._store.matching(query_words, filters.marks(), 0 if is_narrow else pool)
         candidates = self._known.located(self._store.lasting.find(filters) if is_narrow else matches)
-        ephemeral_words = [set(words_of(each.location_name, each.memory)) for each in ephemeral]
+        ephemeral_words = [set(indexed_words(each.location_name, each.memory)) for each in ephemeral]
         total = WordCounts(
             counts.memories + len(ephemeral),
             counts.average_length,
@@ -202,7 +202,7 @@ def best_matches(query: str, memories: Sequence[LocatedMemory], k: int, counts: 
     max_score = sum(rarities.values()) * (_K1 + 1)
     results = []
     for located in memories:
-        bag = Counter(words_of(located.location_name, located.memory))
+        bag = Counter(indexed_words(located.location_name, located.memory))
         length = bag.total() / counts.average_length
         score = sum(rarities[word] * _saturated(bag[word], length) for word in query_words & bag.keys())
         if score > 0:

@@ -51,7 +51,7 @@ class Visits:
             self.enter(location_id, episode)
             self._just_reached = location_id
 
-    def settle(self) -> None:
+    def include_reached(self) -> None:
         """Include the location that was just reached, because no turn follows."""
         self._just_reached = None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.memory.checks import utc_now
 from zorkgpt.memory.conditions import Observations
-from zorkgpt.memory.credit import CreditLedger
+from zorkgpt.memory.credit import CreditCounter
 from zorkgpt.memory.dedup import decision as decisions
 from zorkgpt.memory.dedup.decision import NEW, Decision
 from zorkgpt.memory.dedup.deduplicator import Deduplicator
@@ -75,7 +75,7 @@ class MemoryWriter:
         self.known = KnownMemories(store, log)
         self.observations = Observations(store.journal)
         self.events = MemoryEvents(self.known, log, debug=debug)
-        self.evidence = CreditLedger(store.trials, log, learned_in=self.observations.turn_when_learned)
+        self.credit = CreditCounter(store.trials, log, learned_in=self.observations.turn_when_learned)
         self.deduplicator = deduplicator
         self.write_failures = 0
         self._failure_logged = ""
@@ -131,11 +131,11 @@ class MemoryWriter:
         except MemoryStoreError:
             return 0
 
-    def keep(self, new: "Sequence[NewMemory]", *, is_judged: bool = False) -> list[str]:
+    def keep(self, new: "Sequence[NewMemory]", *, is_informed: bool = False) -> list[str]:
         """Store memories in one write. One that repeats a stored memory counts as another observation of it.
 
         Args:
-            is_judged: Whether the author saw the memories of the places and named the ones to replace.
+            is_informed: Whether the author saw the memories of the places and named the ones to replace.
 
         Returns:
             The ids of the memories, or of those that they repeat, in order. [] if nothing was stored because a person
@@ -145,7 +145,7 @@ class MemoryWriter:
             MemoryStoreError: If the memories can't be written.
         """
         # Ask the judge before locking anything.
-        verdicts = self._verdicts(new, is_judged=is_judged)
+        verdicts = self._verdicts(new, is_informed=is_informed)
         kept: list[str] = []
         decided: list[Decision] = []
         lasting = any(each.memory.persistence.outlives_episode for each in new)
@@ -155,7 +155,7 @@ class MemoryWriter:
                 decision = NEW
                 if self.deduplicator is not None and not each.replaces:
                     decision = self.deduplicator.decide(
-                        place, memory, known, is_judged=is_judged, verdicts=verdicts_of_each
+                        place, memory, known, is_informed=is_informed, verdicts=verdicts_of_each
                     )
                 is_hidden = not decision.joins(memory) and self._is_forbidden_in_words(place, memory, known)
                 olds = None if is_hidden else self._replaced(draft, each)
@@ -170,7 +170,7 @@ class MemoryWriter:
                 self.deduplicator.note(each.location_id, each.memory, decision)
         return kept
 
-    def _verdicts(self, new: "Sequence[NewMemory]", *, is_judged: bool) -> "list[VerdictByWords]":
+    def _verdicts(self, new: "Sequence[NewMemory]", *, is_informed: bool) -> "list[VerdictByWords]":
         """Return the judge's verdicts for each memory and those of its place, including those before it in `new`."""
         new_facts = [each for each in new if each.memory.persistence.outlives_episode and not each.replaces]
         if self.deduplicator is None or not new_facts:
@@ -181,7 +181,9 @@ class MemoryWriter:
         for each in new:
             after = before.setdefault(each.location_id, [])
             verdicts.append(
-                self.deduplicator.verdicts(each.location_id, each.name, each.memory, is_judged=is_judged, after=after)
+                self.deduplicator.verdicts(
+                    each.location_id, each.name, each.memory, is_informed=is_informed, after=after
+                )
             )
             after.append(each.memory)
         return verdicts
@@ -223,7 +225,7 @@ class MemoryWriter:
         if stored is None:
             stored = self._add(draft, new, olds)
         elif decision.kind == "repeats" and stored.status == MemoryStatus.TENTATIVE:
-            stored = decisions.settle(draft, location_id, stored, turn)
+            stored = decisions.confirm_if_ahead(draft, location_id, stored, turn)
         # A known memory may lack these fields.
         if new.given and not stored.is_settled_by_person and (changed := replace(stored, **new.given)) != stored:
             stored = draft.replace(location_id, stored, changed, "edited")
@@ -356,11 +358,11 @@ class MemoryWriter:
                     if draft.is_discarded or (draft.book is begun and not counts_only):
                         draft.discard()
                     else:
-                        self.evidence.count_in(draft)
+                        self.credit.count_in(draft)
                 if draft.is_changed:
                     self._failure_logged = ""
                 if draft.is_changed or counts_only:
-                    self.evidence.written(draft)
+                    self.credit.written(draft)
                     self.visits.written(draft)
             else:
                 draft = Draft(self.known.book, self.known.names, turn_stamp=stamp)
@@ -407,9 +409,9 @@ class MemoryWriter:
             turn: The current turn. None if no turn follows, so that everything is due.
         """
         if turn is None:
-            self.visits.settle()
+            self.visits.include_reached()
         with suppress(MemoryStoreError):
-            if self.evidence.is_due(turn) or self.visits.are_waiting(self.store.lasting):
+            if self.credit.is_due(turn) or self.visits.are_waiting(self.store.lasting):
                 with self._changing(lasting=True, counts_only=True):
                     pass
 
@@ -441,7 +443,7 @@ class MemoryWriter:
         known.names = {place: name for place, name in known.names.items() if not is_trace(name) and place not in gone}
         self.events.forget(is_trace, gone)
         self.observations.clear()
-        self.evidence.forget(is_trace)
+        self.credit.forget(is_trace)
         if self.deduplicator is not None:
             self.deduplicator.forget()
 
@@ -452,7 +454,7 @@ class MemoryWriter:
             "names": [[place_to_json(place), name] for place, name in self.known.names.items()],
             "write_failures": self.write_failures,
             "journal": [end if self._episode_start is None else self._episode_start, end],
-            "evidence": self.evidence.snapshot(),
+            "evidence": self.credit.snapshot(),
         }
         return saved if self.deduplicator is None else saved | self.deduplicator.snapshot()
 
@@ -466,7 +468,7 @@ class MemoryWriter:
             self._log.warning("the journal was replaced: ephemeral memories of episode %s are lost", episode)
         self.known.names.update((place_from_json(place), str(name)) for place, name in saved["names"])
         self.write_failures = int(saved["write_failures"])
-        self.evidence.restore(saved["evidence"])
+        self.credit.restore(saved["evidence"])
         if self.deduplicator is not None:
             self.deduplicator.restore(saved)
         if self._debug:

@@ -95,7 +95,7 @@ def believed(older: Memory, newer: Memory, *, was_believed_before: bool = False)
     return "newer" if ahead >= 1 else "open"
 
 
-def is_settled(seen: Memory, rival: Memory) -> bool:
+def is_well_ahead(seen: Memory, rival: Memory) -> bool:
     """Return whether a tentative memory that was observed again is far enough ahead of its rival."""
     return not rival.is_settled_by_person and _weight(seen) - _weight(rival) >= _AHEAD
 
@@ -142,10 +142,10 @@ def _is_kept_beside(known: Memory, kept: Sequence[Memory], new: Memory) -> bool:
     return any(other is not known and is_current(other) and same_words(other, new) for other in kept)
 
 
-def settle(draft: Draft, place: SubjectKey, seen: Memory, turn: int | None) -> Memory:
+def confirm_if_ahead(draft: Draft, place: SubjectKey, seen: Memory, turn: int | None) -> Memory:
     """Mark a tentative memory as active and its opposite as superseded, if it was observed often enough. Return it."""
     for rival in draft.lasting.memories(place) if not seen.is_settled_by_person else ():
-        if rival.status == MemoryStatus.TENTATIVE and is_settled(seen, rival):
+        if rival.status == MemoryStatus.TENTATIVE and is_well_ahead(seen, rival):
             contrast = compared(rival, seen, None)
             if contrast.relation == "conflict":
                 reason = f"{contrast.reason}; observed {seen.observation_count} times"

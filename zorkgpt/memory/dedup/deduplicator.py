@@ -101,7 +101,7 @@ class Deduplicator:
         name: str,
         memory: Memory,
         *,
-        is_judged: bool = False,
+        is_informed: bool = False,
         after: Iterable[Memory] = (),
     ) -> VerdictByWords:
         """Return the judge's verdicts for a new memory and those of its place, for `decide`. Never raises.
@@ -109,14 +109,14 @@ class Deduplicator:
         This may take long, so it comes before the transaction in which `decide` is called.
 
         Args:
-            is_judged: See `decide`.
+            is_informed: See `decide`.
             after: Memories of the same place that are stored before it.
         """
         if (self.judge is None and self.index.is_lost) or not is_compared(memory):
             return {}
         try:
             among = [*self._lasting(location_id), *filter(is_compared, after)]
-            comparisons = self._relevant(location_id, memory, is_judged, among)
+            comparisons = self._relevant(location_id, memory, is_informed, among)
             if any(map(_merges, comparisons)):
                 return {}
             return self._asked(location_id, name, memory, comparisons)
@@ -130,21 +130,21 @@ class Deduplicator:
         memory: Memory,
         among: Iterable[Memory],
         *,
-        is_judged: bool = False,
+        is_informed: bool = False,
         verdicts: VerdictByWords = MappingProxyType({}),
     ) -> Decision:
         """Return how a new memory relates to those of its place. Never raises; after an error the memory is new.
 
         Args:
             among: The memories of the place.
-            is_judged: Whether the author saw the memories of the place and named the ones to replace.
+            is_informed: Whether the author saw the memories of the place and named the ones to replace.
             verdicts: The judge's verdicts about the pairs that the word check leaves unsure.
         """
         if not is_compared(memory):
             return NEW
         try:
             started = time.perf_counter()
-            comparisons = self._relevant(location_id, memory, is_judged, [*filter(is_compared, among)])
+            comparisons = self._relevant(location_id, memory, is_informed, [*filter(is_compared, among)])
             self.counts.compared += 1
             self.counts.total_ms += (time.perf_counter() - started) * 1000
             if not any(map(_merges, comparisons)):
@@ -157,13 +157,13 @@ class Deduplicator:
             return NEW
 
     def _relevant(
-        self, location_id: SubjectKey, memory: Memory, is_judged: bool, among: Sequence[Memory]
+        self, location_id: SubjectKey, memory: Memory, is_informed: bool, among: Sequence[Memory]
     ) -> list[Comparison]:
         return [
             comparison
             for comparison in self.comparisons(location_id, memory, among)
             # The word check doesn't overrule an author who saw both and kept both, and never merges two actions.
-            if not (is_judged and comparison.relation == "conflict") and not actions_differ(comparison.known, memory)
+            if not (is_informed and comparison.relation == "conflict") and not actions_differ(comparison.known, memory)
         ]
 
     def note(self, location_id: SubjectKey, memory: Memory, decision: Decision) -> None:

@@ -24,19 +24,19 @@ from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp, differences
 from zorkgpt.memory.storage.lasting import LastingMemories
 from zorkgpt.memory.storage.person_edits import PersonEdits
+from zorkgpt.memory.storage.restorer import CheckpointRestorer
 from zorkgpt.memory.storage.sqlite import SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     MIGRATIONS,
     SCHEMA,
     UNDO_SCHEMA,
     VECTORS_SCHEMA,
+    AnswerTable,
     Journal,
-    JudgmentTable,
     Trials,
     delete_vectors,
     discard,
 )
-from zorkgpt.memory.storage.undo import Undo
 from zorkgpt.memory.storage.words import DocumentWords, WordCounts, matches
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class _FileState(NamedTuple):
 
 
 def sidecar(memory_file: Path | str, *, timeout_s: float = LOCK_TIMEOUT_S) -> SqliteDatabase:
-    """Return the SQLite file beside a memory file, which contains its journal, trials, judgments and vectors."""
+    """Return the SQLite file beside a memory file, which contains its journal, trials, answers and vectors."""
     return SqliteDatabase(
         Path(f"{memory_file}.sqlite"), schema=_SCHEMA, migrations=MIGRATIONS, kind=_KIND, timeout_s=timeout_s
     )
@@ -112,7 +112,7 @@ class MarkdownStore:
         self.database = sidecar(self.path, timeout_s=lock_timeout_s)
         self.journal = Journal(self.database)
         self.trials = Trials(self.database)
-        self.judgments = JudgmentTable(self.database)
+        self.answers = AnswerTable(self.database)
         self._words = DocumentWords()
         self.recovered: Recovery | None = None
         """The last recovery of a missing or damaged file. None if there was none."""
@@ -126,7 +126,7 @@ class MarkdownStore:
         self._is_large = False
         """Whether it was logged that the file is large."""
         self._edits = PersonEdits(self.journal)
-        self.restorer = Undo(self)
+        self.restorer = CheckpointRestorer(self)
         self._load()
 
     @property
@@ -177,7 +177,7 @@ class MarkdownStore:
         with self.guard, self.file.locked(), self.database.change():
             self.journal.clean(clean)
             self.trials.clean(clean)
-            self.judgments.clear()
+            self.answers.clear()
             delete_vectors(self.database)
             self.restorer.forget_all()
         self.database.shrink()

@@ -12,7 +12,7 @@ from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.history import TurnStamp
 from zorkgpt.memory.storage.lasting import LastingMemories
-from zorkgpt.memory.storage.tables import Journal, JudgmentTable, Trials
+from zorkgpt.memory.storage.tables import AnswerTable, Journal, Trials
 from zorkgpt.memory.storage.words import WordCounts
 from zorkgpt.restore_point import Restorer
 
@@ -37,7 +37,7 @@ class Store(Protocol):
     """The last recovery of a missing or damaged file. None if there was none."""
     journal: Journal
     trials: Trials
-    judgments: JudgmentTable
+    answers: AnswerTable
     guard: "threading.RLock"
     """Held while `lasting` is read or changed."""
 

@@ -34,7 +34,7 @@ from zorkgpt.memory.storage.section import (
 )
 from zorkgpt.memory.storage.tables import Rows
 from zorkgpt.memory.storage.versions import is_current
-from zorkgpt.memory.storage.words import CURRENT, WordIndex, database_text, marks_of, words_of
+from zorkgpt.memory.storage.words import CURRENT, WordIndex, database_text, indexed_words, marks_of
 from zorkgpt.text import key_of
 
 _Value = TypeVar("_Value")
@@ -580,7 +580,7 @@ class _Indexed:
     def __init__(self, place: SubjectKey, section: _Section, memory: Memory) -> None:
         self.column = column_of(place)
         self.section = section.id
-        self.words = words_of(section.head.name, memory)
+        self.words = indexed_words(section.head.name, memory)
         self.marks = marks_of(memory)
 
 

@@ -99,7 +99,7 @@ class ScopedStore:
         self.guard = whole.guard
         self.journal = whole.journal.within(scope)
         self.trials = whole.trials.within(scope)
-        self.judgments = whole.judgments.within(scope)
+        self.answers = whole.answers.within(scope)
 
     @property
     def lasting(self) -> ScopedMemories:

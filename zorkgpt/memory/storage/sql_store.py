@@ -23,18 +23,18 @@ from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.history import PERSON_SOURCES, TurnStamp
 from zorkgpt.memory.storage.person_edits import PersonEdits
 from zorkgpt.memory.storage.postgres import PostgresDatabase
+from zorkgpt.memory.storage.restorer import CheckpointRestorer
 from zorkgpt.memory.storage.rows import MemoryRows
 from zorkgpt.memory.storage.sqlite import IN_MEMORY, SqliteDatabase
 from zorkgpt.memory.storage.tables import (
     MIGRATIONS,
     STORE_SCHEMA,
     VECTORS_SCHEMA,
+    AnswerTable,
     Journal,
-    JudgmentTable,
     Trials,
     delete_vectors,
 )
-from zorkgpt.memory.storage.undo import Undo
 from zorkgpt.memory.storage.vector_table import PostgresVectors, delete_all_but
 from zorkgpt.memory.storage.words import WORDS_SCHEMA, FullText, PostgresWords, WordCounts, WordIndex
 
@@ -83,11 +83,11 @@ class SqlStore:
         self.guard = database.guard
         self.journal = Journal(database, now)
         self.trials = Trials(database, machine)
-        self.judgments = JudgmentTable(database)
+        self.answers = AnswerTable(database)
         self.recovered: Recovery | None = None
         self._words = words
         self.lasting = MemoryRows(database, PersonEdits(self.journal), words)
-        self.restorer = Undo(self)
+        self.restorer = CheckpointRestorer(self)
         self.refresh()
 
     def refresh(self) -> None:
@@ -154,7 +154,7 @@ class SqlStore:
             self.restorer.forget_all()
             self.journal.clean(clean)
             self.trials.clean(clean)
-            self.judgments.clear()
+            self.answers.clear()
             self._words.rebuild()
 
     def vectors(self) -> "VectorTable":

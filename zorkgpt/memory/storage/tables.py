@@ -1,4 +1,4 @@
-"""The tables beside the memories: the journal, the trials, and the judgments of a model. The same on every database."""
+"""The tables beside the memories: the journal, the trials, and the answers of a model. The same on every database."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -103,7 +103,7 @@ CREATE TABLE IF NOT EXISTS zorkgpt_undo_parts (
     PRIMARY KEY (writer, position)
 );
 """
-"""Parts of the memories at the time of checkpoints. See `zorkgpt.memory.storage.undo`."""
+"""Parts of the memories at the time of checkpoints. See `zorkgpt.memory.storage.restorer`."""
 
 MIGRATIONS: tuple[str, ...] = (
     f"CREATE INDEX zorkgpt_journal_changes ON zorkgpt_journal (memory, id) WHERE {_IS_NO_COUNT}",
@@ -445,7 +445,7 @@ class Trials(Records):
                 yield trial
 
 
-class JudgmentTable:
+class AnswerTable:
     """The answers of a model, by the keys of the questions.
 
     Args:
@@ -456,9 +456,9 @@ class JudgmentTable:
         self._database = database
         self._prefix = prefix
 
-    def within(self, scope: PlaceScope) -> "JudgmentTable":
+    def within(self, scope: PlaceScope) -> "AnswerTable":
         """Return the table of the questions in a scope."""
-        return JudgmentTable(self._database, f"{render_place(scope.path)} ")
+        return AnswerTable(self._database, f"{render_place(scope.path)} ")
 
     def get(self, key: str) -> object:
         """Return the answer to a question as plain values. None if there is none."""
@@ -483,15 +483,15 @@ class JudgmentTable:
 
 
 def discard(
-    database: Rows, *, journal: int | None = None, trials: int | None = None, judgments: int | None = None
+    database: Rows, *, journal: int | None = None, trials: int | None = None, answers: int | None = None
 ) -> None:
-    """Delete the changes of lasting memories, the trials and the judgments after these positions."""
+    """Delete the changes of lasting memories, the trials and the answers after these positions."""
     if journal is not None:
         database.put("DELETE FROM zorkgpt_journal WHERE episode IS NULL AND id > %s", [(journal,)])
     if trials is not None:
         database.put("DELETE FROM zorkgpt_trials WHERE id > %s", [(trials,)])
-    if judgments is not None:
-        database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(judgments,)])
+    if answers is not None:
+        database.put("DELETE FROM zorkgpt_judgments WHERE id > %s", [(answers,)])
 
 
 def delete_vectors(database: Rows) -> None:

@@ -68,7 +68,7 @@ def words(text: str) -> list[str]:
     return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in re.findall(r"\w+", text.casefold())]
 
 
-def words_of(name: str, memory: Memory) -> list[str]:
+def indexed_words(name: str, memory: Memory) -> list[str]:
     """Return the words of a memory at a location with this name. Those of the title count twice."""
     return words(f"{name} {memory.title} {memory.title} {memory.text}")
 
@@ -131,7 +131,7 @@ class DocumentWords:
 
 def words_in(name: str, memory: Memory) -> WordSet:
     """Return the words of a memory at a place with this name."""
-    all_words = words_of(name, memory)
+    all_words = indexed_words(name, memory)
     return frozenset(map(intern, all_words)), len(all_words)
 
 

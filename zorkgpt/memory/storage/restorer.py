@@ -1,4 +1,4 @@
-"""Undo of changes since a checkpoint, for every store."""
+"""Restores the memories of a checkpoint, for every store."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -8,19 +8,19 @@ from uuid import uuid4
 
 from zorkgpt.log import get_logger
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.tables import Journal, JudgmentTable, Rows, Trials, discard
+from zorkgpt.memory.storage.tables import AnswerTable, Journal, Rows, Trials, discard
 
 log = get_logger(__name__)
 
 _TABLES = ("zorkgpt_undo", "zorkgpt_undo_parts")
 
 
-class UndoableStore(Protocol):
+class RestorableStore(Protocol):
     """A store whose parts can be restored: the sections of a database, or a whole file."""
 
     journal: Journal
     trials: Trials
-    judgments: JudgmentTable
+    answers: AnswerTable
 
     @property
     def database(self) -> Rows:
@@ -40,7 +40,7 @@ class UndoableStore(Protocol):
         ...
 
 
-class Undo:
+class CheckpointRestorer:
     """Keeps the original of each part of the memories that changes after a checkpoint.
 
     Nothing is undone if another writer has changed the memories too, because its changes may depend on ours.
@@ -48,7 +48,7 @@ class Undo:
 
     name = "memories"
 
-    def __init__(self, store: UndoableStore) -> None:
+    def __init__(self, store: RestorableStore) -> None:
         self._store = store
         self._writer = uuid4().hex
         self._number: int | None = None
@@ -56,7 +56,7 @@ class Undo:
 
     def restore_point(self, number: int) -> dict[str, Any]:
         """Return the data about the memory for a checkpoint that is about to be written."""
-        return {"number": number, "writer": self._writer, "judgments": self._store.judgments.size()}
+        return {"number": number, "writer": self._writer, "judgments": self._store.answers.size()}
 
     def begin(self, folder: Path, number: int) -> None:
         """Begin to keep the originals of changed parts, to return to the checkpoint with this number."""
@@ -124,11 +124,11 @@ class Undo:
             rows = database.rows(query, (self._writer, int(point["number"])))
             if not rows:
                 # Nothing was changed since.
-                discard(database, judgments=int(point["judgments"]))
+                discard(database, answers=int(point["judgments"]))
                 return True
             journal, trials, is_ours = rows[0]
             if is_ours:
-                discard(database, journal=journal, trials=trials, judgments=int(point["judgments"]))
+                discard(database, journal=journal, trials=trials, answers=int(point["judgments"]))
                 query = "SELECT position, data FROM zorkgpt_undo_parts WHERE writer = %s"
                 store.put_back(dict(database.rows(query, [self._writer])))
             self._forget()
