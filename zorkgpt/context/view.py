@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from game_interface.models import Observation
+from game_interface.models import Language, Observation
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.outcome import affected_objects, changed_by_themselves
@@ -38,6 +38,19 @@ class Goals(Protocol):
         ...
 
 
+class ThingsAndWords(Protocol):
+    """The things in sight of the player and the words that the parser knows, as in `game_interface.game.Game`."""
+
+    @property
+    def language(self) -> Language | None:
+        """The vocabulary and the grammar; None if unknown."""
+        ...
+
+    def things(self) -> tuple[ThingState, ...]:
+        """Return the visible and carried things, with their states."""
+        ...
+
+
 class PlayerView:
     """The sources of a player's context.
 
@@ -45,8 +58,7 @@ class PlayerView:
         graph: The map. Defaults to an empty one.
         recall: Returns the current memories of a location.
         memory: Counts visits and finds outdated memories; None without memory.
-        vocabulary: The words that the game's parser knows.
-        things: Returns the visible and carried things, with their states.
+        game: Knows its vocabulary and the things in sight; None if unknown.
         goals: The objectives; None without objectives.
         knowledge: Returns the lines of the knowledge base that are relevant to an observation.
         notices: Returns notices about the player's own play.
@@ -59,8 +71,7 @@ class PlayerView:
         graph: MapGraph | None = None,
         recall: Recall = lambda location_id: (),
         memory: SimpleMemoryManager | None = None,
-        vocabulary: tuple[str, ...] = (),
-        things: Callable[[], Sequence[ThingState]] = tuple,
+        game: ThingsAndWords | None = None,
         goals: Goals | None = None,
         knowledge: Callable[[Observation], Sequence[str]] = lambda now: (),
         notices: Callable[[], Sequence[str]] = tuple,
@@ -68,9 +79,9 @@ class PlayerView:
     ) -> None:
         self._graph = MapGraph() if graph is None else graph
         self._recall = recall
-        self.memory = memory
-        self._vocabulary = vocabulary
-        self._things = things
+        self._memory = memory
+        self._game = game
+        self._vocabulary = tuple(sorted(game.language.words)) if game and game.language else ()
         self._goals = goals
         self._knowledge = knowledge
         self._notices = notices
@@ -99,8 +110,8 @@ class PlayerView:
             opening=state.arrival.response if state.arrival else "",
             response=latest.response if latest else "",
             memories=memories,
-            things=tuple(self._things()),
-            visits=self.memory.get_visits(here) if self.memory and here is not None else None,
+            things=self._game.things() if self._game else (),
+            visits=self._memory.get_visits(here) if self._memory and here is not None else None,
             recent=tuple(recent),
             summary=state.history_summary,
             summarized_to=state.history_summarized_to,
@@ -138,7 +149,7 @@ class PlayerView:
 
     def _dangers(self, here: int | None, route: Route | None) -> tuple[Danger, ...]:
         """Return the dangers ahead, each with the current state that contradicts it."""
-        dangers, memory = dangers_ahead(self._graph, here, self._recall, route), self.memory
+        dangers, memory = dangers_ahead(self._graph, here, self._recall, route), self._memory
         if memory is None:
             return tuple(dangers)
         return tuple(
