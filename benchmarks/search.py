@@ -107,9 +107,10 @@ def main() -> None:
                     figures = played(game, player, steps, Path(folder))
                 table["rows"].append([find_story(game).title or Path(game).stem, f"{steps:,}", player, *figures])
                 print(*table["rows"][-1], f"{time.perf_counter() - began:.0f} s", sep=" | ", flush=True)
+                if given.publish:
+                    # The whole takes hours, so nothing is lost if it is stopped.
+                    publish(given.publish, "uv run python -m benchmarks.search STORY...", {"stories": table})
     print(markdown(table))
-    if given.publish:
-        publish(given.publish, "uv run python -m benchmarks.search STORY...", {"stories": table})
 
 
 if __name__ == "__main__":
