@@ -17,7 +17,7 @@ from zorkgpt.adapters.langgraph_encoding import key_of_title, namespace_of, plac
 from zorkgpt.errors import MemoryEditError
 from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.places import checked_place, is_text_of_place
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import single_spaced
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 PREFERENCES = ("users", "7")
@@ -378,5 +378,5 @@ def test_every_place_is_that_of_its_namespace(place):
 @given(quoted_texts)
 def test_every_key_is_that_of_its_title_and_every_title_that_of_its_key(text):
     assert key_of_title(title_of_key(text)) == text
-    if text and text == one_line(text):
+    if text and text == single_spaced(text):
         assert title_of_key(key_of_title(text)) == text

@@ -8,7 +8,7 @@ from tests.fixtures.memory import FORGERIES, episodes, in_one_line, memories, me
 from zorkgpt.memory.models import GAME, Thing, episode_key
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import EVERY, by_place
 from zorkgpt.memory.storage.section import Problem
 
@@ -97,9 +97,9 @@ def test_what_is_written_is_read_back(located):
 def test_names_visits_and_episodes_are_read_back(location_id, name, seen):
     document = added(Document(), location_id, name, memory(), visits=tuple(seen))
     section = parse(render(document)).sections_of(location_id)[0]
-    assert section.name == one_line(name)
+    assert section.name == single_spaced(name)
     assert section.visits >= len(seen)
-    wanted = dict.fromkeys(episode_key(one_line(one) if isinstance(one, str) else one) for one in (*seen, 1))
+    wanted = dict.fromkeys(episode_key(single_spaced(one) if isinstance(one, str) else one) for one in (*seen, 1))
     assert list(dict.fromkeys(section.episodes)) == list(wanted)
 
 
@@ -287,7 +287,7 @@ def test_no_text_becomes_structure(field, forged):
     read = parse(render(document_of((5, name, memory(**{"title": "T", **fields})))))
     assert by_place(read.find(EVERY)) == {5: [in_one_line(memory(**{"title": "T", **fields}))]}
     assert [section.location_id for section in read.sections] == [None, 5]
-    assert read.sections_of(5)[0].name == one_line(name)
+    assert read.sections_of(5)[0].name == single_spaced(name)
 
 
 def test_locations_stand_in_the_order_of_their_numbers_and_those_that_are_there_never_move():

@@ -23,7 +23,7 @@ from zorkgpt.memory.places import (
 )
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import EVERY, by_place, episodes_of
 
 DOOR = Thing(181)
@@ -78,7 +78,7 @@ def test_sections_of_subjects_are_read_back(located):
     assert set(by_place(read.find(EVERY))) == {key for key, _ in located}
     assert list(read.problems()) == []
     for key in (GAME, Thing(181)):
-        names = [one_line(name) for known, name in located if known == key]
+        names = [single_spaced(name) for known, name in located if known == key]
         assert [section.name for section in read.sections_of(key)] == names[:1]
 
 

@@ -8,7 +8,7 @@ from zorkgpt.bounded import RECORD, json_object, parse_json
 from zorkgpt.errors import OutOfBounds
 from zorkgpt.memory.models import Memory, PlaceKey
 from zorkgpt.memory.places import checked_place, is_text_of_place, path_of
-from zorkgpt.memory.storage.escaping import json_in_a_line, one_line
+from zorkgpt.memory.storage.escaping import json_in_a_line, single_spaced
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.text import quoted
 
@@ -28,7 +28,7 @@ def items_of(memories: Iterable[Memory]) -> Iterable[Memory]:
     by_title: dict[str, Memory] = {}
     for memory in memories:
         if is_current(memory):
-            by_title.setdefault(one_line(memory.title), memory)
+            by_title.setdefault(single_spaced(memory.title), memory)
     return by_title.values()
 
 
@@ -98,7 +98,7 @@ def key_of_title(title: str) -> str:
 
 
 def _is_title(text: str) -> bool:
-    return bool(text) and text == one_line(text)
+    return bool(text) and text == single_spaced(text)
 
 
 def _quoted(text: str, depth: int) -> str:
@@ -124,7 +124,7 @@ def _unquoted(text: str) -> tuple[str, int]:
 def text_of_value(value: Mapping[str, Any]) -> str:
     """Return the text for a value: the text of `{"text": "..."}` if it is a single line, otherwise JSON."""
     plain = value.get("text")
-    if isinstance(plain, str) and plain and plain == one_line(plain) and value_of_text(plain) == value:
+    if isinstance(plain, str) and plain and plain == single_spaced(plain) and value_of_text(plain) == value:
         return plain
     return json_in_a_line(dict(value))
 

@@ -16,7 +16,7 @@ from zorkgpt.knowledge.line import (
     render_line,
     section_of,
 )
-from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, one_line, unescape
+from zorkgpt.memory.storage.escaping import HIDDEN, decode, encode, escape, single_spaced, unescape
 
 _MAX_EPISODES = 50
 _NAME = re.compile(rf"[\\;,<>\-{HIDDEN}]")
@@ -56,7 +56,7 @@ def parse_ledger(row: str) -> dict[str, ProcessedTurns] | None:
     if found is None:
         return None
     return {
-        one_line(unescape(one["episode"])): ProcessedTurns(
+        single_spaced(unescape(one["episode"])): ProcessedTurns(
             int(one["until"]),
             None if one["concluded"] is None else int(one["concluded"]),
             bool(one["due"]),

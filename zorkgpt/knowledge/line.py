@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from zorkgpt.memory.storage.escaping import HIDDEN, escape, one_line, unescape
+from zorkgpt.memory.storage.escaping import HIDDEN, escape, single_spaced, unescape
 
 
 class KnowledgeSection(StrEnum):
@@ -98,7 +98,7 @@ class KnowledgeLine:
         if self.struck:
             return replace(new, struck=False, reason="") if self.reason and confirmed else new
         if contradicted and not self.reason and not new.confirmed:
-            return replace(new, struck=True, reason=one_line(reason))
+            return replace(new, struck=True, reason=single_spaced(reason))
         return new
 
 
@@ -116,7 +116,7 @@ def parse_line(row: str, section: KnowledgeSection) -> KnowledgeLine | None:
     first, *parts = [part.strip() for part in _PARTS.findall(found["mark"])] or [""]
     since = _SINCE.fullmatch(first)
     struck = _STRUCK.fullmatch(found["text"].strip())
-    text = one_line(unescape(struck["text"] if struck else found["text"]))
+    text = single_spaced(unescape(struck["text"] if struck else found["text"]))
     if since is None or not text:
         return None
     line = KnowledgeLine(
@@ -147,10 +147,10 @@ def _with_part(line: KnowledgeLine, part: str) -> KnowledgeLine:
     if found := _COUNTS.fullmatch(part):
         return replace(line, confirmed=int(found["confirmed"]), contradicted=int(found["contradicted"]))
     if found := _BECAUSE.fullmatch(part):
-        return replace(line, reason=one_line(unescape(found["reason"])))
+        return replace(line, reason=single_spaced(unescape(found["reason"])))
     return replace(line, extra=(*line.extra, part)) if part else line
 
 
 def _episode(written: str) -> int | str:
-    name = one_line(unescape(written))
+    name = single_spaced(unescape(written))
     return int(name) if name.isascii() and name.isdigit() and len(name) < 19 and str(int(name)) == name else name

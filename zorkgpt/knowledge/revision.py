@@ -9,7 +9,7 @@ from zorkgpt.knowledge.claims import best_result, parse_claim
 from zorkgpt.knowledge.document import KnowledgeDocument
 from zorkgpt.knowledge.line import KnowledgeLine, KnowledgeSection
 from zorkgpt.memory.entailment.compare import compare
-from zorkgpt.memory.storage.escaping import folded, one_line
+from zorkgpt.memory.storage.escaping import folded, single_spaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Revision:
 def _line_from(proposal: ProposedLine) -> KnowledgeLine:
     return KnowledgeLine(
         proposal.section,
-        one_line(proposal.text),
+        single_spaced(proposal.text),
         proposal.episode,
         proposal.first_turn,
         proposal.last_turn,

@@ -10,7 +10,7 @@ from zorkgpt.memory.ids import MemoryId, memory_id
 from zorkgpt.memory.models import INVALIDATION_MARKER, Memory, MemoryKind, MemoryStatus, Persistence, SubjectKey
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.storage.book import Draft
-from zorkgpt.memory.storage.escaping import as_kept, one_line
+from zorkgpt.memory.storage.escaping import as_kept, single_spaced
 from zorkgpt.memory.storage.history import TurnStamp, kind_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current, superseded
@@ -53,7 +53,7 @@ class Edit:
         for name in ("pinned", "vetoed"):
             if (value := getattr(self, name)) not in (None, True, False):
                 raise MemoryEditError(f"{name} is {value!r}; it must be True or False.")
-        if self.text is not None and not one_line(self.text):
+        if self.text is not None and not single_spaced(self.text):
             raise MemoryEditError("The text is blank. To never show a memory again, hide it.")
         for name, valid in (("persistence", LASTING), ("status", tuple(MemoryStatus)), ("kind", tuple(MemoryKind))):
             value = getattr(self, name)
@@ -64,7 +64,7 @@ class Edit:
                 check_category(self.category)
             except ValueError as error:
                 raise MemoryEditError(str(error)) from None
-        if self.title is not None and not one_line(self.title):
+        if self.title is not None and not single_spaced(self.title):
             raise MemoryEditError("The title is blank.")
         try:
             checked_metadata(self.metadata or {})
@@ -119,7 +119,7 @@ def edit(
 
 
 def _find(draft: Draft, location_id: SubjectKey, title: str, expected: str | None) -> Memory:
-    name = one_line(title)
+    name = single_spaced(title)
     memories = draft.lasting.memories(location_id)
     if isinstance(title, MemoryId):
         matches = [memory for memory in memories if memory_id(location_id, memory) == title]
@@ -135,7 +135,9 @@ def _find(draft: Draft, location_id: SubjectKey, title: str, expected: str | Non
     if expected is None:
         return matches[-1]
     unchanged = [
-        memory for memory in matches if expected == fingerprint(memory) or one_line(expected) == one_line(memory.text)
+        memory
+        for memory in matches
+        if expected == fingerprint(memory) or single_spaced(expected) == single_spaced(memory.text)
     ]
     if not unchanged:
         now = matches[-1]
@@ -160,7 +162,7 @@ def edited(old: Memory, wanted: Edit) -> Memory:
     vetoed = old.vetoed if wanted.vetoed is None else wanted.vetoed
     new = replace(
         old,
-        title=old.title if wanted.title is None else one_line(wanted.title),
+        title=old.title if wanted.title is None else single_spaced(wanted.title),
         text=old.text if wanted.text is None else as_kept(wanted.text),
         kind=old.kind if wanted.kind is None else MemoryKind(wanted.kind) if wanted.kind else None,
         category=wanted.category or old.category,

@@ -24,7 +24,7 @@ from zorkgpt.memory.models import (
 )
 from zorkgpt.memory.objects import ObjectMove
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.storage.escaping import folded, one_line
+from zorkgpt.memory.storage.escaping import folded, single_spaced
 from zorkgpt.memory.storage.versions import same_words
 from zorkgpt.memory.synthesis import SynthesisRequest, noticed_moves
 from zorkgpt.text import normalized_action
@@ -210,7 +210,7 @@ def _known_claims(claims: Sequence[Claim], turn: ZMachineContext) -> tuple[Claim
             named_claims.append(Claim(claim.relation))
         elif claim.relation is Relation.LEADS:
             if claim.name.strip() and claim.other is not None:
-                exit_name, destination = one_line(claim.name), one_line(claim.other_name)
+                exit_name, destination = single_spaced(claim.name), single_spaced(claim.other_name)
                 named_claims.append(Claim(Relation.LEADS, None, exit_name, claim.other, destination))
         elif claim.number is None or claim.number not in names:
             continue

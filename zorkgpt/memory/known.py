@@ -7,7 +7,7 @@ from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_in_words
 from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import MemoryBook
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.versions import is_current
@@ -57,7 +57,7 @@ class KnownMemories:
 
     def note_name(self, place: SubjectKey, name: str) -> None:
         """Record the name of a place if it has none. Another name is logged once and ignored."""
-        name = one_line(name)
+        name = single_spaced(name)
         known = self.name_of(place)
         if name and not known:
             self.names[place] = name

@@ -12,7 +12,7 @@ from zorkgpt.memory.checks import check_text, checked_metadata, title_of
 from zorkgpt.memory.models import Category, Memory, Persistence, SubjectKey
 from zorkgpt.memory.places import checked_place, parse_place, place_text, render_place
 from zorkgpt.memory.retrieval import LocatedMemory
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.upkeep.exchange import Skipped, json_line, read_bytes
 
 _PLACE = "zorkgpt_place"
@@ -61,7 +61,7 @@ def read(folder: Path) -> tuple[list[LocatedMemory], list[Skipped]]:
             if memory is None:
                 note.other_lines.append(number)
             else:
-                memories.append(LocatedMemory(place, one_line(name), memory))
+                memories.append(LocatedMemory(place, single_spaced(name), memory))
         if note.other_lines:
             lines = len(note.other_lines)
             skipped.append(
@@ -81,7 +81,7 @@ def written(memories: Iterable[LocatedMemory]) -> dict[str, str]:
     files: dict[str, str] = {}
     for place, group in notes.items():
         permalink = _permalink(place, files)
-        title = one_line(group[0].location_name) or place_text(place)
+        title = single_spaced(group[0].location_name) or place_text(place)
         head = [f"title: {json_line(title)}", "type: note", f"permalink: {permalink}"]
         if permalink != place:
             head.append(f"{_PLACE}: {json_line(render_place(place))}")
@@ -221,10 +221,10 @@ def _is_mark(category: str) -> bool:
 
 
 def _line(memory: Memory) -> str:
-    text = one_line(memory.text)
+    text = single_spaced(memory.text)
     context = memory.metadata.get("context")
     if memory.category == _RELATION and _RELATION_LINE.fullmatch(text):
-        return f"- {text}" + (f" ({one_line(context)})" if isinstance(context, str) and context else "")
+        return f"- {text}" + (f" ({single_spaced(context)})" if isinstance(context, str) and context else "")
     given = memory.metadata.get("category")
     category = given if isinstance(given, str) and given and not set("[]()\n") & set(given) else memory.category.lower()
     category = re.sub(r"[\[\]()\s]+", " ", category).strip()
@@ -233,7 +233,7 @@ def _line(memory: Memory) -> str:
     if not isinstance(context, str) or set("()") & set(context) or not context.strip():
         # Without a context, parentheses at the end of the text would be parsed as one.
         context = re.sub(r"[()]", "", memory.title) if _CONTEXT.fullmatch(text) else ""
-    return f"- [{category}] {text}" + (f" ({one_line(context)})" if context else "")
+    return f"- [{category}] {text}" + (f" ({single_spaced(context)})" if context else "")
 
 
 def _permalink(place: SubjectKey, taken: Iterable[str]) -> str:

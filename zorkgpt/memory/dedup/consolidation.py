@@ -13,7 +13,7 @@ from zorkgpt.memory.models import Memory, SubjectKey
 from zorkgpt.memory.places import place_order
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.changes import Change
-from zorkgpt.memory.storage.escaping import folded, one_line
+from zorkgpt.memory.storage.escaping import folded, single_spaced
 from zorkgpt.memory.storage.history import HistoryRecord
 from zorkgpt.memory.storage.lasting import heading_of
 from zorkgpt.memory.storage.protocol import Store
@@ -39,8 +39,8 @@ class Merge:
     def describe(self) -> str:
         """Return both texts and the reason."""
         return (
-            f"“{self.merged.title}”: {one_line(self.merged.text)}\n"
-            f"  is said by “{self.kept.title}”: {one_line(self.kept.text)}\n"
+            f"“{self.merged.title}”: {single_spaced(self.merged.text)}\n"
+            f"  is said by “{self.kept.title}”: {single_spaced(self.kept.text)}\n"
             f"  {self.comparison.describe()}"
         )
 
@@ -141,7 +141,7 @@ class Undoable:
         kinds = " and ".join(dict.fromkeys(change.kind for change in self.changes))
         return (
             f"{self.at[:19]} {kinds} at {change.location_id} {change.location_name}: "
-            f"“{before.title}”: {one_line(before.text)} | “{other.title}”: {one_line(other.text)} | "
+            f"“{before.title}”: {single_spaced(before.text)} | “{other.title}”: {single_spaced(other.text)} | "
             f"why: {change.reason}"
         )
 

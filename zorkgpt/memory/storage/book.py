@@ -11,7 +11,7 @@ from zorkgpt.memory.places import place_in_words, place_order
 from zorkgpt.memory.storage.changes import Change, ChangeKind, Step, VisitCount, after_change
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import as_read
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.history import Trial, TurnStamp
 from zorkgpt.memory.storage.lasting import Filters, LastingMemories, episodes_of, heading_of
 from zorkgpt.memory.storage.versions import observed, superseded
@@ -273,7 +273,7 @@ class Draft:
     def invalidate(self, place: SubjectKey, old: Memory, reason: str, turn: int | None) -> Memory:
         """Mark a memory as wrong, and return it as stored."""
         wrong = superseded(old, INVALIDATION_MARKER, reason, turn, self._episode)
-        return self.replace(place, old, wrong, "invalidated", one_line(reason))
+        return self.replace(place, old, wrong, "invalidated", single_spaced(reason))
 
     def remove(self, place: SubjectKey, old: Memory, reason: str | None = None) -> None:
         """Remove a memory."""

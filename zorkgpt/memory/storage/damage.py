@@ -18,7 +18,7 @@ import re
 
 from zorkgpt.memory.models import SubjectKey
 from zorkgpt.memory.storage.document import parse
-from zorkgpt.memory.storage.escaping import decode, one_line
+from zorkgpt.memory.storage.escaping import decode, single_spaced
 from zorkgpt.memory.storage.lasting import EVERY
 
 _FIRST_LINE = re.compile(rb"^[^a-z\n]*location memories[^a-z\n]*$", re.IGNORECASE | re.MULTILINE)
@@ -66,7 +66,7 @@ def _memories(data: bytes) -> set[tuple[SubjectKey, str, str]]:
 
 
 def _contains_text_of_any(data: bytes, memories: set[tuple[SubjectKey, str, str]]) -> bool:
-    content = one_line(decode(data))
+    content = single_spaced(decode(data))
     return any(text and text in content for _, _, text in memories)
 
 

@@ -29,7 +29,7 @@ from zorkgpt.memory.storage.escaping import (
     escape_text,
     joined_lines,
     json_in_a_line,
-    one_line,
+    single_spaced,
     unescape,
 )
 
@@ -149,7 +149,7 @@ def is_marked(entry: Entry) -> bool:
 def as_read(memory: Memory) -> Memory:
     """Return the memory in the form in which it is read back: with a normalized text, and other fields in one line."""
     fields: dict[str, Any] = {
-        name: one_line(value) if type(value) is str else value for name, value in vars(memory).items()
+        name: single_spaced(value) if type(value) is str else value for name, value in vars(memory).items()
     }
     fields["text"] = as_kept(memory.text)
     for name in _EPISODE_FIELDS:
@@ -233,8 +233,9 @@ def render_name(episode: int | str) -> str:
     """Return the name of an episode for the file, quoted if necessary."""
     if isinstance(episode, int):
         return str(episode)
-    plain = escape(episode, META)
-    return plain if plain and parse_name(plain) == episode_key(one_line(episode)) else f'"{plain}"'
+    name = single_spaced(episode)
+    plain = escape(name, META)
+    return plain if plain and parse_name(plain) == episode_key(name) else f'"{plain}"'
 
 
 def split_fields(text: str) -> list[str]:
@@ -253,7 +254,7 @@ def _header(line: str) -> tuple[str, str, str]:
     title = line[bracket.end() : meta_at].rstrip()
     if not title.endswith("**"):
         raise NotAnEntry("the title does not end with **")
-    return bracket[1], one_line(unescape(title[:-2])), line[meta_at + 2 : -2]
+    return bracket[1], single_spaced(unescape(title[:-2])), line[meta_at + 2 : -2]
 
 
 def _tags(text: str) -> tuple[str, Persistence, MemoryStatus]:
@@ -269,7 +270,7 @@ def _tags(text: str) -> tuple[str, Persistence, MemoryStatus]:
             raise NotAnEntry(f"{tag!r} is neither a persistence nor a status")
     if persistence is Persistence.EPHEMERAL:
         raise NotAnEntry("an ephemeral memory does not belong into the file")
-    return one_line(unescape(category)), persistence or Persistence.PERMANENT, status or MemoryStatus.ACTIVE
+    return single_spaced(unescape(category)), persistence or Persistence.PERMANENT, status or MemoryStatus.ACTIVE
 
 
 @dataclass(slots=True)
@@ -348,13 +349,13 @@ def _parsed_turns(text: str) -> str:
 
 def _turns(turns: str) -> str:
     plain = escape(turns.replace("→", "→T", 1) if _SPAN.fullmatch(turns) else turns, META)
-    return plain if plain and _parsed_turns(plain) == one_line(turns) else f'"{escape(turns, META)}"'
+    return plain if plain and _parsed_turns(plain) == turns else f'"{escape(turns, META)}"'
 
 
 def _unquoted(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1]
-    return one_line(unescape(text))
+    return single_spaced(unescape(text))
 
 
 def _note(line: str) -> dict[str, Any] | None:
@@ -389,4 +390,4 @@ def _rendered_note(memory: Memory) -> list[str]:
 
 
 def _quoted(text: str | None) -> str | None:
-    return None if text is None else one_line(unescape(text))
+    return None if text is None else single_spaced(unescape(text))

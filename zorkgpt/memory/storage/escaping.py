@@ -22,7 +22,7 @@ BODY = re.compile(rf"[\\*~{HIDDEN}]|^[#\-\[+_=>`<|]")
 """The characters to escape in a title, a location's name, a header's tags, its parentheses, a quotation, a text."""
 
 _FOLDED = re.compile(r"[^\S ]| (?= )")
-"""White space that `one_line` would change."""
+"""White space that `single_spaced` would change."""
 _LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """The line endings of all common programs."""
 _UNSAFE_IN_LINE = re.compile(rf"[\\*~{HIDDEN}]|^[#\-\[+_=>`<|]".replace(r"\x00-\x1f", r"\x00-\x08\x0a-\x1f"))
@@ -34,7 +34,7 @@ EMPTY = "\\"
 """Represents an empty text. Without it, the next paragraph would be read as the text."""
 
 
-def one_line(text: str) -> str:
+def single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -45,29 +45,29 @@ def as_kept(text: str) -> str:
     lines.
     """
     if not _LINE_END.search(text):
-        return one_line(text)
+        return single_spaced(text)
     lines = [line.rstrip() for line in _LINE_END.split(text)]
     while lines and not lines[0]:
         del lines[0]
     while lines and not lines[-1]:
         del lines[-1]
-    return "\n".join(lines) if len(lines) > 1 else one_line(text)
+    return "\n".join(lines) if len(lines) > 1 else single_spaced(text)
 
 
 # Cached because every new memory is compared with all memories of its place.
 @lru_cache(maxsize=4096)
 def folded(text: str) -> str:
     """Return the text in one line and case-folded, for comparisons."""
-    return one_line(text).casefold()
+    return single_spaced(text).casefold()
 
 
 def escape(text: str, unsafe: re.Pattern[str]) -> str:
-    return unsafe.sub(_escaped, one_line(text))
+    """Return a text in one line for the file."""
+    return unsafe.sub(_escaped, text)
 
 
 def escape_text(text: str, eol: str) -> str:
-    """Return the text of a memory for the file. Its line breaks are marked with backslashes."""
-    text = as_kept(text)
+    """Return the text of a memory, in the form of `as_kept`, for the file. Its line breaks get backslashes."""
     if "\n" not in text:
         return escape(text, BODY)
     return f"\\{eol}".join(map(_escaped_line, text.split("\n")))
@@ -96,7 +96,7 @@ def _escaped_line(line: str) -> str:
 
 
 def json_in_a_line(value: object) -> str:
-    """Return a value as JSON whose white space `one_line` doesn't change."""
+    """Return a value as JSON whose white space `single_spaced` doesn't change."""
     return _FOLDED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 

@@ -19,7 +19,7 @@ from zorkgpt.memory.places import place_from_json, place_order, place_to_json
 from zorkgpt.memory.scope import PlaceScope
 from zorkgpt.memory.storage.changes import Change, ChangeKind, after_change
 from zorkgpt.memory.storage.document import Document
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.storage.lasting import EVERY, by_place, heading_of
 
 PERSON_SOURCES = ("hand", "person")
@@ -204,7 +204,7 @@ def recorded_response(response: str) -> str:
 
 def _shortened(text: str, limit: int) -> str:
     # Cut very long texts first, to avoid normalizing all of their white space.
-    line = one_line(text[: 4 * limit])
+    line = single_spaced(text[: 4 * limit])
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -21,7 +21,7 @@ from zorkgpt.memory.storage.entry import (
     render_name,
     split_fields,
 )
-from zorkgpt.memory.storage.escaping import NAME, UNDECODED, decode, encode, escape, one_line, unescape
+from zorkgpt.memory.storage.escaping import NAME, UNDECODED, decode, encode, escape, single_spaced, unescape
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def parse_section(data: bytes) -> LocationSection:
     problems: list[Problem] = []
     parts = tuple(_parts(text, at, problems))
     give_ids(key, (part.memory for part in parts if isinstance(part, Entry)))
-    name = one_line(unescape(heading[3] or ""))
+    name = single_spaced(unescape(heading[3] or ""))
     return LocationSection(key, name, visits, episodes, heading[0], visited, parts, tuple(problems))
 
 
@@ -114,7 +114,7 @@ def new_section(location_id: SubjectKey, name: str, eol: str) -> LocationSection
     """Return a section without memories and visits."""
     body = f"{eol}### Memories{eol}{eol}---{eol}"
     visited = _visited(0, (), eol) if is_place(location_id) else ""
-    return LocationSection(location_id, one_line(name), 0, (), _heading(location_id, name, eol), visited, (body,))
+    return LocationSection(location_id, single_spaced(name), 0, (), _heading(location_id, name, eol), visited, (body,))
 
 
 def after_step(section: LocationSection, step: Step, eol: str) -> LocationSection:
@@ -246,9 +246,9 @@ def _without(section: LocationSection, memory: Memory, eol: str) -> LocationSect
 
 
 def _heading(location_id: SubjectKey, name: str, eol: str) -> str:
+    escaped = escape(single_spaced(name), NAME)
     if is_place(location_id):
-        return f"## Location {render_place(location_id)}: {escape(name, NAME)}".rstrip() + eol
-    escaped = escape(name, NAME)
+        return f"## Location {render_place(location_id)}: {escaped}".rstrip() + eol
     return f"## {render_place(location_id).capitalize()}{f': {escaped}' if escaped else ''}{eol}"
 
 

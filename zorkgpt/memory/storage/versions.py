@@ -13,7 +13,7 @@ from zorkgpt.memory.models import (
     same_episode,
     turn_number,
 )
-from zorkgpt.memory.storage.escaping import folded, one_line
+from zorkgpt.memory.storage.escaping import folded, single_spaced
 
 # `is_current` is called often, and looking up an enum member is slow in CPython 3.11.
 _SUPERSEDED = MemoryStatus.SUPERSEDED
@@ -55,8 +55,8 @@ def titled(memories: Sequence[Memory], title: str, location_id: SubjectKey | Non
     current = filter(is_current, memories)
     if isinstance(title, MemoryId) and location_id is not None:
         return next((memory for memory in current if memory_id(location_id, memory) == title), None)
-    wanted = one_line(title)
-    return next((memory for memory in current if one_line(memory.title) == wanted), None)
+    wanted = single_spaced(title)
+    return next((memory for memory in current if single_spaced(memory.title) == wanted), None)
 
 
 def known_again(memories: Iterable[Memory], memory: Memory) -> Memory | None:
@@ -74,7 +74,7 @@ def observed(memory: Memory, turn: int | str, episode: int | str, episodes: tupl
         episodes: The episodes of the location in order. An episode that is not among them is the newest.
     """
     first, last = seen_first(memory), seen_last(memory)
-    new = Sighting(episode, TurnSpan.parse(one_line(str(turn))).last)
+    new = Sighting(episode, TurnSpan.parse(single_spaced(str(turn))).last)
     if new.is_at(first) or new.is_at(last):
         return memory
     if same_episode(episode, last.episode) and not new.is_earlier_turn_than(last):
@@ -131,10 +131,10 @@ def superseded(
     return replace(
         memory,
         status=MemoryStatus.SUPERSEDED,
-        superseded_by=one_line(by),
+        superseded_by=single_spaced(by),
         superseded_at_turn=turn,
         superseded_in_episode=episode,
-        invalidation_reason=None if reason is None else one_line(reason),
+        invalidation_reason=None if reason is None else single_spaced(reason),
     )
 
 

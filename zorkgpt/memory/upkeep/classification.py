@@ -15,7 +15,7 @@ from zorkgpt.memory.retrieval import LocatedMemory
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.document import Document
 from zorkgpt.memory.storage.entry import Entry, is_marked
-from zorkgpt.memory.storage.escaping import one_line
+from zorkgpt.memory.storage.escaping import single_spaced
 from zorkgpt.memory.world import TEXT_ADVENTURE, World
 from zorkgpt.prompts.render import render
 
@@ -100,7 +100,8 @@ class ModelClassifier:
             world=self._world,
             place=located[0].location_name or located[0].location_id,
             memories="\n".join(
-                f"{number}. {each.memory.title}: {one_line(each.memory.text)}" for number, each in enumerate(located, 1)
+                f"{number}. {each.memory.title}: {single_spaced(each.memory.text)}"
+                for number, each in enumerate(located, 1)
             ),
             count=len(located),
         )

@@ -17,7 +17,7 @@ from zorkgpt.memory.scope import EVERYWHERE, PlaceScope
 from zorkgpt.memory.storage.book import MemoryBook
 from zorkgpt.memory.storage.document import Document, parse, render
 from zorkgpt.memory.storage.entry import Entry, render_entry
-from zorkgpt.memory.storage.escaping import decode, encode, one_line
+from zorkgpt.memory.storage.escaping import decode, encode, single_spaced
 from zorkgpt.memory.storage.lasting import EVERY
 from zorkgpt.memory.storage.protocol import Store
 from zorkgpt.memory.storage.section import LocationSection, parse_section
@@ -112,7 +112,7 @@ def traces_of_places(store: Store, book: MemoryBook, is_wanted: Callable[[Subjec
 
 def traces_of_text(text: str, book: MemoryBook, scope: PlaceScope = EVERYWHERE) -> Traces:
     """Return the traces of a text: itself, and the memories that contain it or whose place contains it."""
-    wanted = one_line(text)
+    wanted = single_spaced(text)
     places = {place: scope.relative(place) for place in book.places()}
     gone = {
         place for place, path in places.items() if is_place(path) and any(wanted in str(part) for part in path_of(path))
@@ -120,7 +120,8 @@ def traces_of_text(text: str, book: MemoryBook, scope: PlaceScope = EVERYWHERE) 
     removed = {
         (place, memory_id(place, memory))
         for place, memory in book.find(EVERY)
-        if place in gone or any(isinstance(value, str) and wanted in one_line(value) for value in vars(memory).values())
+        if place in gone
+        or any(isinstance(value, str) and wanted in single_spaced(value) for value in vars(memory).values())
     }
     return Traces(frozenset(removed), frozenset({wanted, text}), frozenset(), frozenset(gone), scope)
 
