@@ -52,6 +52,7 @@ def test_the_walkthrough_earns_every_point_and_terminates(env, walkthrough):
     assert sum(step[1] for step in steps) == info["score"] == info["max_score"] == 100
 
 
+@pytest.mark.slow
 def test_the_step_limit_truncates_and_does_not_terminate(bundled_story, walkthrough):
     env = ZMachineEnv(bundled_story, seed=1, max_steps=3)
     for _ in range(2):
@@ -103,6 +104,7 @@ def test_the_same_seed_gives_the_same_games(bundled_story):
     other.close()
 
 
+@pytest.mark.slow
 def test_the_seed_in_info_plays_the_same_game_elsewhere(zork1):
     env = ZMachineEnv(zork1, seed=3)
     commands = ["north", "north", "up", *["wait"] * 12]

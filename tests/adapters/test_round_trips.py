@@ -115,6 +115,7 @@ def test_what_is_found_can_be_recalled_replaced_and_disproved(memory):
     find_replace_and_disprove(memory, Plain(memory))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toolset", [Mcp, AgentsSdk, PydanticAi, LangChain, LlamaIndex])
 def test_in_a_framework_what_is_found_can_be_recalled_replaced_and_disproved(toolset):
     with AgentMemory.open(":memory:") as memory:

@@ -97,6 +97,7 @@ def test_a_model_proposes_where_one_is_configured(file, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_the_audit_marks_what_a_fresh_world_contradicts(file, capsys):
     with JerichoInterface() as game:
         numbers = {thing.room_name: thing.room for thing in game.all_objects()}

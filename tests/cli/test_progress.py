@@ -168,6 +168,7 @@ def test_the_bar_leaves_nothing_behind(tmp_path):
     assert drawn.endswith("\x1b[1A\x1b[2K")
 
 
+@pytest.mark.slow
 def test_turns_that_a_search_has_found_are_labelled_wherever_they_show(tmp_path):
     lines = Console(width=100, file=io.StringIO())
     panels = Console(width=130, height=40, file=io.StringIO(), force_terminal=True, color_system=None)

@@ -111,6 +111,7 @@ def test_how_long_an_untrue_memory_is_shown_is_counted_from_first_to_last():
     assert _untrue_spans([*rows, ShownMemories(9, untrue_ids=["b"])]) == [3, 5]
 
 
+@pytest.mark.slow
 def test_what_a_model_says_that_is_not_so_is_not_stored_and_costs_no_precision(tmp_path):
     with JerichoInterface() as game:
         game.reset()

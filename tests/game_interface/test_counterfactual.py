@@ -114,6 +114,7 @@ def test_refusals_all_along_the_bundled_story_are_known_to_have_changed_nothing(
     assert sum(told) / len(told) >= 0.99
 
 
+@pytest.mark.slow
 def test_refusals_all_along_zork_are_known_to_have_changed_nothing(zork):
     told = refused(zork, get_zork1_walkthrough(), 36)
     assert len(told) > 150
@@ -155,6 +156,7 @@ def test_a_creature_that_roams_moves_by_itself_and_what_the_player_takes_does_no
     assert (named(vain), failed(vain)) == (set(), True)
 
 
+@pytest.mark.slow
 def test_a_lamp_that_burns_down_does_so_by_itself(zork):
     until(zork, "Kill troll with sword")
     burnt = [step for step in (zork.act("take me") for _ in range(400)) if "lantern" in " ".join(by_itself(step))]
@@ -162,6 +164,7 @@ def test_a_lamp_that_burns_down_does_so_by_itself(zork):
     assert not any("lantern" in " ".join(named(step)) for step in burnt)
 
 
+@pytest.mark.slow
 def test_bookkeeping_is_no_change(zork, bundled):
     steps = [zork.act(action) for action in get_walkthrough_slice(0, 30)]
     steps += [bundled.act(action) for action in get_bundled_walkthrough()[:40]]

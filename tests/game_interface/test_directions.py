@@ -13,31 +13,36 @@ from zorkgpt.offline.candidates import Nouns, exit_candidates
 _CHECKSUM, _HEADER_BYTES = 28, 64
 
 
-@pytest.fixture
-def short_diagonals(tmp_path):
-    """A story in whose dictionary "northeast" is misspelled "northeasz"."""
+@pytest.fixture(scope="module")
+def started(tmp_path_factory):
+    """Start a story in whose dictionary "northeast" is misspelled "northeasz"."""
     data = bytearray(own_stories.compiled("menu").read_bytes())
     (address,) = (at for at, word in word_addresses(ZMachine(bytes(data))).items() if word == "northeast")
     data[address + 4 : address + 6] = b"\x9b\x1f"
     length = int.from_bytes(data[26:28], "big") * 4
     data[_CHECKSUM : _CHECKSUM + 2] = (sum(data[_HEADER_BYTES:length]) & 0xFFFF).to_bytes(2, "big")
-    path = tmp_path / "short.z5"
+    path = tmp_path_factory.mktemp("story") / "short.z5"
     path.write_bytes(data)
-    return path
+    with JerichoInterface(path) as game:
+        yield game
+
+
+@pytest.fixture
+def game(started):
+    started.reset()
+    return started
 
 
 @pytest.mark.parametrize("action", ["northeast", "ne", "go northeast", "Northeast"])
-def test_a_direction_is_played_as_the_dictionary_spells_it(short_diagonals, action):
-    with JerichoInterface(short_diagonals) as game:
-        assert "northeast" not in game.language.words
-        assert game.act(action).after.location.name == "Loft"
+def test_a_direction_is_played_as_the_dictionary_spells_it(game, action):
+    assert "northeast" not in game.language.words
+    assert game.act(action).after.location.name == "Loft"
 
 
-def test_the_rules_offer_the_exit_and_the_check_accepts_it(short_diagonals):
-    with JerichoInterface(short_diagonals) as game:
-        nouns = Nouns(game.language.words, game.language)
-        assert "northeast" in {candidate.action for candidate in exit_candidates(nouns, ())}
-        assert check_action("northeast", game.language, game.scene()).valid
+def test_the_rules_offer_the_exit_and_the_check_accepts_it(game):
+    nouns = Nouns(game.language.words, game.language)
+    assert "northeast" in {candidate.action for candidate in exit_candidates(nouns, ())}
+    assert check_action("northeast", game.language, game.scene()).valid
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,7 @@ def test_a_game_may_be_handed_to_another_thread(game):
     assert answers == [game.act("look").response]
 
 
+@pytest.mark.slow
 def test_what_is_damaged_inside_with_a_right_checksum_does_not_end_this_process(bundled_story, tmp_path):
     data = bytearray(bundled_story.read_bytes())
     static = int.from_bytes(data[0x0E:0x10], "big")

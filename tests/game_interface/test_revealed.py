@@ -28,11 +28,16 @@ Include "Grammar";
 """
 
 
-@pytest.fixture
-def cell(inform: str, tmp_path: Path) -> Iterator[JerichoInterface]:
-    with JerichoInterface(build(inform, tmp_path, _STORY, 5)) as game:
-        game.start()
+@pytest.fixture(scope="module")
+def started_cell(inform: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JerichoInterface]:
+    with JerichoInterface(build(inform, tmp_path_factory.mktemp("story"), _STORY, 5)) as game:
         yield game
+
+
+@pytest.fixture
+def cell(started_cell: JerichoInterface) -> JerichoInterface:
+    started_cell.reset()
+    return started_cell
 
 
 def _seen(game: JerichoInterface) -> set[str]:

@@ -184,7 +184,7 @@ def test_no_episode_is_like_the_last_while_something_is_untried(seven_episodes):
 
 
 def test_without_memory_every_episode_is_the_first(tmp_path):
-    with a_run(tmp_path, turns=40, remember=False) as run:
+    with a_run(tmp_path, turns=15, remember=False) as run:
         for _ in range(2):
             run.play_episode()
     first, second = ([turn.action for turn in turns_of(tmp_path, episode)] for episode in (1, 2))
