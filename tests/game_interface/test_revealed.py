@@ -1,7 +1,6 @@
 """Only what the printed text has named counts as seen."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 

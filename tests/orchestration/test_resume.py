@@ -37,6 +37,19 @@ def an_interrupted_one(workdir: Path, at: int = 4, **options) -> None:
         run.play_episode()
 
 
+@pytest.fixture(scope="module")
+def interrupted_folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("interrupted")
+    an_interrupted_one(folder)
+    return folder
+
+
+@pytest.fixture
+def interrupted(interrupted_folder, tmp_path) -> Path:
+    """A folder with an episode that was interrupted after four turns."""
+    return shutil.copytree(interrupted_folder, tmp_path, dirs_exist_ok=True)
+
+
 def told(workdir: Path) -> list[tuple]:
     turns = turns_of(workdir)
     return [(turn.turn, turn.action, turn.response, turn.memory_shown, turn.memory_events) for turn in turns]
@@ -53,17 +66,16 @@ def test_a_killed_episode_goes_on_as_if_nothing_had_happened(tmp_path):
     assert told(tmp_path / "killed") == told(tmp_path / "whole")
 
 
-def test_the_log_says_how_it_was_cut_short_and_that_it_went_on(tmp_path):
-    an_interrupted_one(tmp_path)
-    with a_run(tmp_path, turns=6) as run:
+def test_the_log_says_how_it_was_cut_short_and_that_it_went_on(interrupted):
+    with a_run(interrupted, turns=6) as run:
         run.play_episode(resume=1)
-    events = read_episode(tmp_path, 1)
+    events = read_episode(interrupted, 1)
     rest = [event for event in events[1:] if not isinstance(event, TurnRecord)]
     ends = [event for event in rest if isinstance(event, EpisodeEnded | EpisodeResumed)]
     assert [type(event) for event in ends] == [EpisodeEnded, EpisodeResumed, EpisodeEnded]
     assert [end.reason for end in (ends[0], ends[2])] == ["interrupted", "turn limit"]
     assert last_end(events) is ends[2]
-    assert [turn[0] for turn in told(tmp_path)] == [1, 2, 3, 4, 5, 6]
+    assert [turn[0] for turn in told(interrupted)] == [1, 2, 3, 4, 5, 6]
 
 
 def test_one_that_is_over_does_not_go_on_unless_its_limit_is_raised(tmp_path):
@@ -76,12 +88,11 @@ def test_one_that_is_over_does_not_go_on_unless_its_limit_is_raised(tmp_path):
         assert run.play_episode(resume=1).turns == 5
 
 
-def test_one_that_is_resumed_after_another_of_the_same_length_stands_at_its_limit(tmp_path):
-    an_interrupted_one(tmp_path)
-    with a_run(tmp_path, turns=6) as run:
+def test_one_that_is_resumed_after_another_of_the_same_length_stands_at_its_limit(interrupted):
+    with a_run(interrupted, turns=6) as run:
         assert run.play_episode().turns == 6
         assert run.play_episode(resume=1).turns == 6
-    assert read_saved(tmp_path / "runs" / "1", LOG).checkpoint.turn == 6
+    assert read_saved(interrupted / "runs" / "1", LOG).checkpoint.turn == 6
 
 
 @pytest.mark.slow
@@ -97,16 +108,15 @@ def test_victory_is_for_good_and_leaves_nothing_to_resume(tmp_path):
         find_resumable(tmp_path, LOG)
 
 
-def test_open_questions_that_cannot_be_deleted_are_named_and_nothing_is_lost(tmp_path):
-    an_interrupted_one(tmp_path)
-    in_the_way = tmp_path / "runs" / "1" / "open_questions.json"
+def test_open_questions_that_cannot_be_deleted_are_named_and_nothing_is_lost(interrupted):
+    in_the_way = interrupted / "runs" / "1" / "open_questions.json"
     in_the_way.mkdir()
-    with a_run(tmp_path, turns=12) as run, pytest.raises(WorkdirError, match="open_questions.json can't be deleted"):
+    with a_run(interrupted, turns=12) as run, pytest.raises(WorkdirError, match="open_questions.json can't be deleted"):
         run.play_episode(resume=1)
     in_the_way.rmdir()
-    with a_run(tmp_path, turns=12) as run:
+    with a_run(interrupted, turns=12) as run:
         run.play_episode(resume=1)
-    assert [turn for turn, *_ in told(tmp_path)] == list(range(1, 13))
+    assert [turn for turn, *_ in told(interrupted)] == list(range(1, 13))
 
 
 def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
@@ -117,36 +127,33 @@ def test_where_nothing_was_played_there_is_nothing_to_resume(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_episode_that_somebody_plays_is_not_resumed(tmp_path):
-    an_interrupted_one(tmp_path)
-    with playing_lock(tmp_path / "runs" / "1").acquire():
+def test_an_episode_that_somebody_plays_is_not_resumed(interrupted):
+    with playing_lock(interrupted / "runs" / "1").acquire():
         with pytest.raises(CheckpointError, match="another process plays it"):
-            find_resumable(tmp_path, LOG)
-        with a_run(tmp_path) as run, pytest.raises(CheckpointError, match="being played by another process"):
+            find_resumable(interrupted, LOG)
+        with a_run(interrupted) as run, pytest.raises(CheckpointError, match="being played by another process"):
             run.resume_episode(1)
-    with a_run(tmp_path, turns=12) as playing, a_run(tmp_path, turns=12) as second:
+    with a_run(interrupted, turns=12) as playing, a_run(interrupted, turns=12) as second:
         playing.resume_episode(1)
         with pytest.raises(CheckpointError, match="being played by another process"):
             second.resume_episode(1)
 
 
 @pytest.mark.slow
-def test_of_two_the_last_that_nobody_plays_is_resumed(tmp_path):
-    an_interrupted_one(tmp_path)
-    with a_run(tmp_path) as run:
+def test_of_two_the_last_that_nobody_plays_is_resumed(interrupted):
+    with a_run(interrupted) as run:
         run.process_turn()
-        assert find_resumable(tmp_path, LOG).checkpoint.episode == 1
+        assert find_resumable(interrupted, LOG).checkpoint.episode == 1
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [({"seed": 2}, "started with seed 1, not 2"), ({"remember": False}, "started with remember True, not False")],
 )
-def test_what_it_was_begun_with_is_not_changed(tmp_path, options, said):
-    an_interrupted_one(tmp_path)
-    with a_run(tmp_path, **options) as run, pytest.raises(CheckpointError, match=said):
+def test_what_it_was_begun_with_is_not_changed(interrupted, options, said):
+    with a_run(interrupted, **options) as run, pytest.raises(CheckpointError, match=said):
         run.resume_episode(1)
-    assert list(find_resumable(tmp_path, LOG).turns) == [1, 2, 3, 4]
+    assert list(find_resumable(interrupted, LOG).turns) == [1, 2, 3, 4]
 
 
 def test_an_episode_of_another_story_in_the_folder_is_refused(tmp_path, bundled_story):
@@ -195,23 +202,21 @@ def write(path: Path, content: dict) -> None:
         ({"snapshots": {"game": {"score": float("inf")}}}, "is malformed: .* Infinity is not a JSON value"),
     ],
 )
-def test_a_checkpoint_that_does_not_fit_is_refused_and_left_alone(tmp_path, changes, said):
-    an_interrupted_one(tmp_path)
-    path = tmp_path / "runs" / "1" / "checkpoint.json"
+def test_a_checkpoint_that_does_not_fit_is_refused_and_left_alone(interrupted, changes, said):
+    path = interrupted / "runs" / "1" / "checkpoint.json"
     rewritten(path, **changes)
     before = path.read_bytes()
     with pytest.raises(CheckpointError, match=said):
-        find_resumable(tmp_path, LOG)
+        find_resumable(interrupted, LOG)
     assert path.read_bytes() == before
 
 
-def test_a_log_that_was_edited_before_the_checkpoints_position_is_refused_and_left_alone(tmp_path):
-    an_interrupted_one(tmp_path)
-    log = tmp_path / "runs" / "1" / LOG
+def test_a_log_that_was_edited_before_the_checkpoints_position_is_refused_and_left_alone(interrupted):
+    log = interrupted / "runs" / "1" / LOG
     log.write_bytes(log.read_bytes().replace(b'"opening":"', b'"opening":"Edited. ', 1))
     before = log.read_bytes()
     with pytest.raises(CheckpointError, match="was edited after the checkpoint was written"):
-        find_resumable(tmp_path, LOG)
+        find_resumable(interrupted, LOG)
     assert log.read_bytes() == before
 
 
@@ -226,13 +231,12 @@ def test_a_log_that_was_edited_before_the_checkpoints_position_is_refused_and_le
         {"snapshots": {"rejections": {}}},
     ],
 )
-def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(tmp_path, changes):
-    an_interrupted_one(tmp_path)
-    rewritten(tmp_path / "runs" / "1" / "checkpoint.json", **changes)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    with a_run(tmp_path, turns=12) as run, pytest.raises(CheckpointError, match="Episode 1 can't be resumed"):
+def test_parts_that_are_no_such_parts_are_refused_before_a_file_is_touched(interrupted, changes):
+    rewritten(interrupted / "runs" / "1" / "checkpoint.json", **changes)
+    before = {path: path.read_bytes() for path in interrupted.rglob("*") if path.is_file()}
+    with a_run(interrupted, turns=12) as run, pytest.raises(CheckpointError, match="Episode 1 can't be resumed"):
         run.resume_episode(1)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert {path: path.read_bytes() for path in interrupted.rglob("*") if path.is_file()} == before
 
 
 @pytest.fixture(scope="module")
@@ -269,21 +273,19 @@ def test_what_is_damaged_anywhere_is_refused_and_never_taken_for_sound(an_episod
 
 
 @pytest.mark.slow
-def test_what_a_person_wrote_since_is_kept(tmp_path):
-    an_interrupted_one(tmp_path)
-    path = tmp_path / "Memories.md"
+def test_what_a_person_wrote_since_is_kept(interrupted):
+    path = interrupted / "Memories.md"
     path.write_text(path.read_text("utf-8") + "\nMy own note.\n", "utf-8")
-    with a_run(tmp_path, turns=6) as run:
+    with a_run(interrupted, turns=6) as run:
         run.play_episode(resume=1)
     assert "My own note." in path.read_text("utf-8")
 
 
 @pytest.mark.slow
-def test_what_another_process_wrote_since_is_kept(tmp_path):
-    an_interrupted_one(tmp_path)
-    with a_run(tmp_path) as other:
+def test_what_another_process_wrote_since_is_kept(interrupted):
+    with a_run(interrupted) as other:
         other.simple_memory.add_memory(9999, "Attic", Memory("NOTE", "Dust", 1, "1", 0, "Thick.", "permanent"))
-    with a_run(tmp_path, turns=6) as run:
+    with a_run(interrupted, turns=6) as run:
         run.play_episode(resume=1)
         assert "Thick." in run.simple_memory.get_location_memory(9999)
 
@@ -303,9 +305,8 @@ def test_memories_of_the_episode_only_are_there_again(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_given_action_comes_before_what_had_been_decided(tmp_path):
-    an_interrupted_one(tmp_path)
-    with a_run(tmp_path, turns=12) as run:
+def test_a_given_action_comes_before_what_had_been_decided(interrupted):
+    with a_run(interrupted, turns=12) as run:
         resume(run, 4)
         record = run.process_turn("inventory")
     assert (record.turn, record.transition.action, record.player) == (5, "inventory", "given")
