@@ -11,6 +11,7 @@ from managers.base import BaseManager
 from session.checkpoint import Run, Snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.journal import Opening, TurnDecision
 from session.resume_files import ResumeFiles
 from zorkgpt.restore_point import Restorer
 from zorkgpt.run_folder import run_directory
@@ -56,10 +57,36 @@ class CheckpointManager(BaseManager):
         """The files of the last started episode."""
 
     @property
-    def files(self) -> ResumeFiles:
+    def _files(self) -> ResumeFiles:
         """The files of the running episode."""
         assert self._claimed is not None, "no episode was started"
         return self._claimed
+
+    def begin(self, opening: Opening) -> None:
+        """Write the opening to the journal, and the first checkpoint.
+
+        Call it after the log was begun, because a checkpoint contains the log's length.
+        """
+        self._files.open_journal()
+        self._files.append(opening)
+        self.save()
+
+    def decide(self, decision: TurnDecision) -> None:
+        """Write a decision to the journal, before it is played."""
+        self._files.append(decision)
+
+    def end(self, *, is_final: bool) -> None:
+        """End the episode's part of the shared files, and let other processes play it.
+
+        Args:
+            is_final: Whether it can't be resumed. Its files for resuming are then deleted.
+        """
+        self._files.end(remove=is_final)
+        self.release()
+
+    def complete(self) -> None:
+        """Complete the checkpoint of the last turn if an interrupt came while it was written."""
+        self._files.complete_checkpoint(self._state.turn_count)
 
     def reset(self) -> None:
         """Claim a new episode for this process.
@@ -75,7 +102,7 @@ class CheckpointManager(BaseManager):
     def process_periodic_update(self) -> None:
         """Write a checkpoint if one is due."""
         turn = self._state.turn_count
-        if turn - turn % self._interval > self.files.last_turn:
+        if turn - turn % self._interval > self._files.last_turn:
             self.save()
 
     def catch_up(self, *, learned_more: bool = False) -> None:
@@ -84,13 +111,13 @@ class CheckpointManager(BaseManager):
         Args:
             learned_more: Whether an existing checkpoint of this turn is outdated.
         """
-        if learned_more or self.files.last_turn != self._state.turn_count:
+        if learned_more or self._files.last_turn != self._state.turn_count:
             self.save()
 
     def save(self) -> None:
         """Write a checkpoint if the journal is complete and no background work is half done."""
-        if self.files.is_open and not self._background.open.is_midway:
-            self.files.write_checkpoint(
+        if self._files.is_open and not self._background.open.is_midway:
+            self._files.write_checkpoint(
                 self._state.turn_count,
                 run=self._run,
                 game=self._game.save_state(),
@@ -105,12 +132,11 @@ class CheckpointManager(BaseManager):
         """
         self._claim(episode)
         try:
-            saved = read_saved(self.files.directory, self._config.episode_log_file)
+            saved = read_saved(self._files.directory, self._config.episode_log_file)
             saved.check(self._run)
         except BaseException:
             self.release()
             raise
-        self.files.last_turn = saved.checkpoint.turn
         return saved
 
     def is_restored(self, manager: object, saved: SavedEpisode) -> bool:
@@ -128,8 +154,8 @@ class CheckpointManager(BaseManager):
         for name, part in self._snapshots.items():
             if (state := snapshots.get(name)) is not None:
                 part.restore(state)
-        self.files.roll_back(snapshots, self._state.turn_count)
-        self.files.open_journal()
+        self._files.roll_back(snapshots, self._state.turn_count)
+        self._files.open_journal()
 
     def release(self) -> None:
         """Close the files and let other processes play the episode."""

@@ -83,7 +83,7 @@ def _managers(services: Services, knowledge: KnowledgeManager | None, replays: R
     objectives = _objectives(services, knowledge)
     extraction = ExtractionManager(
         *services.for_manager("extraction"),
-        take_named_exits=services.take_named_exits,
+        take_named_exits=services.synthesizer.take_named_exits if services.synthesizer else tuple,
     )
     progress = ProgressManager(*services.for_manager("progress"))
     context = _context(services, knowledge, objectives, progress, replays)
@@ -146,7 +146,7 @@ def _objectives(services: Services, knowledge: KnowledgeManager | None) -> Objec
             services.map.graph,
             rules=RuleObjectiveFinder(services.recall, services.game.get_object_attributes),
             model=ModelObjectiveFinder(services.background_llm)
-            if services.background_llm and services.helper_llm
+            if services.background_llm and not services.options.is_plain
             else None,
             recall=services.recall,
             knowledge=knowledge.lines if knowledge else lambda now: (),

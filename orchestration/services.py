@@ -27,7 +27,7 @@ from zorkgpt.log import get_logger
 from zorkgpt.memory.dedup.judge import ModelJudge
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.model_synthesizer import ModelSynthesizer
-from zorkgpt.memory.models import Memory, PlaceKey
+from zorkgpt.memory.models import Memory
 from zorkgpt.memory.parts import configured_embeddings
 from zorkgpt.memory.settings import settings_of
 from zorkgpt.memory.things import is_attempts_entry
@@ -103,19 +103,10 @@ class Services:
         memories = () if self.memory is None else self.memory.memories_at(location_id)
         return [memory for memory in memories if not is_attempts_entry(memory)]
 
-    def take_named_exits(self) -> tuple[tuple[PlaceKey, str, tuple[str, ...]], ...]:
-        """Return the exits that the memory's model found since the last call."""
-        return self.synthesizer.take_named_exits() if self.synthesizer else ()
-
     @cached_property
     def trails(self) -> TrailReader:
         """The trails of earlier episodes of this story."""
         return TrailReader(Path(self.config.zork_game_workdir), self.config.episode_log_file, self.game.story.sha256)
-
-    @property
-    def helper_llm(self) -> LLM | None:
-        """The model of all roles except the agent; None if rules replace it."""
-        return None if self.options.is_plain else self.llm
 
     @property
     def player_decides(self) -> bool:

@@ -219,7 +219,7 @@ class TurnCycle:
             notes=self._player.changed_notes(),
             noted=tool_notes.facts,
         )
-        self._managers.checkpoints.files.append(decision)
+        self._managers.checkpoints.decide(decision)
         self._watch.lap(Part.LOGGING)
         return decision
 

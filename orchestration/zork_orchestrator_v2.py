@@ -97,9 +97,7 @@ class ZorkOrchestratorV2:
             late_answers=late_answers,
             uses_saves=options.choice.uses_saves,
         )
-        self.managers.checkpoints.files.open_journal()
-        self.managers.checkpoints.files.append(opening)
-        self.managers.checkpoints.save()
+        self.managers.checkpoints.begin(opening)
         for watcher in self._watchers:
             watcher.episode_started(event)
         self._watch.begin()
@@ -214,11 +212,10 @@ class ZorkOrchestratorV2:
         return EpisodeEnding.TURN_LIMIT
 
     def _close(self, reason: EpisodeEnding, message: str = "") -> EpisodeEnded:
-        self.managers.checkpoints.files.complete_checkpoint(self.services.state.turn_count)
+        self.managers.checkpoints.complete()
         self._late_answers.keep()
         event = self._episodes.close(reason, message, self._cycle.left_to_try(), self._last_answers)
-        self.managers.checkpoints.files.end(remove=reason in FINAL_ENDINGS)
-        self.managers.checkpoints.release()
+        self.managers.checkpoints.end(is_final=reason in FINAL_ENDINGS)
         # Set only now, so that an interrupted close is repeated.
         self._open = False
         self._last_answers = LastAnswers()

@@ -14,7 +14,8 @@ from zorkgpt.text import normalized_action
 class GameState:
     """The state of the running episode.
 
-    Managers read it. The turn loop writes it, except the summary of the history, which the context manager writes.
+    Managers read it. `orchestration` and the start of an episode write it, except the summary of the history, which the
+    context manager writes.
     """
 
     episode_id: int = 1

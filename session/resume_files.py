@@ -125,7 +125,7 @@ class ResumeFiles:
                     )
             except (OSError, ZorkGPTError) as error:
                 raise CheckpointError(f"{restorer.name} can't be rolled back to the checkpoint: {error}") from None
-        self._follow(turn)
+        self._complete(turn)
 
     def end(self, *, remove: bool) -> None:
         """End the restore points of the shared files.
@@ -161,12 +161,9 @@ class ResumeFiles:
         self._journal = None
 
     def _complete(self, turn: int) -> None:
-        self._follow(turn)
-        self.last_turn = turn
-
-    def _follow(self, turn: int) -> None:
         for restorer in self._restorers:
             restorer.begin(self._undo, turn)
+        self.last_turn = turn
 
     def _note_failure(self, error: OSError | FileError) -> None:
         if not self._failures:
