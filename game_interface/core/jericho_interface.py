@@ -4,8 +4,9 @@ import struct
 import weakref
 import zlib
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 
@@ -54,6 +55,9 @@ _prompts: defaultdict[str, Prompts] = defaultdict(Prompts)
 """Story's sha256 → the points at which it reads commands, for all games in this process."""
 
 
+_GOING_ON = Ending(died=False, finished=False, victory=False)
+
+
 @dataclass(frozen=True, slots=True)
 class _Present:
     """The current state of the game in all its forms."""
@@ -66,6 +70,7 @@ class _Present:
     """The things that the text has named at the player's place, carried things, and their holders."""
     told: Observation
     """The observation, limited to revealed things."""
+    ending: Ending
 
 
 class JerichoInterface:
@@ -106,8 +111,9 @@ class JerichoInterface:
         self._state: _Present | None = None
         """None before the game starts."""
         self._scene: tuple[_Present, Scene | None] | None = None
-        self._things: tuple[_Present, tuple[ThingState, ...]] | None = None
         """The last scene, and its state."""
+        self._things: tuple[_Present, tuple[ThingState, ...]] | None = None
+        """The last things, and their state."""
         self._opening: str = ""
         self._opening_state: BranchState | None = None
         self._knows_bookkeeping = False
@@ -116,11 +122,6 @@ class JerichoInterface:
         self._actions_unexplored = 0
         """Actions played since the opening while the player's place was not fully known."""
         self._closed = False
-        self.died = False
-        """The player died on the last turn; the game may continue."""
-        self.finished = False
-        """The game is over; only `reset` and `restore_state` can be called."""
-        self.victory = False
         weakref.finalize(self, self._worker.kill)
 
     # Lifecycle
@@ -156,7 +157,6 @@ class JerichoInterface:
         try:
             command = self._checked(before, action)
         except CommandRefused as refusal:
-            self.died = False
             return self._without_effect(before, action, refused=str(refusal))
         self._learn_bookkeeping(before)
         if before.observation.question is None:
@@ -167,7 +167,7 @@ class JerichoInterface:
             step, after = self._played(before, action, command)
         except WorkerFailure as failure:
             return self._recover(before, action, failure)
-        # The effect of control commands is unknown while the story reads something else.
+        # While the story asks a question, no control command (such as `wait`) can be played for comparison.
         if before.observation.question is not None:
             step = replace(step, before=before.told, after=after.told)
             endless = after.observation.question is not None and self._recent.skipped >= _MOST_ANSWERS
@@ -184,7 +184,7 @@ class JerichoInterface:
         Raises:
             CommandRefused: If the action is not allowed.
         """
-        if self.finished:
+        if before.ending.finished:
             raise CommandRefused("The game has ended. Start a new episode.")
         if reads_key(before.snapshot):
             return clean_key(action)
@@ -199,7 +199,6 @@ class JerichoInterface:
         snapshot = self._step(before, self._typed(before, command))
         self._explore_again(snapshot)
         after = self._state = self._read(snapshot, before.revealed)
-        self._record_ending(after)
         at_hand = {item.num for now in (before.observation, after.observation) for item in now.at_hand}
         moved, changed = self._reader.changes_between(before.view, after.view, at_hand)
         step = Transition(
@@ -209,9 +208,9 @@ class JerichoInterface:
             after=after.observation,
             moved=moved,
             changed=changed,
-            died=self.died,
-            finished=self.finished,
-            victory=self.victory,
+            died=after.ending.died,
+            finished=after.ending.finished,
+            victory=after.ending.victory,
         )
         return step, after
 
@@ -233,7 +232,6 @@ class JerichoInterface:
         else:
             return step
         after = self._state = self._read(snapshot, now.revealed)
-        self._record_ending(after)
         response = "\n\n".join(filter(None, (step.response, after.text if way else "", put_back)))
         return replace(step, after=after.told, response=response, put_back=put_back)
 
@@ -425,14 +423,15 @@ class JerichoInterface:
     def _without_effect(
         self, now: _Present, action: str, *, refused: str | None = None, fault: str | None = None
     ) -> Transition:
-        """Return the transition of a command that changed nothing."""
+        """Return to this state, and return the transition of a command that changed nothing."""
+        self._state = replace(now, ending=replace(now.ending, died=False))
         return Transition(
             before=now.told,
             action=action,
             response=refused or fault or "",
             after=now.told,
-            finished=self.finished,
-            victory=self.victory,
+            finished=now.ending.finished,
+            victory=now.ending.victory,
             refused=refused,
             fault=fault,
         )
@@ -443,19 +442,11 @@ class JerichoInterface:
         Raises:
             InterpreterError: If that failed too.
         """
-        self.died = False
         log.warning("interpreter replaced", extra={"action": str(action)[:80], "failure": str(failure)})
         self._load(before.snapshot.state)
         return self._without_effect(
             before, action, fault=f"On this command {failure}. The game was returned to the state before it."
         )
-
-    def _record_ending(self, now: _Present) -> None:
-        question = now.observation.question
-        ending = self._ending(now.text, now.view, now.snapshot, asks=question is not None)
-        if question is not None and question.final:
-            ending = replace(ending, finished=True)
-        self.died, self.finished, self.victory = ending.died, ending.finished, ending.victory
 
     def _ending(self, text: str, view: View, snapshot: InterpreterState, *, asks: bool) -> Ending:
         return read_ending(
@@ -466,6 +457,21 @@ class JerichoInterface:
             halted=snapshot.halted,
             asks=asks if self._prompts.is_known else None,
         )
+
+    @property
+    def died(self) -> bool:
+        """The player died on the last turn; the game may continue."""
+        return self._state is not None and self._state.ending.died
+
+    @property
+    def finished(self) -> bool:
+        """The game is over; only `reset` and `restore_state` can be called."""
+        return self._state is not None and self._state.ending.finished
+
+    @property
+    def victory(self) -> bool:
+        """The player won the game."""
+        return self._state is not None and self._state.ending.victory
 
     # Observing
 
@@ -559,7 +565,7 @@ class JerichoInterface:
         now, sha256 = self._current(), bytes.fromhex(self.story.sha256)
         state, revealed = now.snapshot.state, sorted(now.revealed)
         content = struct.pack(f">{len(revealed)}H", *revealed) + state + self._recent.packed(state)
-        header = _SAVE_HEADER.pack(_SAVE_MAGIC, sha256, zlib.crc32(content), self.finished, len(revealed))
+        header = _SAVE_HEADER.pack(_SAVE_MAGIC, sha256, zlib.crc32(content), now.ending.finished, len(revealed))
         return header + content
 
     def restore_state(self, saved: bytes) -> None:
@@ -571,10 +577,9 @@ class JerichoInterface:
         self._current()
         content, revealed, finished = _unpacked(saved, self.story.sha256)
         state, recent = split_saved(content)
-        self._state = self._read(self._load(state), revealed)
+        now = self._read(self._load(state), revealed)
+        self._state = replace(now, ending=replace(_GOING_ON, finished=finished))
         self._recent = recent
-        self.died = self.victory = False
-        self.finished = finished
 
     # The interpreter
 
@@ -591,9 +596,8 @@ class JerichoInterface:
         if self._state is None:
             self._learn_profile(self._past_questions(snapshot))
             snapshot = self._restart_story()
-        self.died = self.finished = self.victory = False
         self._recent = RecentStates()
-        state = self._state = self._read(snapshot, frozenset())
+        state = self._state = replace(self._read(snapshot, frozenset()), ending=_GOING_ON)
         self._opening = state.text
         self._opening_state = self._branch_state(snapshot)
         return state
@@ -617,7 +621,12 @@ class JerichoInterface:
         # Played from a loaded state, some commands are answered behind a second prompt.
         text = text.strip().removeprefix(">").lstrip()
         revealed = self._reader.revealed(view, observation, revealed, self._named_things.in_text(text))
-        return _Present(snapshot, view, observation, text, revealed, as_revealed(observation, revealed))
+        question = observation.question
+        ending = self._ending(text, view, snapshot, asks=question is not None)
+        if question is not None and question.final:
+            ending = replace(ending, finished=True)
+        told = as_revealed(observation, revealed)
+        return _Present(snapshot, view, observation, text, revealed, told, ending)
 
     def _question(self, snapshot: InterpreterState, view: View, text: str) -> Question:
         """Return the question of the story. The game is unchanged."""
@@ -651,16 +660,15 @@ class JerichoInterface:
             return
         player = view.global_value(profile.player_global)
         if player != profile.player and view.parent(player):
-            self._reader = replace(self._reader, profile=replace(profile, player=player))
-            self.__dict__.pop("_scenes", None)
+            self._use_profile(replace(profile, player=player))
+
+    def _use_profile(self, profile: Profile) -> None:
+        self._reader = replace(self._reader, profile=profile)
+        self.__dict__.pop("_scenes", None)
 
     def _restart_story(self) -> InterpreterState:
         try:
-            return self._worker.reset()
-        except WorkerFailure:
-            pass  # the next call starts a new process
-        try:
-            return self._worker.reset()
+            return _retried(self._worker.reset)
         except WorkerFailure as failure:
             require("game")
             raise InterpreterError(
@@ -669,11 +677,7 @@ class JerichoInterface:
 
     def _load(self, state: bytes) -> InterpreterState:
         try:
-            return self._worker.load(state)
-        except WorkerFailure:
-            pass  # the process had died; the next call starts a new one
-        try:
-            return self._worker.load(state)
+            return _retried(partial(self._worker.load, state))
         except WorkerFailure as failure:
             raise InterpreterError(
                 f"The interpreter for {self.story.path} can't be restarted: {failure}. Start the episode again."
@@ -705,7 +709,7 @@ class JerichoInterface:
             profile = discovery.with_table(profile, self._worker.player_object, self._worker.max_score)
             profile = discovery.discover(profile, self._machine.header, start, self._try)
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
-        self._reader = replace(self._reader, profile=profile)
+        self._use_profile(profile)
         if self._reader.room(self._machine.view(opening.memory)) is None:
             log.warning("location unknown: no memories of places and no map until a move reveals it")
 
@@ -721,8 +725,7 @@ class JerichoInterface:
         profile = discovery.discover(known, self._machine.header, start, self._try)
         self._load(here.state)
         if profile != known:
-            self._reader = replace(self._reader, profile=profile)
-            self.__dict__.pop("_scenes", None)
+            self._use_profile(profile)
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
 
     def _learn_bookkeeping(self, here: _Present) -> None:
@@ -755,6 +758,14 @@ class _GameBranches:
     def play(self, command: str) -> BranchState:
         typed = self._game._spelled(command).encode("ascii")
         return self._game._branch_state(self._game._worker.step(typed))
+
+
+def _retried(request: Callable[[], InterpreterState]) -> InterpreterState:
+    """Send a request to the worker, and again if its process had died: the second call starts a new one."""
+    try:
+        return request()
+    except WorkerFailure:
+        return request()
 
 
 def _check_seed(seed: int) -> None:
