@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from game_interface.core.discovery import DIRECTIONS
+from game_interface.core.losses import DetectedLoss
 from game_interface.core.transcript import common_end
 from game_interface.core.worker import RNG_ADVANCES, state_size, with_rng_advanced
-from game_interface.models import Item, Transition
+from game_interface.models import Transition
 from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
 
@@ -140,16 +141,7 @@ class CauseFinder:
     """
 
     step: Transition
-    loss: Loss
-    """Without a cause."""
-    lost: frozenset[int]
-    """The object numbers of the things that were lost."""
-    creature: Item | None
-    """The creature that the response names, or that holds what was lost."""
-    holds_it: bool
-    """The creature holds what was lost."""
-    is_ahead: bool
-    """The creature was not where the player was: the command has led to it, or it has come."""
+    detected: DetectedLoss
     command: str
     recent: RecentStates
     branches: Branches
@@ -161,8 +153,8 @@ class CauseFinder:
 
     def find(self) -> Loss | None:
         """Return the loss with its cause; None if the action used the things up, which is no loss."""
-        loss, creature = self.loss, self.creature
-        cause = LossCause.CREATURE if self.holds_it else self._cause()
+        loss, creature = self.detected.loss, self.detected.creature
+        cause = LossCause.CREATURE if self.detected.holds_it else self._cause()
         if cause is LossCause.ACTION:
             if loss.kind is LossKind.THINGS and self.step.before.location == self.step.after.location:
                 return None
@@ -180,34 +172,35 @@ class CauseFinder:
         waited = [self._loss_in_branch(before, self.idle, advance) for advance in (0, *RNG_ADVANCES)]
         always = None not in acted
         came = [sentence for sentence in waited if sentence is not None]
-        if self.loss.kind is LossKind.DEATH and all(sentence and self._is_same(sentence) for sentence in acted):
+        same_death = all(sentence and self._is_same(sentence) for sentence in acted)
+        if self.detected.loss.kind is LossKind.DEATH and same_death:
             # Waiting may bring another death by chance.
             came = [sentence for sentence in came if self._is_same(sentence)]
         if not came:
             # With a creature there and chance in play it is likely a fight.
-            by_creature = self.creature is not None and (self.is_ahead or not always)
+            by_creature = self.detected.creature is not None and (self.detected.is_ahead or not always)
             return LossCause.CREATURE if by_creature else LossCause.ACTION
         if len(came) == len(waited):
             return self._cause_without_action()
         if always and len(came) <= len(waited) // 2:
             return LossCause.ACTION
         # By chance, and not by the action.
-        return LossCause.CREATURE if self.creature else None
+        return LossCause.CREATURE if self.detected.creature else None
 
     def _cause_without_action(self) -> LossCause | None:
         """Return the cause of what waiting brings too."""
         comes_elsewhere = self._comes_elsewhere()
         walks = list(self._walks_away())
         if False in walks or (not walks and comes_elsewhere is False):
-            return LossCause.CREATURE if self.creature else LossCause.PLACE
+            return LossCause.CREATURE if self.detected.creature else LossCause.PLACE
         if not walks and not comes_elsewhere:
             return None
-        followed = self.creature is not None and not self._came_without_creature
+        followed = self.detected.creature is not None and not self._came_without_creature
         return LossCause.CREATURE if followed else LossCause.CLOCK
 
     def _is_same(self, sentence: str) -> bool:
         """Return whether a loss in a branch is told in the same words."""
-        return bool(common_end(sentence, self.loss.sentence))
+        return bool(common_end(sentence, self.detected.loss.sentence))
 
     def _loss_in_branch(self, start: KeptState, command: str, rng_advance: int = 0) -> str | None:
         """Return the sentence of the loss that a command brings, or None if it brings none.
@@ -228,7 +221,8 @@ class CauseFinder:
         """Return the sentence without the answer to the command, which another command is not answered with."""
         self._load(self.recent.here[-1])
         other = self._play(_OTHER_IDLE if self.command == self.idle else self.idle)
-        return common_end(self.loss.sentence, other.sentence) or self.loss.sentence
+        sentence = self.detected.loss.sentence
+        return common_end(sentence, other.sentence) or sentence
 
     def _moves_taken(self) -> int:
         before, after = self.step.before.moves, self.step.after.moves
@@ -277,10 +271,11 @@ class CauseFinder:
             if self._is_loss(was, now):
                 in_time = now.moves is None or until is None or now.moves >= until - _SLACK
                 late = turn >= turns - _SLACK if until is None else True
-                same = self.loss.kind is not LossKind.DEATH or self._is_same(now.sentence)
+                same = self.detected.loss.kind is not LossKind.DEATH or self._is_same(now.sentence)
                 if not (in_time and late and same):
                     return None
-                if self.creature is not None and self.creature.num not in now.at_hand:
+                creature = self.detected.creature
+                if creature is not None and creature.num not in now.at_hand:
                     self._came_without_creature = True
                 return True
             if now.over:
@@ -292,11 +287,12 @@ class CauseFinder:
 
     def _is_loss(self, was: BranchState, now: BranchState) -> bool:
         """Return whether the loss came between two states of a branch."""
-        if self.loss.kind is LossKind.DEATH:
+        loss, lost = self.detected.loss, self.detected.lost
+        if loss.kind is LossKind.DEATH:
             return now.died
-        if self.loss.kind is LossKind.POINTS:
-            return was.score is not None and now.score is not None and now.score - was.score == -self.loss.points
-        return bool(self.lost & was.at_hand) and self.lost.isdisjoint(now.at_hand)
+        if loss.kind is LossKind.POINTS:
+            return was.score is not None and now.score is not None and now.score - was.score == -loss.points
+        return bool(lost & was.at_hand) and lost.isdisjoint(now.at_hand)
 
     def _load(self, start: KeptState, rng_advance: int = 0) -> BranchState:
         return self.branches.load(with_rng_advanced(start.state, rng_advance))

@@ -15,11 +15,12 @@ from game_interface.core.causes import BranchState, CauseFinder, RecentStates, s
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short, learn_bookkeeping
 from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.light import Light
-from game_interface.core.names import Names, heading_in
+from game_interface.core.losses import LossDetector
+from game_interface.core.names import Names
 from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, mode_of, printed_question, reads_key
-from game_interface.core.revealed import WORD, NamedThings, as_revealed
+from game_interface.core.revealed import NamedThings, as_revealed
 from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key
 from game_interface.core.scene import SceneReader
 from game_interface.core.transcript import Ending, last_words, read_ending, without_status_line
@@ -30,7 +31,7 @@ from game_interface.story import Story, find_story
 from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError, StateError
 from zorkgpt.extras import require
 from zorkgpt.log import get_logger
-from zorkgpt.memory.losses import Loss, LossKind
+from zorkgpt.memory.losses import Loss
 from zorkgpt.memory.objects import PlacedObject, ThingState
 
 log = get_logger("zorkgpt.game")
@@ -298,59 +299,18 @@ class JerichoInterface:
 
     def _loss(self, step: Transition, before: _Present, after: _Present, command: str) -> Loss | None:
         """Return the loss of a turn with its cause. None if there is no loss. The game is unchanged."""
-        lost = self._things_lost(step, after.view, command)
-        if step.died:
-            kind = LossKind.DEATH
-        elif step.points < 0:
-            kind = LossKind.POINTS
-        elif lost:
-            kind = LossKind.THINGS
-        else:
+        detected = LossDetector(self._reader, self._named_things).detect(step, after.view, command)
+        if detected is None:
             return None
-        names = tuple(item.name for item in lost) if kind is LossKind.THINGS else ()
-        points = -step.points if kind is LossKind.POINTS else 0
-        loss = Loss(kind, sentence=last_words(step.response), points=points, things=names)
-        numbers = frozenset(item.num for item in lost)
-        holder = self._living_holder(after.view, numbers) if kind is LossKind.THINGS else None
-        creature = holder or self._creature_named(step, after.view)
-        finder = CauseFinder(
-            step,
-            loss,
-            numbers,
-            creature,
-            holder is not None,
-            creature is not None and creature.num not in {item.num for item in step.before.creatures or ()},
-            self._spelled(command),
-            self._recent,
-            _GameBranches(self),
-            self._idle_command(),
-        )
+        idle = self._idle_command()
+        finder = CauseFinder(step, detected, self._spelled(command), self._recent, _GameBranches(self), idle)
         try:
             return finder.find()
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"cause of": command, "failure": str(failure)})
-            return loss
+            return detected.loss
         finally:
             self._load(after.snapshot.state)
-
-    def _things_lost(self, step: Transition, after: View, command: str) -> tuple[Item, ...]:
-        """Return the things that the player held directly and that are gone, unless the command names them."""
-        if not step.before.inventory or step.after.location is None or step.died or step.finished:
-            return ()
-        named = self._named_things.in_text(command)
-        return tuple(
-            item for item in step.before.inventory if item.num not in named and self._is_out_of_reach(after, item.num)
-        )
-
-    def _is_out_of_reach(self, view: View, number: int) -> bool:
-        """Return whether an object is neither carried nor at the player's place, or is held by a creature."""
-        player, room = self._reader.profile.player, self._reader.room(view)
-        for holder in view.ancestors(number):
-            if holder in (player, room):
-                return False
-            if self._reader.profile.has(view, holder, "animate"):
-                return True
-        return True
 
     @cached_property
     def _named_things(self) -> NamedThings:
@@ -358,40 +318,6 @@ class JerichoInterface:
         return NamedThings(
             self.language, {number: opening.name(number) for number in range(1, self._machine.object_count + 1)}
         )
-
-    def _living_holder(self, view: View, numbers: frozenset[int]) -> Item | None:
-        """Return the creature that holds one of these objects."""
-        for number in sorted(numbers):
-            holder = view.parent(number)
-            if holder and self._reader.profile.has(view, holder, "animate"):
-                return self._reader.item(view, holder)
-        return None
-
-    def _creature_named(self, step: Transition, after: View) -> Item | None:
-        """Return the creature that the response names, the last one if there are several.
-
-        The creature is at the player's place, or at the place whose heading starts the response: the player walked
-        there, and a death may have moved it elsewhere.
-        """
-        there = {item.num: item for item in step.before.creatures or ()}
-        if step.before.location == step.after.location:
-            there |= {item.num: item for item in step.after.creatures or ()}
-        heading = heading_in(step.response.strip().partition("\n")[0])
-        for word in reversed(WORD.findall(last_words(step.response))):
-            named = sorted(self._named_things.in_text(word))
-            for number in named:
-                if number in there:
-                    return there[number]
-            for number in named:
-                if heading and self._is_creature_at(after, number, heading):
-                    return self._reader.item(after, number)
-        return None
-
-    def _is_creature_at(self, view: View, number: int, heading: str) -> bool:
-        """Return whether an object is a creature, and at the place of this name."""
-        if number == self._reader.profile.player or not self._reader.profile.has(view, number, "animate"):
-            return False
-        return any(self._reader.names.shown(view, holder) == heading for holder in view.ancestors(number))
 
     def _idle_command(self) -> str:
         """Return a command that only takes a move. `wait` if no such command is known."""
