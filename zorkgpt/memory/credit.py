@@ -290,10 +290,8 @@ class CreditCounter:
             verdict = None if _is_newer(memory, turn.turn, episode) else outcome_matches(memory, action, turn)
             # A failure may have another reason. A death counts in any state.
             if verdict is False and not turn.died:
-                if self._has_happened(location_id, memory, parsed):
-                    continue
-                if self._is_another_state(location_id, memory, turn):
-                    continue
+                has_reason = self._has_happened(location_id, memory, parsed)
+                verdict = None if has_reason or self._is_another_state(location_id, memory, turn) else False
             if verdict is not None:
                 self._add(Trial(episode, turn.turn, location_id, memory.title, action, outcome_in_words(turn), verdict))
 

@@ -113,9 +113,8 @@ def apply(
     Returns:
         None if nothing was changed and the new memory must be added.
     """
-    match = decision.about
-    kept = draft.lasting.memories(place)
-    if match is None or (decision.kind != "repeats" and _is_kept_beside(match.known, kept, new)):
+    match, kept = decision.about, draft.lasting.memories(place)
+    if match is None:
         return None
     known, reason = match.known, match.describe()
     if decision.kind == "repeats":
@@ -136,10 +135,6 @@ def apply(
 def _was_settled_by_person(kept: Sequence[Memory], known: Memory, new: Memory) -> bool:
     """Return whether this contradiction is already stored, and a person decided for the known memory."""
     return known.is_settled_by_person and any(same_words(old, new) and old.superseded_by == known.title for old in kept)
-
-
-def _is_kept_beside(known: Memory, kept: Sequence[Memory], new: Memory) -> bool:
-    return any(other is not known and is_current(other) and same_words(other, new) for other in kept)
 
 
 def confirm_if_ahead(draft: Draft, place: SubjectKey, seen: Memory, turn: int | None) -> Memory:
