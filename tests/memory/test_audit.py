@@ -42,7 +42,7 @@ def verdict(*claims, place=KITCHEN, persistence="core", **fields):
 )
 def test_what_is_otherwise_in_a_fresh_world_is_contradicted(claim, evidence):
     assert verdict(claim) == [(AuditVerdict.CONTRADICTED, f"In a fresh world {evidence}")]
-    assert verdict(Claim(Relation.HERE, 3), claim)[0][0] == AuditVerdict.CONTRADICTED
+    assert verdict(Claim(Relation.HERE, 99), Claim(Relation.HERE, 3), claim)[0][0] == AuditVerdict.CONTRADICTED
 
 
 def test_a_thing_in_a_later_room_is_not_here_and_of_a_thing_nothing_is_known():

@@ -257,6 +257,7 @@ def test_only_the_section_of_a_place_has_visits():
         ("### Memories\n", "### Memories\n\n@"),
         ("### Memories\n---\n", "### Memories\n\n@\n---\n"),
         ("### Memories\n\n\n---\n", "### Memories\n\n\n@\n---\n"),
+        ("### Memories\nA note.\n---\n", "### Memories\n\n@\nA note.\n---\n"),
         ("A note.\n", "A note.\n\n@"),
         ("A note.\n---\nMore.\n", "A note.\n\n@\n---\nMore.\n"),
         ("A note.\n\n-----\n", "A note.\n\n@\n-----\n"),

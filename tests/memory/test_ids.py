@@ -24,6 +24,18 @@ def manager(home, state):
     return home.open(game_state=state)
 
 
+def test_memories_of_one_title_in_a_file_have_ids_of_their_own(home, tmp_path):
+    source = tmp_path / "Mine.md"
+    lamp = "**[NOTE] Lamp** *(Ep1, T1)*\nIt is made of {}.\n\n"
+    source.write_text("## Location 5: Hall\n\n" + lamp.format("brass") + lamp.format("iron"))
+    with home.open() as manager:
+        assert manager.import_memories(source) == 2
+    with home.open() as again:
+        found = {each.id: each.memory.text for each in again.all_memories()}
+        assert list(found.values()) == ["It is made of brass.", "It is made of iron."]
+        assert {id: again.get(id).memory.text for id in found} == found
+
+
 def test_remember_returns_the_id_and_fills_in_the_rest(manager, home):
     found = manager.remember(CART, "The voucher field takes one code only, and says so in small print below it.")
     assert found == id_of_title(CART, "The voucher field takes one code only, and")

@@ -9,7 +9,7 @@ from tests.fixtures.runs import a_run, turns_of
 from tests.fixtures.stores import journal_file, past_of
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.provenance import Showings
-from zorkgpt.memory.storage.history import TurnStamp
+from zorkgpt.memory.storage.history import Trial, TurnStamp
 from zorkgpt.memory.storage.markdown import sidecar
 
 
@@ -133,6 +133,9 @@ def test_lines_that_nobody_can_have_written_cost_only_themselves(tmp_path):
     )
     database.put("INSERT INTO zorkgpt_trials (machine, episode, record) VALUES ('', '1', %s)", [(bad,)])
     with SimpleMemoryManager.open(tmp_path / "Memories.md") as manager:
+        trial = Trial(1, 9, place, "Later", "pull lever", "nothing", worked=False)
+        manager.store.trials.append([trial])
+        assert list(manager.store.trials.trials())[-1] == trial
         assert manager.explain("Starts here", place) == before
         manager.add_memory(place, "", memory("Later"))
         assert len(manager.explain("Later", place)[0].records) == 1

@@ -95,6 +95,16 @@ def test_each_filter_finds_its_value_and_no_other(home, field, values):
     assert found == [[f"With {value}"] for value in values]
 
 
+def test_several_filters_find_current_memories_unless_a_status_is_given(home):
+    with home.open() as manager:
+        for title in ("Lamp", "Rope"):
+            manager.add_memory(5, "Hall", memory(title, kind="rule", category="FAILURE"))
+        manager.invalidate_memory(5, "Rope", "It was cut.")
+        for status, title in ((None, "Lamp"), ("SUPERSEDED", "Rope")):
+            found = manager.find(kind="rule", category="FAILURE", persistence="permanent", status=status)
+            assert [one.memory.title for one in found] == [title]
+
+
 def test_the_result_says_by_what_it_was_found(path):
     with SimpleMemoryManager.open(path, embeddings=HashingEmbeddings()) as manager:
         manager.add_memory(5, "Hall", memory("A", text="The brass key opens the stone door."))

@@ -173,7 +173,7 @@ def test_of_what_starts_somewhere_the_unseen_is_left(turns, text):
     things = ledger_after(look(TROLL), *(turns or (look(),)))
     claims = (Claim(Relation.HERE, BOX, "box"), CLOSED, replace(IN_BOX, name="sword", other_name="box"), *AXE.claims())
     words = things.described(claims)
-    assert things.described((*claims, Claim(Relation.DARK))) == words
+    assert things.described((Claim(Relation.DARK), *claims)) == words
     entry = Memory("DISCOVERY", STARTS_HERE, 1, "1", 0, words, "core", kind=MemoryKind.LOCATION, claims=claims)
     left = things.unseen(entry)
     assert (left and left.text) == text

@@ -353,11 +353,19 @@ def test_what_the_game_state_refutes_is_refused(play, lie, reason):
     assert [reason in event.detail for event in manager.drain_events() if event.kind == "ignored"] == [True]
 
 
+def test_a_fact_about_an_unknown_subject_does_not_cost_the_others(play):
+    lamp = {"category": "NOTE", "memory_title": "Lamp", "memory_text": "It is old.", "persistence": "permanent"}
+    lie = remember("Lie", place=201, also=[lamp])
+    manager = play(lie, lie)
+    manager.record_action_outcome(5, "Hall", "rub lamp", "It shines.", {"score_delta": 1})
+    assert kept(manager) == [("Lamp", "permanent", "ACTIVE")]
+
+
 def test_an_entry_that_a_person_edited_is_not_written_again(play):
     manager = play()
     box, rope = ThingState(9, "box"), ThingState(10, "rope", 9, "box")
     manager.record_arrival(5, "Hall", "Hall.", {"all_in_sight": True, "things": (box,)})
-    assert [one.text for one in manager.memory_cache[5]] == ["Box."]
+    assert [(one.category, one.text) for one in manager.memory_cache[5]] == [("DISCOVERY", "Box.")]
     manager.edit_memory(5, "Starts here", Edit(text="A heavy box."))
     sees = {"all_in_sight": True, "things": (replace(box, states=("open",)), rope)}
     manager.record_action_outcome(5, "Hall", "open box", "A rope.", sees)
@@ -380,11 +388,12 @@ def test_an_entry_that_a_person_edited_is_not_written_again(play):
     ],
 )
 def test_claims_are_kept_with_the_names_of_the_game_if_the_turn_shows_their_things(play, claim, kept_as):
-    manager = play(remember("Fact", kind="rule", claims=[claim, claim]))
+    way = Claim(Relation.LEADS, None, "east", 7, "Yard")
+    manager = play(remember("Fact", kind="rule", claims=[claim, claim, way]))
     things = (ThingState(9, "box", fixed=True), ThingState(10, "rope", 9, "box"))
     manager.record_action_outcome(5, "Hall", "look", "Hall. " * 30, {"first_visit": False, "things": things})
     (fact,) = [one for one in manager.memory_cache[5] if one.title == "Fact"]
-    assert fact.claims == (() if kept_as is None else (kept_as,))
+    assert fact.claims == ((way,) if kept_as is None else (kept_as, way))
 
 
 def test_a_core_memory_is_kept_if_only_some_of_its_claims_are_wrong(play):

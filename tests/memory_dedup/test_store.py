@@ -70,6 +70,16 @@ def test_a_memory_that_is_replaced_by_one_that_says_the_same_counts_as_seen_agai
         assert lines(manager) == [(GATE, "ACTIVE", "25→30", 2)]
 
 
+def test_of_two_replaced_memories_only_the_one_that_says_the_same_stays(open_):
+    titles = {"Lever", "Rope"}
+    again = remember("The lever opens it", text="the lever opened the gate", supersedes_memory_titles=titles)
+    with open_(synthesizer=Answers(again)) as manager:
+        manager.add_memory(1, "Gate", fact(GATE, "Lever"))
+        manager.add_memory(1, "Gate", fact("A rope opens the gate.", "Rope"))
+        manager.record_action_outcome(1, "Gate", "pull lever", "Click.", {"score_delta": 5, "turn": 30})
+        assert [status for _, status, *_ in lines(manager)[:2]] == ["ACTIVE", "SUPERSEDED"]
+
+
 def test_a_refinement_supersedes_and_never_lowers_the_class(open_):
     more = "The lever opens the gate, which squeaks loudly when it moves."
     with open_() as manager:
