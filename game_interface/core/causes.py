@@ -18,7 +18,7 @@ from typing import Protocol
 from game_interface.core.discovery import DIRECTIONS
 from game_interface.core.losses import DetectedLoss
 from game_interface.core.transcript import common_end
-from game_interface.core.worker import RNG_ADVANCES, state_size, with_rng_advanced
+from game_interface.core.worker import RNG_ADVANCES, with_rng_advanced
 from game_interface.models import Transition
 from zorkgpt.bounded import SAVED_FILE, parse_json
 from zorkgpt.memory.losses import Loss, LossCause, LossKind
@@ -300,9 +300,3 @@ class CauseFinder:
     def _play(self, command: str) -> BranchState:
         self._played += 1
         return self.branches.play(command)
-
-
-def split_saved(saved: bytes) -> tuple[bytes, RecentStates]:
-    """Return the interpreter's state and the recent states that follow it."""
-    size = state_size(saved)
-    return saved[:size], RecentStates.unpacked(saved[size:], saved[:size])

@@ -1,8 +1,6 @@
 """A `Game` for Z-machine stories, which Jericho plays in a worker process."""
 
-import struct
 import weakref
-import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from game_interface.core import discovery, grammar
-from game_interface.core.causes import BranchState, CauseFinder, RecentStates, split_saved
+from game_interface.core.causes import BranchState, CauseFinder, RecentStates
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short, learn_bookkeeping
 from game_interface.core.coverage import StoryFact, story_facts
 from game_interface.core.light import Light
@@ -22,13 +20,14 @@ from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, mode_of, printed_question, reads_key
 from game_interface.core.revealed import NamedThings, as_revealed
 from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key
+from game_interface.core.saved_game import SavedGame
 from game_interface.core.scene import SceneReader
 from game_interface.core.transcript import Ending, last_words, read_ending, without_status_line
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
 from game_interface.models import Item, Language, Location, Observation, Question, Scene, Transition, spelled_direction
 from game_interface.story import Story, find_story
-from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError, StateError
+from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError
 from zorkgpt.extras import require
 from zorkgpt.log import get_logger
 from zorkgpt.memory.losses import Loss
@@ -44,19 +43,12 @@ _MOST_ANSWERS = 20
 """Maximum number of answers in a row. After that, the game is returned to commands."""
 LARGEST_SEED = 2**31 - 1
 _GOING = ("go", "walk", "run", "head")
-_SAVE_MAGIC = b"ZGPTSAV2"
-_SAVE_HEADER = struct.Struct(">8s32sI?H")
-"""Magic number, the story's sha256, CRC-32 of the rest, whether the game has ended, and the number of revealed things.
-
-Then come the numbers of these things, of two bytes each, and the interpreter's states."""
+_GOING_ON = Ending(died=False, finished=False, victory=False)
 
 _bookkeeping: dict[str, Bookkeeping] = {}
 """Story's sha256 → its bookkeeping, learned once for all games in this process."""
 _prompts: defaultdict[str, Prompts] = defaultdict(Prompts)
 """Story's sha256 → the points at which it reads commands, for all games in this process."""
-
-
-_GOING_ON = Ending(died=False, finished=False, victory=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,11 +480,9 @@ class JerichoInterface:
 
     def save_state(self) -> bytes:
         """Return the state, including the random generator. Any process can restore it with `restore_state`."""
-        now, sha256 = self._current(), bytes.fromhex(self.story.sha256)
-        state, revealed = now.snapshot.state, sorted(now.revealed)
-        content = struct.pack(f">{len(revealed)}H", *revealed) + state + self._recent.packed(state)
-        header = _SAVE_HEADER.pack(_SAVE_MAGIC, sha256, zlib.crc32(content), now.ending.finished, len(revealed))
-        return header + content
+        now = self._current()
+        saved = SavedGame(now.snapshot.state, self._recent, now.revealed, now.ending.finished)
+        return saved.packed(self.story.sha256)
 
     def restore_state(self, saved: bytes) -> None:
         """Restore a saved state.
@@ -501,11 +491,10 @@ class JerichoInterface:
             StateError: If the state is damaged or belongs to another story. The game is unchanged.
         """
         self._current()
-        content, revealed, finished = _unpacked(saved, self.story.sha256)
-        state, recent = split_saved(content)
-        now = self._read(self._load(state), revealed)
-        self._state = replace(now, ending=replace(_GOING_ON, finished=finished))
-        self._recent = recent
+        game = SavedGame.unpacked(saved, self.story.sha256)
+        now = self._read(self._load(game.state), game.revealed)
+        self._state = replace(now, ending=replace(_GOING_ON, finished=game.finished))
+        self._recent = game.recent
 
     # The interpreter
 
@@ -697,23 +686,3 @@ def _retried(request: Callable[[], InterpreterState]) -> InterpreterState:
 def _check_seed(seed: int) -> None:
     if not isinstance(seed, int) or not 1 <= seed <= LARGEST_SEED:
         raise ConfigurationError(f"The seed is {seed!r}; it must be an integer from 1 to {LARGEST_SEED}.")
-
-
-def _unpacked(saved: bytes, story_sha256: str) -> tuple[bytes, frozenset[int], bool]:
-    """Return the interpreter's state followed by the recent states, what was revealed, and whether the game had ended.
-
-    Raises:
-        StateError: If it is damaged or of another story, which would hang the interpreter.
-    """
-    if not isinstance(saved, bytes) or len(saved) < _SAVE_HEADER.size or not saved.startswith(_SAVE_MAGIC):
-        raise StateError("This is not a saved state. Pass the value that save_state() returned, unchanged.")
-    _, stamp, checksum, finished, count = _SAVE_HEADER.unpack_from(saved)
-    if stamp.hex() != story_sha256:
-        raise StateError(
-            f"The saved state is of another story (sha256 {stamp.hex()[:12]}…, not {story_sha256[:12]}…). "
-            "Load the story that it was saved from."
-        )
-    content = saved[_SAVE_HEADER.size :]
-    if zlib.crc32(content) != checksum:
-        raise StateError(f"The saved state of {len(saved)} bytes is damaged. Use an earlier one.")
-    return content[2 * count :], frozenset(struct.unpack_from(f">{count}H", content)), finished
