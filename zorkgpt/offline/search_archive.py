@@ -1,7 +1,6 @@
 """The archive of a search: the states that it has reached, and what its commands have shown."""
 
 import logging
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -92,20 +91,18 @@ class SearchArchive:
         """Choose the cells to play on from, at most `count`, at different places.
 
         After a new action has scored, the opening comes first, because all that is known to score may score more in
-        one game. Otherwise, prefer a high score, a place with few cells, and a place and an inventory that were seldom
+        one game. Otherwise, prefer a high score, and a place, and an inventory with this score, that were seldom
         chosen. Of equal cells, prefer the latest.
         """
-        places, inventories = Counter[int | None](), Counter[tuple[str, ...]]()
-        cells = Counter(cell.standing.place for cell in self.cells)
+        places, worlds = Counter[int | None](), Counter[tuple[tuple[str, ...], int | None]]()
         for cell in self.cells:
             places[cell.standing.place] += cell.chosen
-            inventories[cell.standing.inventory] += cell.chosen
+            worlds[cell.standing.inventory, cell.standing.score] += cell.chosen
 
         def worth(number: int) -> tuple[float, int]:
             now = self.cells[number].standing
             gained = max(0, now.score or 0) / (1 + self.highest)
-            known = math.sqrt(cells[now.place]) * (1 + places[now.place]) * (1 + inventories[now.inventory])
-            return (1 + 3 * gained) / known, number
+            return (1 + 3 * gained) / ((1 + places[now.place]) * (1 + worlds[now.inventory, now.score])), number
 
         numbers = [number for number, cell in enumerate(self.cells) if cell.state]
         numbers.sort(key=worth, reverse=True)
