@@ -114,8 +114,7 @@ class BackgroundQuestions(BaseManager):
 
     def get_status(self) -> dict[str, Any]:
         """Return the number of applied answers, and their longest delay in turns."""
-        state = "in the background" if self.enabled else "at once"
-        return {"type": "background", "state": state, "metrics": dict(self._counts)}
+        return {"type": "background", "metrics": dict(self._counts)}
 
     def _begin(self, kind: str, name: str, turn: int, about: Any, messages: Sequence[Message] = ()) -> None:
         do = partial(self._kinds[kind][0], about)

@@ -41,5 +41,5 @@ class BaseManager:
         """
 
     def get_status(self) -> dict[str, Any]:
-        """Return `{"type": ..., "state": ..., "metrics": {...}}`."""
+        """Return `{"type": ..., "metrics": {...}}`."""
         raise NotImplementedError

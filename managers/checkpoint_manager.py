@@ -105,15 +105,6 @@ class CheckpointManager(BaseManager):
         if turn - turn % self._interval > self._files.last_turn:
             self.save()
 
-    def catch_up(self, *, learned_more: bool = False) -> None:
-        """Write a checkpoint after the last turn, so that it is not played again.
-
-        Args:
-            learned_more: Whether an existing checkpoint of this turn is outdated.
-        """
-        if learned_more or self._files.last_turn != self._state.turn_count:
-            self.save()
-
     def save(self) -> None:
         """Write a checkpoint if the journal is complete and no background work is half done."""
         if self._files.is_open and not self._background.open.is_midway:
@@ -125,18 +116,14 @@ class CheckpointManager(BaseManager):
             )
 
     def load(self, episode: int) -> SavedEpisode:
-        """Claim an interrupted episode for this process and return its saved state.
+        """Claim an interrupted episode for this process until `release`, and return its saved state.
 
         Raises:
             CheckpointError: If it can't be continued, or another process plays it. Nothing is changed.
         """
         self._claim(episode)
-        try:
-            saved = read_saved(self._files.directory, self._config.episode_log_file)
-            saved.check(self._run)
-        except BaseException:
-            self.release()
-            raise
+        saved = read_saved(self._files.directory, self._config.episode_log_file)
+        saved.check(self._run)
         return saved
 
     def is_restored(self, manager: object, saved: SavedEpisode) -> bool:
@@ -164,9 +151,7 @@ class CheckpointManager(BaseManager):
 
     def get_status(self) -> dict[str, Any]:
         """Return the numbers of written and failed checkpoints of the episode."""
-        files = self._claimed
-        state = "keeping" if files and files.is_open else "idle"
-        return {"type": "checkpoint", "state": state, "metrics": files.counts if files else {}}
+        return {"type": "checkpoint", "metrics": self._claimed.counts if self._claimed else {}}
 
     def _claim(self, episode: int) -> None:
         self.release()

@@ -94,4 +94,4 @@ class ContextManager(BaseManager):
             "summary_failures": self._summary_failures,
             "summarized_to": self._state.history_summarized_to,
         }
-        return {"type": "context", "state": "summarizing" if self._summarizer else "counting", "metrics": metrics}
+        return {"type": "context", "metrics": metrics}

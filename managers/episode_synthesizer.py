@@ -71,7 +71,7 @@ class EpisodeSynthesizer(BaseManager):
 
     def get_status(self) -> dict[str, Any]:
         """Return the metrics for the end of the episode's log."""
-        return {"type": "episodes", "state": f"episode {self._state.episode_id}", "metrics": self._metrics()}
+        return {"type": "episodes", "metrics": self._metrics()}
 
     def close(
         self, reason: str, message: str, left_to_try: Mapping[int, Sequence[str]], last_answers: LastAnswers

@@ -82,4 +82,4 @@ class ExtractionManager(BaseManager):
 
     def get_status(self) -> dict[str, Any]:
         """Return the number of texts by how they were read."""
-        return {"type": "extraction", "state": "ready", "metrics": dict(self._counts)}
+        return {"type": "extraction", "metrics": dict(self._counts)}

@@ -132,5 +132,4 @@ class KnowledgeManager(BaseManager):
 
     def get_status(self) -> dict[str, Any]:
         """Return the size of the knowledge base and the counts of its updates."""
-        state = "asking" if self._asks_a_model else "by rules"
-        return {"type": "knowledge", "state": state, "metrics": self._updates.metrics()}
+        return {"type": "knowledge", "metrics": self._updates.metrics()}

@@ -129,4 +129,4 @@ class MapManager(BaseManager):
             "frontiers": len(graph.frontiers()),
             "deaths": len(graph.moves.deadly),
         }
-        return {"type": "map", "state": "remembering" if self._remember else "this episode only", "metrics": metrics}
+        return {"type": "map", "metrics": metrics}

@@ -88,7 +88,7 @@ class ModelCalls(BaseManager):
 
     def get_status(self) -> dict[str, Any]:
         """Return the usage of the running episode."""
-        return {"type": "model_usage", "state": "ready", "metrics": self.usage()}
+        return {"type": "model_usage", "metrics": self.usage()}
 
     def _log_call(self, call: CallRecord) -> None:
         state = self._state

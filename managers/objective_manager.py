@@ -141,5 +141,4 @@ class ObjectiveManager(BaseManager):
 
     def get_status(self) -> dict[str, Any]:
         """Return the number of objectives, and the counts of this episode."""
-        state = "model" if self._search.asks_model else "rules"
-        return {"type": "objective", "state": state, "metrics": self.tracker.metrics()}
+        return {"type": "objective", "metrics": self.tracker.metrics()}

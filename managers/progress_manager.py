@@ -59,9 +59,8 @@ class ProgressManager(BaseManager):
         return tuple(notices)
 
     def get_status(self) -> dict[str, Any]:
-        """Return whether the player makes progress, and the counts of the episode."""
-        state = "stuck" if self._stuck else "in a loop" if self._loop else "progressing"
-        return {"type": "progress", "state": state, "metrics": dict(self._counts)}
+        """Return the counts of the episode."""
+        return {"type": "progress", "metrics": dict(self._counts)}
 
 
 def _loop_notice(loop: Loop) -> str:

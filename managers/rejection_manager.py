@@ -108,4 +108,4 @@ class RejectionManager(BaseManager):
     def get_status(self) -> dict[str, Any]:
         """Return the numbers of rejected and overruled proposals, and the trust in each judge."""
         trust = {judge: round(track_record.trust, 3) for judge, track_record in self._track_records.items()}
-        return {"type": "rejection", "state": "ready", "metrics": self._counts | {"trust": trust}}
+        return {"type": "rejection", "metrics": self._counts | {"trust": trust}}

@@ -145,5 +145,4 @@ class ReplayManager(BaseManager):
         archive, line = self._reader.archive, self._follower.line
         metrics = self._counts | {"cells": len(archive.cells), "episodes": archive.episodes}
         metrics |= {"best_line_score": line.score if line else 0, "best_line": len(line.route.steps) if line else 0}
-        replaying = self._follower.is_following or (self.journey is not None and self.journey.next is not None)
-        return {"type": "replay", "state": "replaying" if replaying else "exploring", "metrics": metrics}
+        return {"type": "replay", "metrics": metrics}

@@ -65,6 +65,5 @@ class StateManager(BaseManager):
         }
 
     def get_status(self) -> dict[str, Any]:
-        """Return whether the state is exported, and the number of failures."""
-        state = "exporting" if self._enabled else "off"
-        return {"type": "state", "state": state, "metrics": {"failed_exports": self._failures}}
+        """Return the number of failures."""
+        return {"type": "state", "metrics": {"failed_exports": self._failures}}

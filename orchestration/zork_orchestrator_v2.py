@@ -111,8 +111,8 @@ class ZorkOrchestratorV2:
         if self._open:
             self._close(EpisodeEnding.ABANDONED)
         checkpoints, memory = self.managers.checkpoints, self.services.memory
-        saved = checkpoints.load(episode)
         try:
+            saved = checkpoints.load(episode)
             self._restore(saved)
         except BaseException:
             checkpoints.release()
@@ -200,7 +200,8 @@ class ZorkOrchestratorV2:
                 time.sleep(config.turn_delay_seconds)
         self._last_answers = self._cycle.apply(self.services.background.finish(config.background_wait_seconds))
         self.services.map.learn_named_exits(self.managers.extraction.take_named_exits())
-        self.managers.checkpoints.catch_up(learned_more=bool(self._last_answers.names))
+        # So that no turn is played again if the end is interrupted.
+        self.managers.checkpoints.save()
         return self._close(self._ending())
 
     def _ending(self) -> EpisodeEnding:

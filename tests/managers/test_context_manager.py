@@ -144,6 +144,5 @@ def test_what_was_printed_before_the_name_of_the_room_is_no_part_of_its_descript
 def test_status():
     assert a_manager().get_status() == {
         "type": "context",
-        "state": "counting",
         "metrics": {"turns": 0, "summaries": 0, "summary_failures": 0, "summarized_to": 0},
     }

@@ -37,7 +37,7 @@ def test_the_model_is_asked_at_the_interval_and_what_it_finds_is_shown_until_it_
     assert run.manager.lines() == ()
     assert len(llm.calls) == 2
     status = run.manager.get_status()
-    assert (status["type"], status["state"]) == ("objective", "model")
+    assert status["type"] == "objective"
     assert (metrics(run)["discovered"], metrics(run)["reached_by_ground_truth"]) == (1, 1)
 
 

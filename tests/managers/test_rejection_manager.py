@@ -91,7 +91,6 @@ def test_trust_is_each_judge_s_own_outlives_the_episode_and_can_be_won_back():
     assert manager.trust("model") >= LEAST_TRUST
     assert manager.get_status() == {
         "type": "rejection",
-        "state": "ready",
         "metrics": {"rejected": 6, "overruled": 6, "trust": {"model": 0.643}},
     }
 

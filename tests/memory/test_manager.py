@@ -273,7 +273,7 @@ def test_the_status_says_what_stands_where(manager):
     manager.add_memory(5, "Hall", memory("A", status="TENTATIVE"))
     manager.add_memory(6, "Attic", memory("B", "ephemeral"))
     status = manager.get_status()
-    assert (status["type"], status["state"]) == ("simple_memory", "remembering")
+    assert status["type"] == "simple_memory"
     wanted = {"locations": 2, "persistent_memories": 1, "ephemeral_memories": 1, "open_tentative": 1}
     assert wanted.items() <= status["metrics"].items()
 

@@ -98,7 +98,6 @@ def test_the_manager_keeps_each_for_what_it_is(tmp_path):
     assert graph.frontiers() == {2: ("northeast", "down")}
     assert manager.get_status() == {
         "type": "map",
-        "state": "remembering",
         "metrics": {"rooms": 3, "connections": 1, "pruned_exits": 0, "frontiers": 1, "deaths": 1},
     }
 

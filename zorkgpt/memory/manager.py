@@ -365,8 +365,7 @@ class SimpleMemoryManager(AgentMemory):
             }
             if self._deduplicator is not None:
                 metrics["deduplication_metrics"] = self._deduplicator.metrics()
-        state = "learning" if self._learner.synthesizer is not None else "remembering"
-        return {"type": "simple_memory", "state": state, "metrics": metrics}
+        return {"type": "simple_memory", "metrics": metrics}
 
     # Duplicates
 
