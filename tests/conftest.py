@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Try fewer examples of each property in a run without the slow tests."""
-    if config.option.markexpr == "not slow":
+    if config.option.markexpr == "not slow" and not config.getoption("--hypothesis-profile"):
         settings.load_profile("quick")
 
 

@@ -140,6 +140,7 @@ def test_a_deeply_nested_answer_is_unusable(answer):
 ENDLESS_EVENTS = b'data: {"choices": [{"delta": {"content": "' + b"x" * 40_000 + b'"}}]}\n\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [b" " * 65536, ENDLESS_EVENTS], ids=["whole", "events"])
 @pytest.mark.parametrize("observer", [None, CurrentCall()], ids=["whole", "streamed"])
 def test_a_body_without_an_end_is_refused_at_its_limit(part, observer):

@@ -8,6 +8,8 @@ from game_interface.story import find_story
 from tests.fixtures.runs import a_run, turns_of
 from tests.fixtures.stories import build
 
+pytestmark = pytest.mark.slow
+
 _HEADER = """
 !% -v5
 Constant Story "CLOCKS";
@@ -35,7 +37,6 @@ def played(inform: str, folder: Path, source: str, *, episodes: int, turns: int,
     return folder / "run"
 
 
-@pytest.mark.slow
 def test_food_is_eaten_before_the_move_of_an_earlier_death_from_hunger(inform, tmp_path):
     run = played(inform, tmp_path, _HUNGER, episodes=3, turns=40)
     lengths = [len(turns_of(run, episode)) for episode in (1, 2, 3)]
@@ -77,7 +78,6 @@ Include "Grammar";
 """
 
 
-@pytest.mark.slow
 def test_the_player_waits_where_something_changes_by_itself(inform, tmp_path):
     run = played(inform, tmp_path, _FERRY, episodes=2, turns=30)
     waits = [turn.turn for turn in turns_of(run) if turn.transition.action == "wait"]

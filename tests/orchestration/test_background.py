@@ -277,6 +277,7 @@ def test_an_interrupted_episode_asks_again_when_it_is_resumed(server, gate, tmp_
     assert not (tmp_path / "runs" / "1" / "open_questions.json").exists()
 
 
+@pytest.mark.slow
 def test_while_a_follow_up_is_open_no_checkpoint_is_written(tmp_path):
     held, checkpoints, commands = Event(), [], ("pray", *COMMANDS, *["wait"] * 9)
 
