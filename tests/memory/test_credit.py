@@ -108,6 +108,15 @@ def test_a_memory_did_not_advise_the_turn_that_taught_it(path):
     assert play.counts() == {"Pull": (1, 1)}
 
 
+def test_a_trial_in_the_first_turn_counts(path):
+    play = Play(path)
+    fields = {"category": "DANGER", "action": "pull lever", "outcome": "died"}
+    play.manager.add_memory(5, "Hall", memory("Danger", text="It bites.", **fields))
+    play.turn(1, **WORKS)
+    play.manager.reset_episode()
+    assert play.counts() == {"Lever": (1, 1), "Danger": (0, 1)}
+
+
 def test_a_danger_is_counted_beside_what_works_but_not_in_the_turn_that_taught_it(path):
     play = Play(path)
     fields = {"category": "DANGER", "action": "pull lever", "outcome": "died"}

@@ -210,6 +210,11 @@ class Memory:
         return self.episode if self.first_episode is None else self.first_episode
 
     @property
+    def scored(self) -> bool:
+        """Whether the score rose."""
+        return self.score_change is not None and self.score_change > 0
+
+    @property
     def is_settled_by_person(self) -> bool:
         """Whether a person pinned or edited it, so that no model, audit or statistic changes or replaces it."""
         return self.pinned or self.edited_by_person

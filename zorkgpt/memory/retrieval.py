@@ -222,7 +222,7 @@ def _rank(memory: Memory, order: dict[int | str, int], place: int) -> tuple[floa
 
 
 def _scores(memory: Memory) -> bool:
-    return bool(memory.action) and (memory.score_change or 0) > 0
+    return bool(memory.action) and memory.scored
 
 
 def _chosen(ranked: list[Memory], budget: Budget, now: Callable[[Memory], str]) -> Shown:

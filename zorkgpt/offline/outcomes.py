@@ -59,7 +59,7 @@ def _outcome(memory: Memory) -> ActionOutcome | None:
         return ActionOutcome.LOSES
     if known == "died" or (not known and memory.category == Category.DANGER):
         return ActionOutcome.KILLS_UNLIT if is_dark_place(memory) else ActionOutcome.KILLS
-    if (memory.score_change or 0) > 0:
+    if memory.scored:
         return ActionOutcome.SCORES
     if known == "changed":
         taken = any(claim.relation is Relation.CARRIED for claim in memory.claims)

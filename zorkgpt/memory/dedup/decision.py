@@ -101,8 +101,7 @@ def is_well_ahead(seen: Memory, rival: Memory) -> bool:
 
 
 def _weight(memory: Memory) -> int:
-    scored = 2 if (memory.score_change or 0) > 0 else 0
-    return memory.observation_count + scored - (memory.status == MemoryStatus.TENTATIVE)
+    return memory.observation_count + 2 * memory.scored - (memory.status == MemoryStatus.TENTATIVE)
 
 
 def apply(
