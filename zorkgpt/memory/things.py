@@ -88,7 +88,12 @@ class ThingRecord:
 
 
 class ThingsLedger:
-    """The things of one episode by their object numbers."""
+    """The things of one episode by their object numbers.
+
+    Claims are checked against what was so when the player last saw a thing (`contradicting_state`,
+    `contradicted_thing`), also against what the player sees now (`correction`), and against what was so before the
+    player changed it (`temporary_claim`, `confirms`).
+    """
 
     def __init__(self) -> None:
         self._records: dict[int, ThingRecord] = {}
@@ -376,11 +381,14 @@ class ThingsLedger:
             for claim in memory.claims
         )
 
-    def _actual_state(self, location_id: SubjectKey, claim: Claim) -> str:
-        """Return the state that contradicts a claim; "" if the claim may be true.
+    def correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
+        """Return the state in the game that contradicts a memory's claim; "" if the claim may be true.
 
-        Stricter than `_contradiction` for visible things, whose whereabouts are certain.
+        For a lasting memory, the claim may also have been true before the player changed the thing. The whereabouts and
+        states of visible things are certain, so claims about them are checked more strictly than by `_contradiction`.
         """
+        if memory.persistence.outlives_episode and self._held_at_start(location_id, claim):
+            return ""
         if claim.relation is Relation.DARK:
             return Relation.LIGHT.value if location_id == self._in_sight else ""
         record = self._record(claim.number)
@@ -396,12 +404,6 @@ class ThingsLedger:
             is_true = is_here or (claim.relation, claim.other) == (record.where.relation, record.where.other)
             return "" if is_true else record.where.in_words()
         return ""
-
-    def correction(self, location_id: SubjectKey, memory: Memory, claim: Claim) -> str:
-        """Return the state in the game that contradicts a memory's claim; "" if the claim may be true."""
-        if memory.persistence.outlives_episode and self._held_at_start(location_id, claim):
-            return ""
-        return self._actual_state(location_id, claim)
 
     def valid_claims(self, location_id: SubjectKey, memory: Memory) -> tuple[Claim, ...]:
         """Return the claims that stay true for as long as the memory."""
