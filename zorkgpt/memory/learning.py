@@ -432,7 +432,8 @@ class Learner:
         for reason in () if request.doubts else request.triggers:
             self.counts.triggers[reason] = self.counts.triggers.get(reason, 0) + 1
         turn = request.context.turn
-        if turn != self._last_asked_turn:
+        # The opening text has the turn 0.
+        if turn and turn != self._last_asked_turn:
             self._last_asked_turn = turn
             self.counts.turns_asked += 1
 
