@@ -2,9 +2,8 @@
 
 import weakref
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
@@ -12,6 +11,7 @@ from game_interface.core import discovery, grammar
 from game_interface.core.causes import BranchState, CauseFinder, RecentStates
 from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short, learn_bookkeeping
 from game_interface.core.coverage import StoryFact, story_facts
+from game_interface.core.interpreter import Interpreter
 from game_interface.core.light import Light
 from game_interface.core.losses import LossDetector
 from game_interface.core.names import Names
@@ -19,16 +19,16 @@ from game_interface.core.observe import ViewReader
 from game_interface.core.profile import Profile
 from game_interface.core.prompts import Prompts, as_typed, mode_of, printed_question, reads_key
 from game_interface.core.revealed import NamedThings, as_revealed
-from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key
+from game_interface.core.sanitize import SeveralCommands, clean_command, clean_key, spelled_walk
 from game_interface.core.saved_game import SavedGame
 from game_interface.core.scene import SceneReader
-from game_interface.core.transcript import Ending, last_words, read_ending, without_status_line
+from game_interface.core.snapshots import SnapshotReader, WorkerBranches
+from game_interface.core.transcript import Ending
 from game_interface.core.worker import InterpreterState, Worker, WorkerFailure
 from game_interface.core.zmachine import View, ZMachine
-from game_interface.models import Item, Language, Location, Observation, Question, Scene, Transition, spelled_direction
+from game_interface.models import Item, Language, Location, Observation, Question, Scene, Transition
 from game_interface.story import Story, find_story
-from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed, InterpreterError
-from zorkgpt.extras import require
+from zorkgpt.errors import CommandRefused, ConfigurationError, GameClosed
 from zorkgpt.log import get_logger
 from zorkgpt.memory.losses import Loss
 from zorkgpt.memory.objects import PlacedObject, ThingState
@@ -42,7 +42,6 @@ _EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
 _MOST_ANSWERS = 20
 """Maximum number of answers in a row. After that, the game is returned to commands."""
 LARGEST_SEED = 2**31 - 1
-_GOING = ("go", "walk", "run", "head")
 _GOING_ON = Ending(died=False, finished=False, victory=False)
 
 _bookkeeping: dict[str, Bookkeeping] = {}
@@ -101,6 +100,7 @@ class JerichoInterface:
         self._machine = ZMachine(self.story.data)
         self._reader = ViewReader(self.story.profile, Names(self._machine), Light())
         self._worker = Worker(self.story.data, seed=seed, time_limit_s=time_limit_s)
+        self._interpreter = Interpreter(self.story.path, self._worker)
         self._state: _Present | None = None
         """None before the game starts."""
         self._scene: tuple[_Present, Scene | None] | None = None
@@ -116,6 +116,10 @@ class JerichoInterface:
         """Actions played since the opening while the player's place was not fully known."""
         self._closed = False
         weakref.finalize(self, self._worker.kill)
+
+    @property
+    def _snapshots(self) -> SnapshotReader:
+        return SnapshotReader(self._machine, self._reader, self._prompts, self._worker.supported)
 
     # Lifecycle
 
@@ -220,7 +224,7 @@ class JerichoInterface:
                 return self._recover(before, step.action, failure)
             put_back = f"{asked} It reads commands again after: {', '.join(way)}."
         elif self._recent.here:
-            snapshot = self._load(self._recent.here[-1].state)
+            snapshot = self._interpreter.load(self._recent.here[-1].state)
             put_back = f"{asked} It was returned to the state before the question."
         else:
             return step
@@ -229,14 +233,7 @@ class JerichoInterface:
         return replace(step, after=after.told, response=response, put_back=put_back)
 
     def _typed(self, before: _Present, command: str) -> bytes:
-        return (command if reads_key(before.snapshot) else self._spelled(command)).encode("ascii")
-
-    def _spelled(self, command: str) -> str:
-        """Return a walk with its direction in the spelling of the dictionary. Other commands are unchanged."""
-        *verb, direction = command.split(" ")
-        if len(verb) > 1 or (verb and verb[0].lower() not in _GOING):
-            return command
-        return " ".join((*verb, spelled_direction(direction, self.language.knows)))
+        return (command if reads_key(before.snapshot) else spelled_walk(command, self.language)).encode("ascii")
 
     def _step(self, before: _Present, command: bytes) -> InterpreterState:
         """Play a command. If the story then reads input at a new point, find out which kind of input.
@@ -273,9 +270,9 @@ class JerichoInterface:
             printed = self._worker.peek(command)
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"peek of": command.decode(), "failure": str(failure)})
-            self._load(snapshot.state)
+            self._interpreter.load(snapshot.state)
             return ""
-        return printed if self._worker.supported else without_status_line(printed, self.story.version)
+        return self._snapshots.text(printed)
 
     def _mark_independent_changes(
         self, step: Transition, before: _Present, after: _Present, command: str
@@ -286,7 +283,7 @@ class JerichoInterface:
             return turn.mark(step)
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"control of": command, "failure": str(failure)})
-            self._load(after.snapshot.state)
+            self._interpreter.load(after.snapshot.state)
             return replace(step, unnamed_change=True)
 
     def _loss(self, step: Transition, before: _Present, after: _Present, command: str) -> Loss | None:
@@ -295,14 +292,15 @@ class JerichoInterface:
         if detected is None:
             return None
         idle = self._idle_command()
-        finder = CauseFinder(step, detected, self._spelled(command), self._recent, _GameBranches(self), idle)
+        branches = WorkerBranches(self._worker, self._snapshots, self.language)
+        finder = CauseFinder(step, detected, spelled_walk(command, self.language), self._recent, branches, idle)
         try:
             return finder.find()
         except WorkerFailure as failure:
             log.warning("interpreter replaced", extra={"cause of": command, "failure": str(failure)})
             return detected.loss
         finally:
-            self._load(after.snapshot.state)
+            self._interpreter.load(after.snapshot.state)
 
     @cached_property
     def _named_things(self) -> NamedThings:
@@ -315,28 +313,6 @@ class JerichoInterface:
         """Return a command that only takes a move. `wait` if no such command is known."""
         moves = _bookkeeping[self.story.sha256].control_moves
         return next((each for each in ("wait", "look", "inventory") if moves.get(each) == 1), "wait")
-
-    def _branch_state(self, snapshot: InterpreterState) -> BranchState:
-        """Return the state of a branch."""
-        view, text = self._machine.view(snapshot.memory), snapshot.text
-        score, moves = None, None
-        if self._worker.supported:
-            score, moves = snapshot.score, snapshot.moves
-        else:
-            text = without_status_line(text, self.story.version)
-        now = self._reader.observe(view, score=score, moves=moves)
-        asks = self._prompts.is_question(snapshot)
-        ending = self._ending(text, view, snapshot, asks=asks)
-        held = frozenset(item.num for item in now.at_hand)
-        return BranchState(
-            room=now.location_id,
-            score=now.score,
-            moves=now.moves,
-            died=ending.died,
-            over=ending.finished or asks,
-            sentence=last_words(text.strip()),
-            at_hand=held,
-        )
 
     def _without_effect(
         self, now: _Present, action: str, *, refused: str | None = None, fault: str | None = None
@@ -361,19 +337,9 @@ class JerichoInterface:
             InterpreterError: If that failed too.
         """
         log.warning("interpreter replaced", extra={"action": str(action)[:80], "failure": str(failure)})
-        self._load(before.snapshot.state)
+        self._interpreter.load(before.snapshot.state)
         return self._without_effect(
             before, action, fault=f"On this command {failure}. The game was returned to the state before it."
-        )
-
-    def _ending(self, text: str, view: View, snapshot: InterpreterState, *, asks: bool) -> Ending:
-        return read_ending(
-            text,
-            deadflag=self._reader.deadflag(view),
-            over=snapshot.game_over,
-            won=snapshot.victory,
-            halted=snapshot.halted,
-            asks=asks if self._prompts.is_known else None,
         )
 
     @property
@@ -492,7 +458,7 @@ class JerichoInterface:
         """
         self._current()
         game = SavedGame.unpacked(saved, self.story.sha256)
-        now = self._read(self._load(game.state), game.revealed)
+        now = self._read(self._interpreter.load(game.state), game.revealed)
         self._state = replace(now, ending=replace(_GOING_ON, finished=game.finished))
         self._recent = game.recent
 
@@ -507,14 +473,14 @@ class JerichoInterface:
         return self._state or self._begin()
 
     def _begin(self) -> _Present:
-        snapshot = self._restart_story()
+        snapshot = self._interpreter.restart()
         if self._state is None:
             self._learn_profile(self._past_questions(snapshot))
-            snapshot = self._restart_story()
+            snapshot = self._interpreter.restart()
         self._recent = RecentStates()
         state = self._state = replace(self._read(snapshot, frozenset()), ending=_GOING_ON)
         self._opening = state.text
-        self._opening_state = self._branch_state(snapshot)
+        self._opening_state = self._snapshots.branch_state(snapshot)
         return state
 
     def _read(self, snapshot: InterpreterState, revealed: frozenset[int]) -> _Present:
@@ -523,21 +489,17 @@ class JerichoInterface:
         Args:
             revealed: The things that were revealed before.
         """
-        view, text = self._machine.view(snapshot.memory), snapshot.text
+        view = self._machine.view(snapshot.memory)
         self._follow_player(view)
         self._look_around(snapshot, view)
-        if self._worker.supported:
-            observation = self._reader.observe(view, score=snapshot.score, moves=snapshot.moves)
-        else:
-            observation = self._reader.observe(view)
-            text = without_status_line(text, self.story.version)
+        observation, text = self._snapshots.observe(snapshot, view), self._snapshots.text(snapshot.text)
         if self._prompts.is_question(snapshot):
             observation = replace(observation, question=self._question(snapshot, view, text))
         # Played from a loaded state, some commands are answered behind a second prompt.
         text = text.strip().removeprefix(">").lstrip()
         revealed = self._reader.revealed(view, observation, revealed, self._named_things.in_text(text))
         question = observation.question
-        ending = self._ending(text, view, snapshot, asks=question is not None)
+        ending = self._snapshots.ending(snapshot, view, text, asks=question is not None)
         if question is not None and question.final:
             ending = replace(ending, finished=True)
         told = as_revealed(observation, revealed)
@@ -545,19 +507,19 @@ class JerichoInterface:
 
     def _question(self, snapshot: InterpreterState, view: View, text: str) -> Question:
         """Return the question of the story. The game is unchanged."""
-        if not self._ending(text, view, snapshot, asks=True).finished:
+        if not self._snapshots.ending(snapshot, view, text, asks=True).finished:
             try:
                 question = self._prompts.question(self._worker, snapshot, text)
                 return replace(question, final=self._is_final(snapshot))
             except WorkerFailure as failure:
                 log.warning("no way out of a question found", extra={"failure": str(failure)})
             finally:
-                self._load(snapshot.state)
+                self._interpreter.load(snapshot.state)
         return Question(mode_of(snapshot), printed_question(text))
 
     def _is_final(self, snapshot: InterpreterState) -> bool:
         """Return whether `yes` restarts the story, or `yes` and `no` both stop it. Changes the worker's state."""
-        opening, now = self._opening_state, self._branch_state(snapshot)
+        opening, now = self._opening_state, self._snapshots.branch_state(snapshot)
         if opening is None or reads_key(snapshot) or now.as_at(opening):
             return False
 
@@ -566,7 +528,7 @@ class JerichoInterface:
             return self._worker.step(answer)
 
         yes = after(b"yes")
-        return after(b"no").halted if yes.halted else self._branch_state(yes).as_at(opening)
+        return after(b"no").halted if yes.halted else self._snapshots.branch_state(yes).as_at(opening)
 
     def _follow_player(self, view: View) -> None:
         """Update the player object, which changes in some stories."""
@@ -581,28 +543,11 @@ class JerichoInterface:
         self._reader = replace(self._reader, profile=profile)
         self.__dict__.pop("_scenes", None)
 
-    def _restart_story(self) -> InterpreterState:
-        try:
-            return _retried(self._worker.reset)
-        except WorkerFailure as failure:
-            require("game")
-            raise InterpreterError(
-                f"The story {self.story.path} can't be started: {failure}. It may be damaged. Get a new copy."
-            ) from failure
-
-    def _load(self, state: bytes) -> InterpreterState:
-        try:
-            return _retried(partial(self._worker.load, state))
-        except WorkerFailure as failure:
-            raise InterpreterError(
-                f"The interpreter for {self.story.path} can't be restarted: {failure}. Start the episode again."
-            ) from failure
-
     def _try(self, start: discovery.SavedState, command: str) -> discovery.SavedState | None:
         """Play a command from a saved state. Return None if the interpreter fails."""
         try:
             self._worker.load(start.state)
-            tried = self._worker.step(self._spelled(command).encode("ascii"))
+            tried = self._worker.step(spelled_walk(command, self.language).encode("ascii"))
         except WorkerFailure:
             return None
         return discovery.SavedState(tried.state, self._machine.view(tried.memory))
@@ -613,7 +558,7 @@ class JerichoInterface:
             ready = self._prompts.past_questions(self._worker, opening)
         except WorkerFailure:
             ready = opening
-        self._load(ready.state)
+        self._interpreter.load(ready.state)
         return ready
 
     def _learn_profile(self, opening: InterpreterState) -> None:
@@ -638,7 +583,7 @@ class JerichoInterface:
         start = discovery.SavedState(here.state, self._machine.view(here.memory))
         known = self._reader.profile
         profile = discovery.discover(known, self._machine.header, start, self._try)
-        self._load(here.state)
+        self._interpreter.load(here.state)
         if profile != known:
             self._use_profile(profile)
             log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
@@ -649,38 +594,16 @@ class JerichoInterface:
             return
         key = self.story.sha256
         if key not in _bookkeeping:
-            opening = self._restart_story()
+            opening = self._interpreter.restart()
             opening = self._past_questions(opening)
             view = self._machine.view(opening.memory)
             _bookkeeping[key] = learn_bookkeeping(
-                self._worker, self._reader, view, self.language, lambda: self._load(opening.state)
+                self._worker, self._reader, view, self.language, lambda: self._interpreter.load(opening.state)
             )
-            self._load(here.snapshot.state)
+            self._interpreter.load(here.snapshot.state)
         known = _bookkeeping[key]
         self._reader = replace(self._reader, bookkeeping=known.attributes, own_bookkeeping=known.own_attributes)
         self._knows_bookkeeping = True
-
-
-class _GameBranches:
-    """Plays branches in the worker of a game."""
-
-    def __init__(self, game: JerichoInterface) -> None:
-        self._game = game
-
-    def load(self, state: bytes) -> BranchState:
-        return self._game._branch_state(self._game._worker.load(state))
-
-    def play(self, command: str) -> BranchState:
-        typed = self._game._spelled(command).encode("ascii")
-        return self._game._branch_state(self._game._worker.step(typed))
-
-
-def _retried(request: Callable[[], InterpreterState]) -> InterpreterState:
-    """Send a request to the worker, and again if its process had died: the second call starts a new one."""
-    try:
-        return request()
-    except WorkerFailure:
-        return request()
 
 
 def _check_seed(seed: int) -> None:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Literal
 
-from game_interface.models import Language
+from game_interface.models import Language, spelled_direction
 from zorkgpt.errors import CommandRefused
 
 MAX_LENGTH = 80
@@ -25,6 +25,7 @@ _META = frozenset(
 )
 _META_TAIL = frozenset({"on", "off", "game", "the", "now", "please", "yes", "y"})
 _POLITE = ("please", "now", "then")
+_GOING = ("go", "walk", "run", "head")
 _SIGNIFICANT = 6  # version 3 parsers compare no more letters
 _META_TRUNCATED = frozenset(word[:_SIGNIFICANT] for word in _META if len(word) >= _SIGNIFICANT)
 
@@ -160,3 +161,11 @@ def _takes_nothing(verb: str, language: Language | None) -> bool:
 def is_meta(word: str) -> bool:
     """Return whether a word alone is a meta command: one to the interpreter rather than to the game."""
     return word in _META or word[:_SIGNIFICANT] in _META_TRUNCATED
+
+
+def spelled_walk(command: str, language: Language) -> str:
+    """Return a walk with its direction in the spelling of the dictionary. Other commands are unchanged."""
+    *verb, direction = command.split(" ")
+    if len(verb) > 1 or (verb and verb[0].lower() not in _GOING):
+        return command
+    return " ".join((*verb, spelled_direction(direction, language.knows)))

@@ -1,0 +1,81 @@
+"""Turn a state of the interpreter into text, observation and ending, for the game and for branches."""
+
+from dataclasses import dataclass
+
+from game_interface.core.causes import BranchState
+from game_interface.core.observe import ViewReader
+from game_interface.core.prompts import Prompts
+from game_interface.core.sanitize import spelled_walk
+from game_interface.core.transcript import Ending, last_words, read_ending, without_status_line
+from game_interface.core.worker import InterpreterState, Worker
+from game_interface.core.zmachine import View, ZMachine
+from game_interface.models import Language, Observation
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotReader:
+    """Interprets the states of one story's interpreter."""
+
+    machine: ZMachine
+    reader: ViewReader
+    prompts: Prompts
+    by_table: bool
+    """Jericho knows the story: its states have score and moves, and its texts no status line."""
+
+    def text(self, printed: str) -> str:
+        """Return a printed text without the status line."""
+        return printed if self.by_table else without_status_line(printed, self.machine.header.version)
+
+    def observe(self, snapshot: InterpreterState, view: View) -> Observation:
+        """Return the observation of a state, without the story's question."""
+        if self.by_table:
+            return self.reader.observe(view, score=snapshot.score, moves=snapshot.moves)
+        return self.reader.observe(view)
+
+    def ending(self, snapshot: InterpreterState, view: View, text: str, *, asks: bool) -> Ending:
+        """Return whether the state is the end of a life or of the game.
+
+        Args:
+            asks: The story asks a question.
+        """
+        return read_ending(
+            text,
+            deadflag=self.reader.deadflag(view),
+            over=snapshot.game_over,
+            won=snapshot.victory,
+            halted=snapshot.halted,
+            asks=asks if self.prompts.is_known else None,
+        )
+
+    def branch_state(self, snapshot: InterpreterState) -> BranchState:
+        """Return the state of a branch."""
+        view, text = self.machine.view(snapshot.memory), self.text(snapshot.text)
+        now, asks = self.observe(snapshot, view), self.prompts.is_question(snapshot)
+        ending = self.ending(snapshot, view, text, asks=asks)
+        return BranchState(
+            room=now.location_id,
+            score=now.score,
+            moves=now.moves,
+            died=ending.died,
+            over=ending.finished or asks,
+            sentence=last_words(text.strip()),
+            at_hand=frozenset(item.num for item in now.at_hand),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerBranches:
+    """Plays branches in the worker of a game."""
+
+    worker: Worker
+    snapshots: SnapshotReader
+    language: Language
+
+    def load(self, state: bytes) -> BranchState:
+        """Return to a state."""
+        return self.snapshots.branch_state(self.worker.load(state))
+
+    def play(self, command: str) -> BranchState:
+        """Play a command from the current state."""
+        typed = spelled_walk(command, self.language).encode("ascii")
+        return self.snapshots.branch_state(self.worker.step(typed))
