@@ -1,6 +1,7 @@
 """When a fact was seen first and last, through whatever happens to it."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -136,6 +137,29 @@ def test_a_refinement_that_was_seen_again_is_undone_to_its_own_observations(path
         manager.add_memory(5, "Hall", memory("Gate", episode=4, turns="5", text=MORE))
         assert undo(manager.store, undoable(manager.store.journal)[-1])
     assert [seen(one) for one in kept(path)] == [(None, 1, "132", 1), (3, 4, "17→5", 2)]
+
+
+@pytest.mark.parametrize("mark", ["pinned", "vetoed"])
+def test_the_marks_of_a_refined_memory_survive_the_undo(path, mark):
+    with opened(path) as manager:
+        manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
+        manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
+        with manager.store.transaction() as draft:
+            refined = draft.lasting.memories(5)[0]
+            draft.replace(5, refined, replace(refined, **{mark: True}), mark)
+        assert undo(manager.store, undoable(manager.store.journal)[-1])
+    refined = kept(path)[0]
+    assert (refined.status, getattr(refined, mark), refined.observation_count) == ("ACTIVE", True, 1)
+
+
+def test_a_refinement_that_is_gone_can_be_undone(path):
+    with opened(path) as manager:
+        manager.add_memory(5, "Hall", memory("Gate", episode=1, turns="132", text=GATE))
+        manager.add_memory(5, "Hall", memory("Gate", episode=3, turns="17", text=MORE))
+        with manager.store.transaction() as draft:
+            draft.remove(5, draft.lasting.memories(5)[1])
+        assert undo(manager.store, undoable(manager.store.journal)[0])
+    assert [(one.text, one.status) for one in kept(path)] == [(GATE, "ACTIVE")]
 
 
 def test_what_is_confirmed_in_the_same_words_was_seen_first_when_it_was_open(path):

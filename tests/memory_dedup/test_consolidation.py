@@ -67,6 +67,14 @@ def test_a_memory_that_says_more_replaces_one_before_it_and_merges_form_no_chain
         ]
 
 
+def test_the_same_words_twice_in_a_file_are_merged(tmp_path):
+    lever = "**[NOTE] Lever** *(Ep1, T{})*\n" + GATE + "\n\n"
+    (tmp_path / "Memories.md").write_text("## Location 1: Gate\n\n" + lever.format(5) + lever.format(9))
+    with opened(tmp_path) as manager:
+        assert len(manager.consolidate()) == 1
+        assert lines(manager) == [(GATE, "ACTIVE", "5→9", 2), (GATE, "SUPERSEDED", "9", 1)]
+
+
 def test_replacing_a_memory_by_title_is_not_a_merge_to_undo(tmp_path):
     with opened(tmp_path) as manager:
         manager.add_memory(1, "Gate", fact(GATE, "Lever"))
