@@ -57,6 +57,12 @@ class Bookkeeping:
     control_moves: Mapping[str, int | None] = field(default_factory=dict)
     """Each control that can be played → how many moves it takes; None if unknown."""
 
+    @property
+    def idle_command(self) -> str:
+        """A command that only takes a move. `wait` if no such command is known."""
+        idle = (command for command in ("wait", "look", "inventory") if self.control_moves.get(command) == 1)
+        return next(idle, "wait")
+
 
 # Learning the bookkeeping
 

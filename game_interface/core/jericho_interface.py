@@ -7,10 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
-from game_interface.core import discovery, grammar
+from game_interface.core import grammar
 from game_interface.core.causes import BranchState, CauseFinder, RecentStates
-from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short, learn_bookkeeping
+from game_interface.core.counterfactual import Bookkeeping, Counterfactual, fell_short
 from game_interface.core.coverage import StoryFact, story_facts
+from game_interface.core.exploration import StoryExplorer
 from game_interface.core.interpreter import Interpreter
 from game_interface.core.light import Light
 from game_interface.core.losses import LossDetector
@@ -37,15 +38,11 @@ log = get_logger("zorkgpt.game")
 
 TIME_LIMIT_S = 5.0
 """Maximum time of a command. Normal commands take less than a millisecond."""
-_EXPLORED_AGAIN_AT = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
-"""Numbers of actions after which moves are tried again in a story with unknown rooms."""
 _MOST_ANSWERS = 20
 """Maximum number of answers in a row. After that, the game is returned to commands."""
 LARGEST_SEED = 2**31 - 1
 _GOING_ON = Ending(died=False, finished=False, victory=False)
 
-_bookkeeping: dict[str, Bookkeeping] = {}
-"""Story's sha256 → its bookkeeping, learned once for all games in this process."""
 _prompts: defaultdict[str, Prompts] = defaultdict(Prompts)
 """Story's sha256 → the points at which it reads commands, for all games in this process."""
 
@@ -109,11 +106,10 @@ class JerichoInterface:
         """The last things, and their state."""
         self._opening: str = ""
         self._opening_state: BranchState | None = None
-        self._knows_bookkeeping = False
+        self._bookkeeping: Bookkeeping | None = None
+        """None before the first command."""
         self._prompts = _prompts[self.story.sha256]
         self._recent = RecentStates()
-        self._actions_unexplored = 0
-        """Actions played since the opening while the player's place was not fully known."""
         self._closed = False
         weakref.finalize(self, self._worker.kill)
 
@@ -155,7 +151,7 @@ class JerichoInterface:
             command = self._checked(before, action)
         except CommandRefused as refusal:
             return self._without_effect(before, action, refused=str(refusal))
-        self._learn_bookkeeping(before)
+        bookkeeping = self._learn_bookkeeping(before)
         if before.observation.question is None:
             self._recent.add(before.snapshot.state, before.observation.location_id, before.observation.moves)
         else:
@@ -170,9 +166,9 @@ class JerichoInterface:
             endless = after.observation.question is not None and self._recent.skipped >= _MOST_ANSWERS
             return self._out_of_question(step, before, after) if endless and not step.finished else step
         if not (step.finished or after.observation.question is not None):
-            step = self._mark_independent_changes(step, before, after, command)
+            step = self._mark_independent_changes(step, before, after, command, bookkeeping)
             step = replace(step, fell_short=fell_short(step, self._reader.profile))
-        loss = self._loss(step, before, after, command)
+        loss = self._loss(step, after, command, idle=bookkeeping.idle_command)
         return replace(step, before=before.told, after=after.told, loss=loss)
 
     def _checked(self, before: _Present, action: str) -> str:
@@ -194,7 +190,7 @@ class JerichoInterface:
             WorkerFailure: If the interpreter fails.
         """
         snapshot = self._step(before, self._typed(before, command))
-        self._explore_again(snapshot)
+        self._use_profile(self._explorer.profile_after_action(self._reader.profile, snapshot))
         after = self._state = self._read(snapshot, before.revealed)
         at_hand = {item.num for now in (before.observation, after.observation) for item in now.at_hand}
         moved, changed = self._reader.changes_between(before.view, after.view, at_hand)
@@ -275,9 +271,8 @@ class JerichoInterface:
         return self._snapshots.text(printed)
 
     def _mark_independent_changes(
-        self, step: Transition, before: _Present, after: _Present, command: str
+        self, step: Transition, before: _Present, after: _Present, command: str, known: Bookkeeping
     ) -> Transition:
-        known = _bookkeeping[self.story.sha256]
         turn = Counterfactual(before.view, after.view, command, self._reader, known, self._worker)
         try:
             return turn.mark(step)
@@ -286,12 +281,11 @@ class JerichoInterface:
             self._interpreter.load(after.snapshot.state)
             return replace(step, unnamed_change=True)
 
-    def _loss(self, step: Transition, before: _Present, after: _Present, command: str) -> Loss | None:
+    def _loss(self, step: Transition, after: _Present, command: str, *, idle: str) -> Loss | None:
         """Return the loss of a turn with its cause. None if there is no loss. The game is unchanged."""
         detected = LossDetector(self._reader, self._named_things).detect(step, after.view, command)
         if detected is None:
             return None
-        idle = self._idle_command()
         branches = WorkerBranches(self._worker, self._snapshots, self.language)
         finder = CauseFinder(step, detected, spelled_walk(command, self.language), self._recent, branches, idle)
         try:
@@ -309,10 +303,13 @@ class JerichoInterface:
             self.language, {number: opening.name(number) for number in range(1, self._machine.object_count + 1)}
         )
 
-    def _idle_command(self) -> str:
-        """Return a command that only takes a move. `wait` if no such command is known."""
-        moves = _bookkeeping[self.story.sha256].control_moves
-        return next((each for each in ("wait", "look", "inventory") if moves.get(each) == 1), "wait")
+    def _learn_bookkeeping(self, here: _Present) -> Bookkeeping:
+        """Return the story's bookkeeping, which is learned before the first command. The game is unchanged."""
+        if self._bookkeeping is None:
+            known = self._explorer.bookkeeping(self.story.sha256, self._reader, here.snapshot)
+            self._reader = replace(self._reader, bookkeeping=known.attributes, own_bookkeeping=known.own_attributes)
+            self._bookkeeping = known
+        return self._bookkeeping
 
     def _without_effect(
         self, now: _Present, action: str, *, refused: str | None = None, fault: str | None = None
@@ -475,7 +472,10 @@ class JerichoInterface:
     def _begin(self) -> _Present:
         snapshot = self._interpreter.restart()
         if self._state is None:
-            self._learn_profile(self._past_questions(snapshot))
+            opening = self._explorer.first_command(snapshot)
+            self._use_profile(self._explorer.profile(self.story.profile, opening))
+            if self._reader.room(self._machine.view(opening.memory)) is None:
+                log.warning("location unknown: no memories of places and no map until a move reveals it")
             snapshot = self._interpreter.restart()
         self._recent = RecentStates()
         state = self._state = replace(self._read(snapshot, frozenset()), ending=_GOING_ON)
@@ -540,70 +540,13 @@ class JerichoInterface:
             self._use_profile(replace(profile, player=player))
 
     def _use_profile(self, profile: Profile) -> None:
-        self._reader = replace(self._reader, profile=profile)
-        self.__dict__.pop("_scenes", None)
+        if profile != self._reader.profile:
+            self._reader = replace(self._reader, profile=profile)
+            self.__dict__.pop("_scenes", None)
 
-    def _try(self, start: discovery.SavedState, command: str) -> discovery.SavedState | None:
-        """Play a command from a saved state. Return None if the interpreter fails."""
-        try:
-            self._worker.load(start.state)
-            tried = self._worker.step(spelled_walk(command, self.language).encode("ascii"))
-        except WorkerFailure:
-            return None
-        return discovery.SavedState(tried.state, self._machine.view(tried.memory))
-
-    def _past_questions(self, opening: InterpreterState) -> InterpreterState:
-        """Return the first state in which the story reads a command, and learn where it reads commands."""
-        try:
-            ready = self._prompts.past_questions(self._worker, opening)
-        except WorkerFailure:
-            ready = opening
-        self._interpreter.load(ready.state)
-        return ready
-
-    def _learn_profile(self, opening: InterpreterState) -> None:
-        """Complete the profile, first from Jericho's table, then by trying moves."""
-        profile = self.story.profile
-        if profile.player is None:
-            start = discovery.SavedState(opening.state, self._machine.view(opening.memory))
-            profile = discovery.with_table(profile, self._worker.player_object, self._worker.max_score)
-            profile = discovery.discover(profile, self._machine.header, start, self._try)
-            log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
-        self._use_profile(profile)
-        if self._reader.room(self._machine.view(opening.memory)) is None:
-            log.warning("location unknown: no memories of places and no map until a move reveals it")
-
-    def _explore_again(self, here: InterpreterState) -> None:
-        """Try moves from a later state, less and less often, if those from the opening revealed nothing."""
-        if discovery.is_complete(self._reader.profile):
-            return
-        self._actions_unexplored += 1
-        if self._actions_unexplored not in _EXPLORED_AGAIN_AT:
-            return
-        start = discovery.SavedState(here.state, self._machine.view(here.memory))
-        known = self._reader.profile
-        profile = discovery.discover(known, self._machine.header, start, self._try)
-        self._interpreter.load(here.state)
-        if profile != known:
-            self._use_profile(profile)
-            log.info("story explored", extra={"player": profile.player, "location_global": profile.location_global})
-
-    def _learn_bookkeeping(self, here: _Present) -> None:
-        """Learn the story's bookkeeping before the first command, then restore the state."""
-        if self._knows_bookkeeping:
-            return
-        key = self.story.sha256
-        if key not in _bookkeeping:
-            opening = self._interpreter.restart()
-            opening = self._past_questions(opening)
-            view = self._machine.view(opening.memory)
-            _bookkeeping[key] = learn_bookkeeping(
-                self._worker, self._reader, view, self.language, lambda: self._interpreter.load(opening.state)
-            )
-            self._interpreter.load(here.snapshot.state)
-        known = _bookkeeping[key]
-        self._reader = replace(self._reader, bookkeeping=known.attributes, own_bookkeeping=known.own_attributes)
-        self._knows_bookkeeping = True
+    @cached_property
+    def _explorer(self) -> StoryExplorer:
+        return StoryExplorer(self._machine, self.language, self._prompts, self._worker, self._interpreter)
 
 
 def _check_seed(seed: int) -> None:
