@@ -395,7 +395,7 @@ class _Stock:
     def __init__(self, replay: Replay) -> None:
         self._replay = replay
         language = replay.game.language
-        view, count = replay.game.memory, replay.game.memory.machine.object_count
+        view, count = replay.game.ram, replay.game.ram.machine.object_count
         self._names = {word for number in range(1, count + 1) for word in words_of(view.name(number))}
         self._language = language
         self._nouns = Nouns(replay.game.language.words, language)

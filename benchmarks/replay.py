@@ -172,7 +172,7 @@ class Replay:
 
     def _absent_of_two_words(self, state: State) -> list[str]:
         self.enter(state)
-        view, language, scene = self.game.memory, self.game.language, self.game.scene()
+        view, language, scene = self.game.ram, self.game.language, self.game.scene()
         if scene is None:
             return []
         far = (number for number in range(1, view.machine.object_count + 1) if number not in scene.in_scope)
@@ -217,7 +217,7 @@ class Replay:
         Decided by the object tree and, if the player is at the place, by the objects in reach.
         """
         game = self.game
-        view, profile = game.memory, game.profile
+        view, profile = game.ram, game.profile
         at_place = _place(game) == place
         if claim.relation in (Relation.DARK, Relation.LIGHT):
             return self._is_dark() is (claim.relation is Relation.DARK) if at_place else None
@@ -267,7 +267,7 @@ class Replay:
 
     def is_movable(self, number: int) -> bool:
         """Return whether an object is known to be takeable or alive."""
-        named = self.game.profile.named_attributes(self.game.memory, number)
+        named = self.game.profile.named_attributes(self.game.ram, number)
         return named.get("takeable", False) or named.get("animate", False)
 
     def all_so(self, claims: Iterable[Claim], state: State) -> bool | None:
@@ -329,7 +329,7 @@ def _effects(step: Transition, scene: Scene | None) -> set[tuple]:
 
 
 def _globals(game: JerichoInterface) -> tuple[int, ...]:
-    return tuple(game.memory.global_value(index) for index in range(240))
+    return tuple(game.ram.global_value(index) for index in range(240))
 
 
 def _differing(before: tuple[int, ...], after: tuple[int, ...]) -> set[int]:

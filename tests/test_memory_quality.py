@@ -36,7 +36,7 @@ def places(replay):
 
 @pytest.fixture(scope="module")
 def things(replay):
-    view = replay.game.memory
+    view = replay.game.ram
     return {view.name(number): number for number in range(1, view.machine.object_count + 1)}
 
 

@@ -339,6 +339,8 @@ class JerichoInterface:
             before, action, fault=f"On this command {failure}. The game was returned to the state before it."
         )
 
+    # Observing
+
     @property
     def died(self) -> bool:
         """The player died on the last turn; the game may continue."""
@@ -353,8 +355,6 @@ class JerichoInterface:
     def victory(self) -> bool:
         """The player won the game."""
         return self._state is not None and self._state.ending.victory
-
-    # Observing
 
     def observe(self) -> Observation:
         """Return the current room, revealed things and score."""
@@ -371,8 +371,8 @@ class JerichoInterface:
         return self._reader.profile.max_score
 
     @property
-    def memory(self) -> View:
-        """The current memory of the story."""
+    def ram(self) -> View:
+        """The current memory of the Z-machine."""
         return self._current().view
 
     @property

@@ -114,7 +114,7 @@ def test_what_is_in_something_transparent_is_seen_though_it_is_closed(zork):
 
 
 def test_verbs_and_words_are_the_parsers(zork):
-    verbs, words = grammar.verbs(zork.memory.machine), zork.language.words
+    verbs, words = grammar.verbs(zork.ram.machine), zork.language.words
     assert {"open", "take", "examin", "light"} <= set(verbs) <= set(words)
     assert not {"save", "restor", "quit", "q", "verbos", "lamp", "$ve", "#rand"} & set(verbs)
     assert "lanter" in words
