@@ -278,11 +278,10 @@ class _Merger:
         if decision.kind == "repeats" and decision.about is not None:
             known = decision.about.known
             stored = _change(draft, place, known, _with_counts_of(known, memory))
-            if stored.status == MemoryStatus.TENTATIVE:
-                decisions.confirm_if_ahead(draft, place, stored, turn)
+            decisions.confirm_if_ahead(draft, place, stored, turn)
             return known.title
         if decision.kind != "new":
-            decisions.apply(draft, place, name, memory, decision, turn)
+            decisions.apply(draft, place, name, memory, decision)
         elif not any(known.vetoed and says_the_same(known, memory) for known in memories):
             draft.add(place, name, memory)
         return memory.title

@@ -18,7 +18,7 @@ from zorkgpt.memory.episode import EpisodeState
 from zorkgpt.memory.events import MemoryEvents
 from zorkgpt.memory.ids import memory_id
 from zorkgpt.memory.known import KnownMemories
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, SubjectKey, TurnSpan
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, PlaceKey, SubjectKey
 from zorkgpt.memory.places import is_place, place_from_json, place_to_json
 from zorkgpt.memory.storage.book import Draft, MemoryBook
 from zorkgpt.memory.storage.changes import Change
@@ -218,14 +218,10 @@ class MemoryWriter:
             olds: The memories that it supersedes.
         """
         location_id, memory = new.location_id, new.memory
-        turn = TurnSpan.parse(memory.turns).last_number
-        stored = None
         if decision.joins(memory):
-            stored = decisions.apply(draft, location_id, new.name, memory, decision, turn)
-        if stored is None:
+            stored = decisions.apply(draft, location_id, new.name, memory, decision)
+        else:
             stored = self._add(draft, new, olds)
-        elif decision.kind == "repeats" and stored.status == MemoryStatus.TENTATIVE:
-            stored = decisions.confirm_if_ahead(draft, location_id, stored, turn)
         # A known memory may lack these fields.
         if new.given and not stored.is_settled_by_person and (changed := replace(stored, **new.given)) != stored:
             stored = draft.replace(location_id, stored, changed, "edited")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from zorkgpt.memory.entailment.comparison import Comparison, compared
-from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey
+from zorkgpt.memory.models import Memory, MemoryStatus, Persistence, SubjectKey, TurnSpan
 from zorkgpt.memory.storage.book import Draft
 from zorkgpt.memory.storage.lasting import episodes_of
 from zorkgpt.memory.storage.versions import is_current, same_words, taking_over
@@ -104,20 +104,14 @@ def _weight(memory: Memory) -> int:
     return memory.observation_count + 2 * memory.scored - (memory.status == MemoryStatus.TENTATIVE)
 
 
-def apply(
-    draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Decision, turn: int | None
-) -> Memory | None:
-    """Carry out a decision, and return the stored memory with the new fact.
-
-    Returns:
-        None if nothing was changed and the new memory must be added.
-    """
-    match, kept = decision.about, draft.lasting.memories(place)
-    if match is None:
-        return None
-    known, reason = match.known, match.describe()
+def apply(draft: Draft, place: SubjectKey, name: str, new: Memory, decision: Decision) -> Memory:
+    """Carry out a decision that joins a new memory with a stored one. Return the stored memory with the new fact."""
+    assert decision.about is not None
+    known, reason = decision.about.known, decision.about.describe()
+    turn, kept = TurnSpan.parse(new.turns).last_number, draft.lasting.memories(place)
     if decision.kind == "repeats":
-        return draft.see_again(place, known, new.turns, new.episode, kind="merged", reason=reason, other=new)
+        seen = draft.see_again(place, known, new.turns, new.episode, kind="merged", reason=reason, other=new)
+        return confirm_if_ahead(draft, place, seen, turn)
     if decision.kind == "refines":
         return refine(draft, place, name, known, new, turn, reason)
     if _was_settled_by_person(kept, known, new):
@@ -138,7 +132,9 @@ def _was_settled_by_person(kept: Sequence[Memory], known: Memory, new: Memory) -
 
 def confirm_if_ahead(draft: Draft, place: SubjectKey, seen: Memory, turn: int | None) -> Memory:
     """Mark a tentative memory as active and its opposite as superseded, if it was observed often enough. Return it."""
-    for rival in draft.lasting.memories(place) if not seen.is_settled_by_person else ():
+    if seen.status != MemoryStatus.TENTATIVE or seen.is_settled_by_person:
+        return seen
+    for rival in draft.lasting.memories(place):
         if rival.status == MemoryStatus.TENTATIVE and is_well_ahead(seen, rival):
             contrast = compared(rival, seen, None)
             if contrast.relation == "conflict":
