@@ -146,29 +146,19 @@ class MemoryWriter:
         """
         # Ask the judge before locking anything.
         verdicts = self._verdicts(new, is_informed=is_informed)
-        kept: list[str] = []
-        decided: list[Decision] = []
+        kept: list[tuple[Decision, str]] = []
         lasting = any(each.memory.persistence.outlives_episode for each in new)
         with self._changing(lasting=lasting) as draft:
             for each, verdicts_of_each in zip(new, verdicts, strict=True):
-                place, memory, known = each.location_id, each.memory, draft.lasting.memories(each.location_id)
-                decision = NEW
-                if self.deduplicator is not None and not each.replaces:
-                    decision = self.deduplicator.decide(
-                        place, memory, known, is_informed=is_informed, verdicts=verdicts_of_each
-                    )
-                is_hidden = not decision.joins(memory) and self._is_forbidden_in_words(place, memory, known)
-                olds = None if is_hidden else self._replaced(draft, each)
-                if olds is None:
+                put = self._put(draft, each, verdicts_of_each, is_informed=is_informed)
+                if put is None:
                     draft.discard()
                     return []
-                self.known.note_name(place, each.name)
-                kept.append(self._put(draft, each, decision, olds))
-                decided.append(decision)
+                kept.append(put)
         if self.deduplicator is not None:
-            for each, decision in zip(new, decided, strict=True):
+            for each, (decision, _) in zip(new, kept, strict=True):
                 self.deduplicator.note(each.location_id, each.memory, decision)
-        return kept
+        return [stored_id for _, stored_id in kept]
 
     def _verdicts(self, new: "Sequence[NewMemory]", *, is_informed: bool) -> "list[VerdictByWords]":
         """Return the judge's verdicts for each memory and those of its place, including those before it in `new`."""
@@ -211,21 +201,32 @@ class MemoryWriter:
             return None
         return olds
 
-    def _put(self, draft: Draft, new: "NewMemory", decision: Decision, olds: Sequence[Memory]) -> str:
-        """Put a memory into the draft as decided, and return the id of the stored memory.
+    def _put(
+        self, draft: Draft, new: "NewMemory", verdicts: "VerdictByWords", *, is_informed: bool
+    ) -> tuple[Decision, str] | None:
+        """Put a memory into the draft. Return the decision about it, and the id of the stored memory.
 
-        Args:
-            olds: The memories that it supersedes.
+        Returns:
+            None if a person hid the memory, or if it can't supersede the memories that it names.
         """
-        location_id, memory = new.location_id, new.memory
-        if decision.joins(memory):
-            stored = decisions.apply(draft, location_id, new.name, memory, decision)
-        else:
-            stored = self._add(draft, new, olds)
+        place, memory, known = new.location_id, new.memory, draft.lasting.memories(new.location_id)
+        decision = NEW
+        if self.deduplicator is not None and not new.replaces:
+            decision = self.deduplicator.decide(place, memory, known, is_informed=is_informed, verdicts=verdicts)
+        joins = decision.joins(memory)
+        if not joins and self._is_forbidden_in_words(place, memory, known):
+            return None
+        olds = self._replaced(draft, new)
+        if olds is None:
+            return None
+        self.known.note_name(place, new.name)
+        stored = (
+            decisions.apply(draft, place, new.name, memory, decision) if joins else self._add(draft, new, olds, known)
+        )
         # A known memory may lack these fields.
         if new.given and not stored.is_settled_by_person and (changed := replace(stored, **new.given)) != stored:
-            stored = draft.replace(location_id, stored, changed, "edited")
-        return memory_id(location_id, stored)
+            stored = draft.replace(place, stored, changed, "edited")
+        return decision, memory_id(place, stored)
 
     def invalidate(self, location_id: SubjectKey, title: str, reason: str, turn: int | None) -> bool:
         """Mark a memory as wrong. False without a reason, or if a person has pinned or edited it.
@@ -472,10 +473,14 @@ class MemoryWriter:
 
     # Changes
 
-    def _add(self, draft: Draft, new: "NewMemory", olds: Sequence[Memory]) -> Memory:
+    def _add(self, draft: Draft, new: "NewMemory", olds: Sequence[Memory], lasting: Sequence[Memory]) -> Memory:
         """Add a memory, or count another observation if it is known, and supersede the replaced ones.
 
         A lasting memory also replaces an ephemeral one with the same words. Returns the stored memory.
+
+        Args:
+            olds: The memories that it supersedes.
+            lasting: The lasting memories of its place.
         """
         location_id, memory = new.location_id, new.memory
         is_lasting = memory.persistence.outlives_episode
@@ -483,7 +488,7 @@ class MemoryWriter:
             for old in _ephemeral(draft, location_id):
                 if is_current(old) and same_words(old, memory) and not any(each is old for each in olds):
                     olds = [*olds, old]
-        alike = draft.lasting.memories(location_id) if is_lasting else _ephemeral(draft, location_id)
+        alike = lasting if is_lasting else _ephemeral(draft, location_id)
         replaced = set(map(id, olds))
         others = [other for other in alike if id(other) not in replaced]
         known = known_again(others, memory) if is_current(memory) else None
