@@ -14,7 +14,7 @@ _MOST_UNDONE = 100
 
 
 @dataclass(frozen=True)
-class _State:
+class _UndoState:
     """The state before a turn."""
 
     game: bytes
@@ -29,7 +29,7 @@ class UndoHistory:
     def __init__(self, services: Services, objectives: ObjectiveManager) -> None:
         self._game, self._state, self._memory = services.game, services.state, services.memory
         self._objectives = objectives
-        self._states: deque[_State] = deque(maxlen=_MOST_UNDONE)
+        self._states: deque[_UndoState] = deque(maxlen=_MOST_UNDONE)
 
     def clear(self) -> None:
         """Forget all states, because another episode starts."""
@@ -39,7 +39,7 @@ class UndoHistory:
         """Save the state before a turn."""
         memory = deepcopy(self._memory.snapshot()) if self._memory else None
         objectives = deepcopy(self._objectives.snapshot())
-        self._states.append(_State(self._game.save_state(), self._state.latest, memory, objectives))
+        self._states.append(_UndoState(self._game.save_state(), self._state.latest, memory, objectives))
 
     def undo(self) -> bool:
         """Restore the game, the episode's memory and the objectives to the state before the last turn.
