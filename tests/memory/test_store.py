@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from filelock import FileLock
 
-from tests.fixtures.memory import memory
+from tests.fixtures.memory import Answers, memory, remember
 from tests.fixtures.stores import journal_rows
 from zorkgpt.errors import MemoryStoreError
 from zorkgpt.files import AtomicFile, Disk
@@ -104,6 +104,32 @@ def test_a_failed_write_leaves_the_superseded_one_standing(path):
     assert not manager.supersede_memory(5, "Hall", "Old", memory("New"))
     assert path.read_bytes() == before
     assert manager.get_location_memory(5) == "[NOTE] Old: The text of Old."
+
+
+def test_a_failed_write_is_false_or_raised_and_the_game_goes_on(path):
+    class FullDisk(Disk):
+        def replace(self, *_):
+            raise OSError(errno.ENOSPC, "No space left")
+
+    with SimpleMemoryManager(path=path) as manager:
+        manager.add_memory(5, "Hall", memory("Old"))
+    manager = SimpleMemoryManager(path=MarkdownStore(path, disk=FullDisk()), synthesizer=Answers(remember("Lever")))
+    [old] = manager.memory_cache[5]
+    assert not manager.add_memory(5, "Hall", memory("New"))
+    assert not manager.invalidate_memory(5, "Old", "It is wrong.")
+    assert not manager.update_memory_metadata(old, 5, "Hall", 99, 1)
+    for change in (
+        lambda: manager.supersede("Old", "A newer text."),
+        lambda: manager.invalidate("Old", "It is wrong."),
+    ):
+        with pytest.raises(MemoryStoreError, match="No space left"):
+            change()
+    before = manager.get_status()["metrics"]
+    manager.record_action_outcome(5, "Hall", "pull lever", "It moves.", {"score_delta": 1})
+    after = manager.get_status()["metrics"]
+    assert (before["write_failures"], after["synthesized"], after["turn_failures"]) == (5, 1, 0)
+    assert after["write_failures"] > 5
+    assert manager.memory_cache == {5: [old]}
 
 
 def test_short_writes_are_gone_on_with(path):

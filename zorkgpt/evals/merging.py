@@ -252,9 +252,11 @@ class _Merger:
         current = [*filter(is_current, memories)]
         titled = with_unique_title(memory, current)
         self._states[_key(place, titled)] = self.states(place, memory)
-        self._titles[place, memory.title] = self._settle(draft, place, name, titled, current)
+        self._titles[place, memory.title] = self._add_resolved(draft, place, name, titled, current)
 
-    def _settle(self, draft: Draft, place: SubjectKey, name: str, memory: Memory, current: Sequence[Memory]) -> str:
+    def _add_resolved(
+        self, draft: Draft, place: SubjectKey, name: str, memory: Memory, current: Sequence[Memory]
+    ) -> str:
         """Add a memory after resolving contradictions at its place. Return the title under which it is stored."""
         turn = TurnSpan.parse(memory.turns).last_number
         opposed = rivals(self, place, memory, current)

@@ -75,7 +75,7 @@ _Opened = TypeVar("_Opened")
 
 
 class _UntilClosed(Generic[_Opened]):
-    """A part that a memory uses until it is closed. Then it raises a `MemoryStoreError`."""
+    """An attribute of a memory that can be read until the memory is closed. Then it raises a `MemoryStoreError`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

@@ -163,7 +163,7 @@ class Learner:
             The question for `learn`. None without a synthesizer, or after an error.
         """
         question = None
-        with self._recording(location_id):
+        with self._errors_logged(location_id):
             self.counts.turns += not arrival
             turn = self._recorder.record(location_id, name, action, response, given, arrival=arrival)
             if self.synthesizer is not None:
@@ -182,15 +182,15 @@ class Learner:
         """
         if question is None:
             return
-        with self._recording(question.location_id):
+        with self._errors_logged(question.location_id):
             self._state.begin_recording(question)
             if self.synthesizer is not None and self._learn_from(question, self.synthesizer):
                 self._invalidate_contradicted(self._state.turn or question.context.turn)
         self._writer.count(self._state.turn)
 
     @contextmanager
-    def _recording(self, location_id: PlaceKey) -> Iterator[None]:
-        """Log and count errors."""
+    def _errors_logged(self, location_id: PlaceKey) -> Iterator[None]:
+        """Log and count errors, and end the recording of the turn."""
         try:
             yield
         except LLMError as error:
