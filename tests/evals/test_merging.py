@@ -74,6 +74,12 @@ def test_what_was_there_before_is_counted_once(tmp_path):
     assert (lamp.observation_count, lamp.first_episode, lamp.episode) == (3, 1, 3)
 
 
+def test_episodes_that_learned_nothing_leave_no_file(tmp_path):
+    nothing, target = tmp_path / "none.md", tmp_path / "merged.md"
+    merge_memories(nothing, [MemoriesAfterEpisode(2, nothing)], target)
+    assert not target.exists()
+
+
 def test_the_visits_of_all_episodes_are_added_up(tmp_path):
     def file(name: str, visits: int, episodes: str) -> Path:
         path = tmp_path / f"{name}.md"

@@ -1,6 +1,7 @@
 """A memory that was opened with a scope neither shows nor changes anything outside it."""
 
 import asyncio
+import json
 import re
 import shutil
 import tempfile
@@ -347,6 +348,17 @@ def test_a_scope_is_read_from_a_json_array():
     for text in ("acme", '"acme"', "[]", '["acme", null]'):
         with pytest.raises(ConfigurationError, match=r"it must be a JSON array of strings and integers"):
             parse_scope(text)
+
+
+def test_a_memory_of_the_game_is_imported_for_the_whole_scope_and_one_of_a_thing_is_refused(tmp_path):
+    file = tmp_path / "rows.jsonl"
+    with AgentMemory.open(":memory:", scope=ACME) as memory:
+        file.write_text(json.dumps({"place": {"subject": "game"}, "text": "It is old."}))
+        assert memory.import_memories(file) == 1
+        assert [each.location_id for each in everything(memory)] == [GAME]
+        file.write_text(json.dumps({"place": {"subject": "thing 5"}, "text": "It is new."}))
+        with pytest.raises(MemoryStoreError, match="'It is new' can't be imported: thing 5 can't be a subject"):
+            memory.import_memories(file)
 
 
 def test_what_belongs_to_the_whole_memory_is_refused_in_a_scope():
