@@ -147,8 +147,8 @@ class CauseFinder:
     branches: Branches
     idle: str
     """A command that lets one turn pass."""
-    _played: int = 0
-    _came_without_creature: bool = False
+    _played: int = field(default=0, init=False)
+    _came_without_creature: bool = field(default=False, init=False)
     """The loss came in a branch that had led away from the creature."""
 
     def find(self) -> Loss | None:

@@ -240,7 +240,8 @@ def test_a_state_of_a_finished_game_is_finished(tiny):
     tiny.reset()
     assert not tiny.finished
     tiny.restore_state(saved)
-    assert tiny.finished
+    assert (tiny.died, tiny.finished) == (False, True)
+    assert tiny.act("look").finished
 
 
 # A story that nobody told us of
@@ -293,6 +294,7 @@ def test_the_end_of_a_library_story_is_known_by_its_flag(tiny, action, died, vic
     after = tiny.act("look")
     assert "The game has ended" in after.refused
     assert (after.finished, after.died) == (True, False)
+    assert (tiny.died, tiny.finished, tiny.victory) == (False, True, victory)
     tiny.reset()
     assert (tiny.died, tiny.finished, tiny.victory) == (False, False, False)
 
