@@ -80,8 +80,8 @@ def send(channel: socket.socket, message: bytes) -> None:
     channel.sendall(LENGTH.pack(len(message)) + message)
 
 
-class _Interpreter:
-    """Wraps Jericho with requests and answers in bytes."""
+class _LoadedStory:
+    """A story in Jericho, with requests and answers in bytes."""
 
     def __init__(self, path: str, seed: int) -> None:
         warnings.simplefilter("ignore")
@@ -259,7 +259,7 @@ def _changed(before: Any, after: Any) -> bytes:
     return bytes(where.astype(">u2").tobytes() + after[where].tobytes())
 
 
-def _answer(interpreter: _Interpreter, request: bytes) -> bytes:
+def _answer(interpreter: _LoadedStory, request: bytes) -> bytes:
     kind, argument = request[:1], request[1:]
     if kind == b"S":
         return interpreter.step(argument)
@@ -294,7 +294,7 @@ def main(descriptor: str, parent: str, path: str, seed: str) -> None:
         missing = sandbox.restrict(folder, [Path(module.__path__[0]).parent for module in (jericho, numpy)])
         threading.Thread(target=_exit_with_parent, args=(int(parent), folder), daemon=True).start()
         send(channel, ", ".join(missing).encode())
-        interpreter = _Interpreter(path, int(seed))
+        interpreter = _LoadedStory(path, int(seed))
         send(channel, interpreter.hello())
         while True:
             send(channel, _answer(interpreter, receive(channel)))
