@@ -220,16 +220,16 @@ def graphml(graph: MapGraph) -> str:
     document = networkx.MultiDiGraph()
     for room in graph.rooms.values():
         document.add_node(room.id, name=_text(room.name))
-    for room_id, name, way in graph.connections:
-        for end, share in way.shares.items():
+    for room_id, name, connection in graph.connections:
+        for end, share in connection.shares.items():
             document.add_edge(
                 room_id,
                 end,
                 action=_text(name),
-                kind=str(way.kind),
-                confidence=round(way.confidence, 4),
+                kind=str(connection.kind),
+                confidence=round(connection.confidence, 4),
                 share=round(share, 4),
-                times=way.ends[end],
+                times=connection.ends[end],
                 pruned=graph.is_pruned(room_id, name),
             )
     for move, times in graph.moves.counts.items():
