@@ -144,7 +144,7 @@ def test_changes_by_a_person_and_by_the_game_state_do_not_count(home):
 
 @pytest.mark.parametrize("fields", [{"persistence": "ephemeral"}, {"pinned": True}])
 def test_changes_of_ephemeral_and_pinned_memories_are_not_questioned(home, fields):
-    with opened(home, Destroyer(), max_unconfirmed_changes=1) as manager:
+    with opened(home, Destroyer(), max_unconfirmed_changes=0) as manager:
         for title in OLD[:3]:
             manager.add_memory(5, "Hall", memory(title, **fields))
         play(manager, 1, 2, 3)
