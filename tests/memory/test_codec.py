@@ -269,6 +269,27 @@ def test_the_first_memory_of_a_section_has_an_empty_line_before_it(body, after):
     assert written == head + after.replace("@", "**[NOTE - PERMANENT] A** *(Ep1, T3, +0)*\nThe text of A.\n")
 
 
+@pytest.mark.parametrize(
+    ("end", "after"),
+    [
+        ("", "\n\n@"),
+        ("\n", "\n\n@"),
+        ("\n---\n", "\n\n@\n---\n"),
+        ("\n\n---\n", "\n\n@\n---\n"),
+        ("\n\nA note.\n", "\n\n@\nA note.\n"),
+    ],
+)
+def test_a_further_memory_has_an_empty_line_around_it(end, after):
+    head = "## Location 5: Hall\n**Visits:** 1 | **Episodes:** 1\n\n**[NOTE] A** *(Ep1, T1)*\nThe text."
+    written = render(added(parse(f"{head}{end}".encode()), 5, "Hall", memory("B"))).decode()
+    assert written == head + after.replace("@", "**[NOTE - PERMANENT] B** *(Ep1, T3, +0)*\nThe text of B.\n")
+
+
+def test_text_around_a_memory_is_reported_on_both_sides():
+    document = parse(b"## Location 5: Hall\nMine.\n**[NOTE] A** *(Ep1, T1)*\nThe text.\n#### More\n")
+    assert [problem.line for problem in document.problems()] == [2, 5]
+
+
 @pytest.mark.parametrize("last", ["## Location 5: Hall", "## Location 5: Hall\n**Visits:** 2 | **Episodes:** 1"])
 def test_a_last_line_without_an_end_gets_one_before_what_is_added(last):
     after = render(added(parse(last.encode()), 5, "Hall", memory())).decode()

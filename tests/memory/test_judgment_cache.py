@@ -128,6 +128,16 @@ def test_the_like_of_what_taught_nothing_is_not_asked_about(play, state):
     assert manager.get_status()["metrics"]["judged_before"] == 1
 
 
+@pytest.mark.parametrize(
+    "answer", [{"confirm_memory_titles": {"Rug"}}, {"invalidate_memory_titles": {"Rug"}, "invalidation_reason": "no"}]
+)
+def test_an_answer_about_a_memory_is_not_given_for_the_like(play, state, answer):
+    manager = play(MemorySynthesisResponse(should_remember=False, **answer))
+    turn(manager, state, "take 1", "Taken.", taking(1))
+    turn(manager, state, "take 2", "Taken.", taking(2))
+    assert asked(manager) == ["take 1", "take 2"]
+
+
 @pytest.mark.parametrize(("letters", "questions"), [(100, 1), (101, 2)])
 def test_a_long_response_is_more_than_the_like_of_another(play, state, letters, questions):
     manager = play(NOTHING, NOTHING)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.fixtures.memory import memories, memory, texts
@@ -20,6 +20,8 @@ from zorkgpt.memory.editing import Edit
 from zorkgpt.memory.manager import SimpleMemoryManager
 from zorkgpt.memory.retrieval import LocatedMemory, Method
 from zorkgpt.memory.search import best_matches
+from zorkgpt.memory.storage.book import Draft, MemoryBook
+from zorkgpt.memory.storage.lasting import Filters
 from zorkgpt.memory.storage.versions import is_current
 from zorkgpt.memory.storage.words import words
 from zorkgpt.memory.upkeep.exchange import add_missing
@@ -93,6 +95,51 @@ def test_each_filter_finds_its_value_and_no_other(home, field, values):
             manager.add_memory(5, "Hall", memory(f"With {value}", **{field: value}))
         found = [[one.memory.title for one in manager.find(5, **{field: value})] for value in values]
     assert found == [[f"With {value}"] for value in values]
+
+
+FIELDS = {
+    "persistence": st.sampled_from(["core", "permanent"]),
+    "status": st.sampled_from(["ACTIVE", "TENTATIVE", "SUPERSEDED"]),
+    "category": st.sampled_from(["NOTE", "DANGER"]),
+    "kind": st.sampled_from([None, "rule", "text"]),
+    "episode": st.integers(1, 3),
+    "metadata": st.sampled_from([{}, {"user": 1}, {"user": 2, "team": 1}]),
+}
+TITLES, PLACES = ("Lamp", "lamp", "Rope", "Old bell"), (5, 6, "cart", ("acme", 1), ("acme", 2))
+LATER = "2050-01-01T00:00:00.000000+00:00"
+TIMES = st.sampled_from([None, LATER.replace("50", "20", 1), LATER, LATER.replace("50", "80", 1)])
+stored = st.builds(memory, st.sampled_from(TITLES), expires_at=TIMES, vetoed=st.booleans(), **FIELDS)
+filters = st.builds(
+    Filters,
+    st.sampled_from([None, None, *PLACES]),
+    named=st.sampled_from([None, None, *TITLES]),
+    prefix=st.sampled_from([None, None, "c", ("acme",), ("acme", 1)]),
+    expires_by=TIMES,
+    with_past=st.booleans(),
+    **{name: st.none() | values if name != "metadata" else values for name, values in FIELDS.items()},
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(PLACES), stored), max_size=8),
+    filters,
+    st.none() | st.integers(1, 3),
+    st.integers(0, 2),
+)
+@example([(5, memory("Lamp")), (5, memory("Rope")), (6, memory("Lamp"))], Filters(), 1, 1)
+@example([(5, memory("Lamp", expires_at=LATER))], Filters(expires_by=LATER), None, 0)
+@example([(5, memory("Lamp", vetoed=True)), (5, memory("Rope", status="TENTATIVE"))], Filters(status="ACTIVE"), None, 0)
+def test_a_database_finds_what_a_file_finds(located, wanted, limit, offset):
+    file = Draft(MemoryBook())
+    with SimpleMemoryManager.open(":memory:") as database:
+        with database.store.transaction() as draft:
+            for place, each in located:
+                file.add(place, "", each)
+                draft.add(place, "", each)
+        found = database.store.lasting.find(wanted, limit=limit, offset=offset)
+        assert found == file.lasting.find(wanted, limit=limit, offset=offset)
+        for place in PLACES:
+            assert database.store.lasting.memories(place) == file.lasting.memories(place)
 
 
 def test_several_filters_find_current_memories_unless_a_status_is_given(home):
