@@ -122,26 +122,26 @@ class NoRoute:
     """Whether the map has a place of this name."""
 
 
-Entry = TypeVar("Entry")
+Member = TypeVar("Member")
 
 
-class Deferred(Sequence[Entry]):
+class Deferred(Sequence[Member]):
     """A sequence that is computed when it is first read, since some players never read it."""
 
-    def __init__(self, compute: Callable[[], Sequence[Entry]]) -> None:
+    def __init__(self, compute: Callable[[], Sequence[Member]]) -> None:
         self._compute = compute
 
     @cached_property
-    def _entries(self) -> Sequence[Entry]:
+    def _entries(self) -> Sequence[Member]:
         return self._compute()
 
     @overload
-    def __getitem__(self, index: int) -> Entry: ...
+    def __getitem__(self, index: int) -> Member: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Entry]: ...
+    def __getitem__(self, index: slice) -> Sequence[Member]: ...
 
-    def __getitem__(self, index: int | slice) -> Entry | Sequence[Entry]:
+    def __getitem__(self, index: int | slice) -> Member | Sequence[Member]:
         return self._entries[index]
 
     def __len__(self) -> int:
