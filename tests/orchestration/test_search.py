@@ -15,6 +15,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.story import find_story
 from tests.fixtures import own_stories
 from tests.fixtures.runs import SEARCH, a_run, turns_of
+from tests.fixtures.stories import build
 from tests.memory.test_processes import ROOT
 from zorkgpt.errors import InterpreterError, StateError
 from zorkgpt.explore.best_line import load_line
@@ -61,6 +62,36 @@ def test_it_finds_points_and_its_commands_lead_to_them_in_a_new_game(tmp_path):
         game.start()
         reached = [game.act(step.action).after.score for step in route.steps]
     assert reached[-1] == 10
+
+
+_VAULT = """
+!% -v5
+Constant Story "VAULT";
+Constant Headline "^A test.^";
+Constant MAX_SCORE 10;
+[ DrawStatusLine; ];
+Include "Parser";
+Include "VerbLib";
+Object hall "Hall" with description "A hall. A study is east.", e_to study,
+  before [; Say: wn = consult_from; if (NextWord() == 'mellow') { score = 10; deadflag = 2; "The vault opens."; } ],
+  n_to [; "A voice asks for the word."; ], has light;
+Object study "Study" with description "A study. The hall is west.", w_to hall, has light;
+Object -> note "note" with name 'note', description "It says ~mellow~, and nothing else.";
+[ Initialise; location = hall; "It is late."; ];
+[ SaySub; "Nobody answers."; ];
+Include "Grammar";
+Extend 'say' first * topic -> Say;
+"""
+
+
+def test_a_word_that_it_has_read_opens_the_way_to_victory(inform, tmp_path):
+    story = find_story(build(inform, tmp_path, _VAULT.lstrip(), 5))
+    route = a_search(tmp_path, story=story, steps=200)
+    with JerichoInterface(story=story) as game:
+        game.start()
+        end = [game.act(step.action) for step in route.steps][-1]
+    assert end.victory
+    assert end.after.score == route.goal.score == 10
 
 
 @pytest.mark.slow

@@ -55,8 +55,7 @@ class StateSearch:
         Raises:
             ZorkGPTError: If the game can't be played.
         """
-        archive = self._archive
-        end = archive.steps + steps
+        archive, end = self._archive, self._archive.steps + steps
         while (left := end - archive.steps) > 0:
             numbers = archive.choose(min(left, 1 + len(self._helpers)))
             limit = left // len(numbers)
@@ -95,8 +94,7 @@ class StateSearch:
         if now.score != steps[-1].standing.score or now.question is not None:
             return False
         notes = json.dumps(self._notes_at(number)).encode()
-        state = self._game.save_state()
-        way = 0, steps
+        way, state = (0, steps), self._game.save_state()
         self._add(SearchCell(way, way, observed_state(now), state_digest(now), state, notes, played.response))
         return True
 

@@ -72,18 +72,17 @@ class SearchArchive:
         for number in range(len(self.cells)):
             self._note(number)
 
-    def add(self, cell: SearchCell) -> int:
-        """Add a cell and return its number."""
+    def add(self, cell: SearchCell) -> None:
+        """Add a cell."""
         self.cells.append(cell)
         self._note(len(self.cells) - 1)
-        return len(self.cells) - 1
 
     def _note(self, number: int) -> None:
         cell = self.cells[number]
         self.digests.add(cell.digest)
         score, before = cell.standing.score or 0, cell.way[0]
         self.highest = max(self.highest, score)
-        if before is not None and score > (self.cells[before].standing.score or 0):
+        if before is not None and cell.state and score > (self.cells[before].standing.score or 0):
             self._scored.append(number)
             self._plan = None
 

@@ -13,14 +13,17 @@ from session.history import GameText, TurnRecord
 from session.outcome import affected_objects, effective
 from zorkgpt.explore.best_line import state_digest
 from zorkgpt.explore.trail import Trail, TrailStep, observed_state, trail_of
-from zorkgpt.memory.models import DIED, Category, Memory
+from zorkgpt.memory.models import DIED, Category, Memory, MemoryKind
 from zorkgpt.offline.dangers import deaths
 from zorkgpt.offline.experience import GatheredTrails, Pair, memory_of
 from zorkgpt.offline.explorer import OfflineExplorer
 from zorkgpt.offline.extractor import RuleExtractor
+from zorkgpt.offline.phrases import quoted_words
 from zorkgpt.offline.scoring_plan import ScoringStep
 from zorkgpt.offline.search_archive import SearchArchive, SearchCell, Way
 from zorkgpt.player import PlayerContext
+from zorkgpt.text import normalized_action
+from zorkgpt.world.directions import exit_name
 from zorkgpt.world.graph import MapGraph
 from zorkgpt.world.learning import MapLearner
 from zorkgpt.world.progress import RecurrenceDetector
@@ -38,11 +41,9 @@ class BurstStart:
     number: int
     """The number of the burst. It varies the order of equally promising actions."""
     cell: int
-    """The number of the cell."""
     state: bytes
     """The saved state of the interpreter."""
     response: str
-    """What the game printed last."""
     notes: dict[str, Any]
     """The notes of the rules in this state; empty for the opening."""
     plan: tuple[ScoringStep, ...]
@@ -83,6 +84,10 @@ class BurstPlayer:
         self._gathered = GatheredTrails(game.language)
         for trail in archive.trails:
             self._gathered.add(trail, is_whole=False)
+        self._texts: dict[int, dict[str, Memory]] = {}
+        """Place → response with words in quotation marks → its memory."""
+        self._won: dict[Pair, int] = {}
+        """The place and action of each victory → the score before it."""
         self._vocabulary = tuple(sorted(game.language.words)) if game.language else ()
 
     def play(self, start: BurstStart) -> Burst:
@@ -113,7 +118,7 @@ class BurstPlayer:
             way = way[0], (*way[1], done)
             equal = recurrences.equal_turns(len(played), step)
             shorts.append(shorts[equal[0]] if equal else (shorts[-1][0], (*shorts[-1][1], done)))
-            if now.question is None and (digest := state_digest(now)) not in self._digests:
+            if (now.question is None or step.finished) and (digest := state_digest(now)) not in self._digests:
                 self._digests.add(digest)
                 cells.append(self._cell(way, shorts[-1], digest, step))
                 way, idle = (len(cells), ()), 0
@@ -135,10 +140,12 @@ class BurstPlayer:
         self._digests.update(cell.digest for cell in burst.cells)
 
     def _recall(self, place: int) -> list[Memory]:
-        """Return memories of the actions that had an effect or were deadly in bursts."""
-        died = (action for room, action in deaths(self._graph) if room == place)
-        deadly = [memory_of(Category.DANGER, action, DIED) for action in died]
-        return [*self._gathered.effects_at(place), *deadly]
+        """Return memories of the actions that had an effect or were deadly in bursts, and of quotations."""
+        # A victory that was reached with as many points is avoided too, since it ends the burst.
+        won = {pair for pair, score in self._won.items() if score >= (self._game.observe().score or 0)}
+        ends = (action for room, action in {*deaths(self._graph), *won} if room == place)
+        deadly = [memory_of(Category.DANGER, action, DIED) for action in sorted(ends)]
+        return [*self._gathered.effects_at(place), *deadly, *self._texts.get(place, {}).values()]
 
     def _cell(self, way: Way, short: Way, digest: str, step: Transition) -> SearchCell:
         """Return the state after a command as a cell."""
@@ -189,6 +196,11 @@ class BurstPlayer:
         """Learn from a turn and return it."""
         state, now = self._state, step.after
         state.turn_count += 1
+        if step.victory:
+            self._won[step.before.location_id or 0, exit_name(normalized_action(step.action))] = step.before.score or 0
+        if now.location_id is not None and quoted_words(step.response):
+            memory = replace(memory_of(Category.NOTE, "", ""), text=step.response, kind=MemoryKind.TEXT)
+            self._texts.setdefault(now.location_id, {})[step.response] = memory
         described = state.room_descriptions.get(now.location_id or 0, ("", 0))[0]
         text = GameText(step.response, now.location, step.action, dark=bool(now.dark), described=described)
         read = RuleExtractor().extract(text)
