@@ -317,6 +317,20 @@ TABLE, BOX_ON_TABLE = ThingState(14, "table"), replace(BOX_HERE, holder_number=1
 ON_TABLE = Claim(Relation.ON, 4, other=14)
 
 
+def test_things_that_were_seen_in_each_other_are_at_no_place():
+    box, bag = ThingState(BOX, "box", 10, "bag"), ThingState(10, "bag", BOX, "box")
+    assert ledger_after(look(box), look(bag)).now_here(lambda _: ()) == {}
+    assert list(ledger_after(look(box, ThingState(10, "bag"))).now_here(lambda _: ())) == [HALL]
+
+
+@pytest.mark.parametrize(
+    ("in_full", "place", "instead"), [(True, HALL, "light"), (False, HALL, ""), (True, ATTIC, ""), (True, HALL - 1, "")]
+)
+def test_a_place_that_is_seen_in_full_is_not_dark(in_full, place, instead):
+    dark = Claim(Relation.DARK)
+    assert ledger_after(look(in_full=in_full)).correction(place, claiming(dark), dark) == instead
+
+
 @pytest.mark.parametrize(
     ("turns", "place", "claim", "instead"),
     [
