@@ -58,6 +58,8 @@ PROMISING = ("SUCCESS", "DISCOVERY")
 """Categories of memories that promise an effect."""
 GO = "go"
 """The verb of a plain direction."""
+_NOTHING_SHOWN: tuple[SubjectKey, tuple[Memory, ...]] = (0, ())
+"""A place, and the memories shown there: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +252,7 @@ class CreditCounter:
         self._trials = trials
         self._learned_in = learned_in
         self._log = log
-        self._shown: tuple[SubjectKey, tuple[Memory, ...]] = (0, ())
+        self._shown = _NOTHING_SHOWN
         self._episode: int | str | None = None
         self._noted: set[tuple[int, SubjectKey, str]] = set()
         """Turn, location and title of the trials of this episode."""
@@ -278,7 +280,7 @@ class CreditCounter:
             dangers: The memories of losses that can happen there, with their subjects, whether shown or not.
         """
         self._note_dangers(action, turn, episode, dangers)
-        (shown_at, memories), self._shown = self._shown, (0, ())
+        (shown_at, memories), self._shown = self._shown, _NOTHING_SHOWN
         # Without a turn number, a repeated trial can't be recognized.
         parsed = parse_action(action)
         if shown_at != location_id or turn.turn < 1 or not memories or parsed is None:
@@ -328,7 +330,7 @@ class CreditCounter:
 
     def forget(self, is_trace: Callable[[str], bool]) -> None:
         """Forget the shown memories, and the trials that contain text to forget."""
-        self._shown = (0, ())
+        self._shown = _NOTHING_SHOWN
         self._pending = [trial for trial in self._pending if not (is_trace(trial.title) or is_trace(trial.action))]
 
     def is_due(self, turn: int | None) -> bool:
@@ -443,7 +445,7 @@ def _counts(draft: Draft, trial: Trial) -> tuple[int, int]:
 def has_always_failed(memory: Memory) -> bool:
     """Return whether a memory with an action failed at least twice and never worked. False for a loss: it happened."""
     return (
-        bool(memory.action) and not is_observed_loss(memory) and memory.worked == 0 and memory.tried >= _ENOUGH_FAILURES
+        bool(memory.action) and not is_observed_loss(memory) and not memory.worked and memory.tried >= _ENOUGH_FAILURES
     )
 
 
