@@ -18,7 +18,7 @@ from zorkgpt.memory.agent_memory import AgentMemory
 from zorkgpt.memory.models import GAME, Thing
 
 TEXTS = ["https://s/cart", "5", "game", "thing 181", "null", "true", '["File", "Open"]', '{"subject": "game"}', '"x"']
-TEXTS += [".a..b.", "a b", "it's \\ here", "\u202ex", '"\\"5\\""']
+TEXTS += [".a..b.", "a b", "it's \\ here", "\u202ex", '"\\"5\\""', "a%41b%20c", "../../etc/passwd", "x/y?z=1#f", "é ü"]
 SUBJECTS = [*TEXTS, 5, -3, Thing(181), GAME]
 
 
