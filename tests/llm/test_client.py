@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from tests.fixtures.chat_server import Answer, ChatServer, Status
 from zorkgpt.errors import ConfigurationError, LLMUnreachable
 from zorkgpt.llm.client import LLMClient, ModelStatus
-from zorkgpt.llm.messages import Completion, Message, Usage
+from zorkgpt.llm.messages import Message
 from zorkgpt.llm.settings import LLMSettings, RoleSettings
 from zorkgpt.llm.structured import BARE_OBJECT
 
@@ -22,12 +22,6 @@ class Verdict(BaseModel):
 def client_of(server: ChatServer, *, sampling: dict | None = None, **settings) -> LLMClient:
     role = RoleSettings(server.model, **(sampling or {}))
     return LLMClient(LLMSettings.single(role, base_url=server.url, **settings))
-
-
-def test_an_answer_comes_with_its_usage():
-    with ChatServer("ACTION: look") as server:
-        completion = client_of(server).complete(QUESTION, role="agent")
-    assert completion == Completion("ACTION: look", usage=Usage(10, 5))
 
 
 def test_unset_sampling_is_left_out_of_the_request():
