@@ -23,7 +23,7 @@ The troll kills.
 
 ## Location 6: Attic
 
-**[NOTE] Rope** *(Ep1, T13)*
+**[CORE] Rope** *(Ep1, T13)*
 A rope lies here.
 """
 
@@ -63,6 +63,6 @@ def test_accepted_proposals_are_written_unless_the_memory_was_changed_since(stor
     store.refresh()
     with store.transaction() as draft:
         assert mark(draft, [sword, lamp, rope]) == 2
-    for line in ("**[DISCOVERY - PERMANENT] Sword**", "**[NOTE] Lamp**", "**[NOTE - PERMANENT] Rope**"):
+    for line in ("**[DISCOVERY - PERMANENT] Sword**", "**[NOTE] Lamp**", "**[CORE - PERMANENT] Rope**"):
         assert line in store.path.read_text()
     assert [each.located.memory.title for each in proposed(store, RuleClassifier())] == ["Lamp"]
