@@ -234,6 +234,12 @@ def test_a_file_with_the_line_ends_of_windows_keeps_them():
     assert [kept.title for kept in parse(after).memories(5)] == ["Rug hides a trap door", "Another"]
 
 
+@pytest.mark.parametrize("outcome", ["", "changed", "to → 5"])
+def test_an_arrow_in_an_action_does_not_separate_its_outcome(outcome):
+    (read,) = parse(render(document_of((5, "Hall", memory(action="say a → b", outcome=outcome))))).memories(5)
+    assert (read.action, read.outcome) == ("say a -> b", outcome.replace("→", "->"))
+
+
 def test_only_the_section_of_a_place_has_visits():
     counted = "**Visits:** 1 | **Episodes:** 1\n"
     for subject, head in (

@@ -154,10 +154,8 @@ def as_read(memory: Memory) -> Memory:
     fields["text"] = as_kept(memory.text)
     for name in _EPISODE_FIELDS:
         fields[name] = None if fields[name] is None else episode_key(fields[name])
-    if memory.action or memory.outcome:
-        arrow = _CAME_TO.strip()
-        fields["action"] = fields["action"].replace(arrow, "->")
-        fields["outcome"] = fields["outcome"].replace(arrow, "->")
+    for name in ("action", "outcome"):
+        fields[name] = fields[name].replace(_CAME_TO.strip(), "->")
     if memory.claims or memory.when:
         fields["claims"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.claims)))
         fields["when"] = tuple(filter(None, (parse_claim(str(claim)) for claim in memory.when)))
