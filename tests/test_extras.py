@@ -74,6 +74,7 @@ ADAPTERS = {
 """Adapter → the module that it needs, and its extra."""
 
 
+@pytest.mark.slow
 def test_an_adapter_names_the_extra_that_it_needs(tmp_path):
     program = (
         f"import importlib\nfor adapter in {list(ADAPTERS)}:\n"

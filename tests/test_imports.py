@@ -44,6 +44,7 @@ def test_importing_the_memory_loads_only_what_a_memory_without_a_model_uses(modu
     assert "filelock" in loaded
 
 
+@pytest.mark.slow
 def test_the_command_line_of_an_evaluation_loads_no_numbers_and_no_plots():
     assert (
         modules_after("import zorkgpt.cli.evaluate, zorkgpt.evals.report") & {"numpy", "matplotlib", "openai"} == set()

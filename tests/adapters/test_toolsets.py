@@ -11,6 +11,8 @@ import pytest
 
 from zorkgpt.adapters import langchain
 
+pytestmark = pytest.mark.slow
+
 CART = "https://shop.example/cart"
 READING, CHANGING = {"recall", "search"}, {"remember", "supersede", "invalidate", "reset"}
 
