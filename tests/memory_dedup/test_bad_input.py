@@ -128,12 +128,15 @@ def test_any_text_is_kept_and_known_again(tmp_path, text):
 
 
 @pytest.mark.parametrize("failure", [LLMError("down"), RuntimeError("boom")])
-def test_a_judge_that_fails_loses_nothing(tmp_path, failure):
+def test_a_judge_that_fails_loses_nothing_and_is_reported_once(tmp_path, failure, caplog):
     with SimpleMemoryManager.open(tmp_path, embeddings=HashingEmbeddings(), judge=Says(failure)) as manager:
         manager.add_memory(1, "Gate", fact("Pull the lever to open the iron gate."))
         manager.add_memory(1, "Gate", fact("To open the iron gate, use the lever."))
-        assert len(manager.memory_cache[1]) == 2
-        assert manager.get_status()["metrics"]["deduplication_metrics"]["judge_failures"] == 1
+        manager.add_memory(1, "Gate", fact("With the lever one opens the gate of iron."))
+        manager.add_memory(1, "Gate", fact("The iron gate: use the lever to open it."))
+        assert len(manager.memory_cache[1]) == 4
+        assert manager.get_status()["metrics"]["deduplication_metrics"]["judge_failures"] == 3
+    assert [each.levelname for each in caplog.records if "judge failed" in each.message] == ["WARNING"]
 
 
 @pytest.mark.slow

@@ -48,10 +48,11 @@ def test_a_duplicate_changes_the_metadata_only_and_survives_a_reload(open_, home
 
 def test_near_duplicates_are_those_above_the_threshold(open_):
     with open_() as manager:
-        for turn, text in enumerate((GATE, "the lever opened the gate", "The lever opens a gate.", GATE)):
+        same = "the lever opened the gate", "The lever opens a gate.", "A lever opens the gate."
+        for turn, text in enumerate((GATE, *same, GATE)):
             manager.add_memory(1, "Gate", fact(text, turns=str(turn)))
         found = metrics(manager)
-        assert (found["duplicates_prevented"], found["near_duplicates"], found["compared"]) == (3, 1, 4)
+        assert (found["duplicates_prevented"], found["near_duplicates"], found["compared"]) == (4, 2, 5)
 
 
 def test_the_same_turn_counts_once(open_):
